@@ -1,0 +1,1 @@
+"""Access history for Spark and Delta Lake."""

@@ -1,0 +1,30 @@
+"""What lineage asks of a catalog: a small protocol, so that the core needs no Spark.
+
+In: the parts of a name. Out: the `Relation` or `Function` that it stands for, or None. Whoever
+implements it answers as Spark would: a one-part name means a temp view first, then
+`current[0].current[1].name`; a two-part name `current[0].a.b`; three parts are complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from lineage.model import Function, Relation
+
+
+class Catalog(Protocol):
+    """Names to objects, as of the moment that the statement ran."""
+
+    @property
+    def current(self) -> tuple[str, str]:
+        """The current catalog and schema."""
+
+    def relation(self, parts: Sequence[str], current: tuple[str, str] | None = None) -> Relation | None:
+        """The table or view that a name means; `current` overrides the current catalog and schema."""
+
+    def path(self, provider: str, location: str) -> Relation:
+        """The registered table at a location, else a STAGE relation named by the location."""
+
+    def function(self, parts: Sequence[str], current: tuple[str, str] | None = None) -> Function | None:
+        """The user-defined function that a name means, None for a built-in or an unknown one."""

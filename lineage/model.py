@@ -1,0 +1,250 @@
+"""The values that lineage works on: what a catalog answers, and what an analysis returns.
+
+In: nothing. Out: frozen dataclasses used on the whole way of a statement; `to_dict` gives the JSON
+shapes of the access-history document (field names, nesting and omission of empty fields alike).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Literal
+
+Json = dict[str, Any]
+Analysis = Literal["full", "partial", "opaque"]
+
+
+class Domain(str, Enum):
+    """Object domains, spelled as the access-history document's examples spell them."""
+
+    TABLE = "Table"
+    VIEW = "VIEW"
+    EXTERNAL_TABLE = "EXTERNAL TABLE"
+    MATERIALIZED_VIEW = "MATERIALIZED VIEW"
+    STAGE = "STAGE"
+    STREAM = "STREAM"
+    FUNCTION = "FUNCTION"
+    PROCEDURE = "PROCEDURE"
+    SCHEMA = "SCHEMA"
+    DATABASE = "DATABASE"
+    COLUMN = "COLUMN"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column as its catalog knows it; `column_id` is a 63-bit integer or None where unknown."""
+
+    name: str
+    type: str = ""
+    column_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A table, view or location that a name resolved to.
+
+    `name` is fully qualified (`catalog.schema.object`, parts with dots quoted by back-ticks); for a
+    location without a registered table it is the location's URL and `domain` is STAGE.
+    `view_text` is the SQL of a view, to be resolved with `view_current` as current (catalog,
+    schema). A view over a DataFrame (no text) carries `view_access` instead: its outputs, already
+    traced. `temporary` marks temp views, which are never objects of a record: they are opened.
+    """
+
+    name: str
+    domain: Domain = Domain.TABLE
+    object_id: int | None = None
+    columns: tuple[Column, ...] = ()
+    view_text: str | None = None
+    view_current: tuple[str, str] | None = None
+    view_access: Access | None = None
+    temporary: bool = False
+    location: str | None = None
+    version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A user-defined function: `body` is the SQL of a SQL function, None for any other language."""
+
+    name: str
+    object_id: int | None = None
+    parameters: tuple[Column, ...] = ()
+    data_type: str = ""
+    body: str | None = None
+    is_table: bool = False
+    domain: Domain = Domain.FUNCTION
+
+    @property
+    def argument_signature(self) -> str:
+        """`(NUM1 NUMBER, NUM2 NUMBER)`, as the access-history document writes it."""
+        return "(" + ", ".join(f"{p.name} {p.type}".strip() for p in self.parameters) + ")"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRef:
+    """A source column. `field_path` names the field inside a struct, `()` for the whole column."""
+
+    object_name: str
+    column_name: str
+    object_domain: Domain = Domain.TABLE
+    object_id: int | None = None
+    column_id: int | None = None
+    field_path: tuple[str, ...] = ()
+
+    def to_dict(self) -> Json:
+        """The shape of an entry of baseSources and directSources."""
+        return _trim(
+            {
+                "columnName": ".".join((self.column_name, *self.field_path)),
+                "columnId": self.column_id,
+                "objectDomain": self.object_domain.value,
+                "objectId": self.object_id,
+                "objectName": self.object_name,
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AccessedObject:
+    """An entry of direct_objects_accessed or base_objects_accessed."""
+
+    name: str
+    domain: Domain
+    object_id: int | None = None
+    columns: tuple[Column, ...] = ()
+    location: str | None = None
+    stage_kind: str | None = None
+    argument_signature: str | None = None
+    data_type: str | None = None
+    version: int | None = None
+
+    def to_dict(self) -> Json:
+        """The shape of an entry of direct_objects_accessed."""
+        return _trim(
+            {
+                "columns": [_trim({"columnId": c.column_id, "columnName": c.name}) for c in self.columns],
+                "objectDomain": self.domain.value,
+                "objectId": self.object_id,
+                "objectName": self.name,
+                "location": self.location,
+                "stageKind": self.stage_kind,
+                "argumentSignature": self.argument_signature,
+                "dataType": self.data_type,
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ModifiedColumn:
+    """A written column with the columns that its values came from."""
+
+    name: str
+    column_id: int | None = None
+    base_sources: tuple[ColumnRef, ...] = ()
+    direct_sources: tuple[ColumnRef, ...] = ()
+
+    def to_dict(self) -> Json:
+        """The shape of an entry of objects_modified[].columns."""
+        return _trim(
+            {
+                "columnId": self.column_id,
+                "columnName": self.name,
+                "baseSources": [s.to_dict() for s in self.base_sources],
+                "directSources": [s.to_dict() for s in self.direct_sources],
+            },
+            keep=("baseSources", "directSources"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ModifiedObject:
+    """An entry of objects_modified."""
+
+    name: str
+    domain: Domain
+    object_id: int | None = None
+    columns: tuple[ModifiedColumn, ...] = ()
+    location: str | None = None
+    stage_kind: str | None = None
+
+    def to_dict(self) -> Json:
+        """The shape of an entry of objects_modified."""
+        return _trim(
+            {
+                "columns": [c.to_dict() for c in self.columns],
+                "objectDomain": self.domain.value,
+                "objectId": self.object_id,
+                "objectName": self.name,
+                "location": self.location,
+                "stageKind": self.stage_kind,
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectDdl:
+    """object_modified_by_ddl: one DDL operation; `properties` is free-form JSON."""
+
+    name: str
+    domain: Domain
+    operation_type: Literal["ALTER", "CREATE", "DROP", "REPLACE", "UNDROP"]
+    object_id: int | None = None
+    properties: Json = field(default_factory=dict)
+
+    def to_dict(self) -> Json:
+        """The shape of object_modified_by_ddl."""
+        return _trim(
+            {
+                "objectDomain": self.domain.value,
+                "objectId": self.object_id,
+                "objectName": self.name,
+                "operationType": self.operation_type,
+                "properties": self.properties,
+            },
+            keep=("properties",),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class OutputColumn:
+    """An output column of a query, with the columns that its values and its rows came from.
+
+    `indirect_sources` are the filters, join keys, group keys, sort keys and window keys that shaped
+    it; they are never among the other two.
+    """
+
+    name: str
+    base_sources: tuple[ColumnRef, ...] = ()
+    direct_sources: tuple[ColumnRef, ...] = ()
+    indirect_sources: tuple[ColumnRef, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What one statement accessed and changed: the lineage half of an ACCESS_HISTORY record."""
+
+    statement_type: str
+    direct_objects_accessed: tuple[AccessedObject, ...] = ()
+    base_objects_accessed: tuple[AccessedObject, ...] = ()
+    objects_modified: tuple[ModifiedObject, ...] = ()
+    object_modified_by_ddl: ObjectDdl | None = None
+    policies_referenced: tuple[Json, ...] = ()
+    columns: tuple[OutputColumn, ...] = ()
+    analysis: Analysis = "full"
+    reason: str | None = None
+
+    def to_dict(self) -> Json:
+        """The JSON of the access-history document (the five audit columns)."""
+        ddl = self.object_modified_by_ddl
+        return {
+            "direct_objects_accessed": [o.to_dict() for o in self.direct_objects_accessed],
+            "base_objects_accessed": [o.to_dict() for o in self.base_objects_accessed],
+            "objects_modified": [o.to_dict() for o in self.objects_modified],
+            "object_modified_by_ddl": ddl.to_dict() if ddl else None,
+            "policies_referenced": list(self.policies_referenced),
+        }
+
+
+def _trim(value: Json, keep: tuple[str, ...] = ()) -> Json:
+    """Leave out what is empty, as the document does, but for the fields in `keep`."""
+    return {k: v for k, v in value.items() if k in keep or v not in (None, [], "")}

@@ -1,0 +1,1 @@
+"""SQL views over the audit tables, for people."""
