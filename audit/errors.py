@@ -78,3 +78,27 @@ class SpoolEntryError(SpoolError):
 
 class RecordLossWarning(UserWarning):
     """Records are being lost, and the user chose `on_record_failure = "warn"`."""
+
+
+class TableAlteredError(AuditError):
+    """An audit table is not as this version made it."""
+
+    code = "AUDIT_TABLE_ALTERED"
+
+
+class StatementDeniedError(AuditError):
+    """A statement that may not run; it is recorded as DENIED."""
+
+    code = "AUDIT_STATEMENT_DENIED"
+
+
+class AttachError(AuditError):
+    """A session that cannot be audited as asked."""
+
+    code = "AUDIT_ATTACH"
+
+
+class IngestError(AuditError):
+    """Records that are safe in the spool could not be taken into the tables."""
+
+    code = "AUDIT_INGEST"
