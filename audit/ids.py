@@ -61,7 +61,7 @@ def id_micros(query_id: str) -> int:
 
     Example:
         >>> id_micros("017e9207-6d7c-7001-8000-000000000000")
-        1643126143516001
+        1643127467388001
     """
     number = UUID(query_id).int
     steps = (number >> 80) * _STEPS + (number >> 64 & 0xFFF)

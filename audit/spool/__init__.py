@@ -6,10 +6,10 @@ with exactly one record a statement, whatever crashes. It stands between executi
 
 from audit.spool.cleanup import remove_ingested, retire
 from audit.spool.entry import Entry, Kind
-from audit.spool.journal import OnRecordFailure, Spool, SpoolStats
 from audit.spool.liveness import SpoolInfo, find_spools, ingest_lock
 from audit.spool.recovery import DamagedSegment, RecoveryReport, recover
 from audit.spool.segment import Damage, SegmentContent, read_segment
+from audit.spool.spool import OnRecordFailure, Spool, SpoolStats
 from audit.spool.statements import Running
 
 __all__ = [

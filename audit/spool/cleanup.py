@@ -53,7 +53,7 @@ def _checked(layout: Layout, paths: Iterable[Path]) -> list[Path]:
 
 
 def _remove(layout: Layout, path: Path) -> Path | None:
-    if not is_whole(path):
+    if not is_whole(path.read_bytes()):
         return set_aside(path, layout.quarantine)
     path.unlink()
     return None

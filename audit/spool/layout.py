@@ -17,22 +17,19 @@ from __future__ import annotations
 
 import contextlib
 import os
-import socket
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from audit.errors import SpoolVersionError
-from audit.json_text import to_json
 from audit.spool.segment import sync_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from pathlib import Path
 
 FORMAT_VERSION = 1
-_DIRECTORIES = ("journal", "sealed", "quarantine", "checkpoint")
+DIRECTORIES = ("journal", "sealed", "quarantine", "checkpoint")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +108,7 @@ def number_of(segment: Path) -> int:
     """The number in a segment's name.
 
     Example:
+        >>> from pathlib import Path
         >>> number_of(Path("sealed/000000000012.jsonl"))
         12
     """
@@ -120,22 +118,6 @@ def number_of(segment: Path) -> int:
 def spools_under(root: Path) -> Path:
     """The directory that holds one spool a driver."""
     return root / "spool"
-
-
-def build(path: Path, meta: Mapping[str, Any]) -> Layout:
-    """Makes the directories of a new spool and its meta.json, durable when this returns.
-
-    Raises:
-        OSError: the file system refused.
-    """
-    layout = Layout(path)
-    path.mkdir(mode=0o750)
-    for name in _DIRECTORIES:
-        (path / name).mkdir(mode=0o750)
-    write_file(
-        layout.meta, to_json({"version": FORMAT_VERSION, "host": socket.gethostname(), **meta}) + b"\n"
-    )
-    return layout
 
 
 def read_meta(layout: Layout) -> dict[str, Any] | None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from audit.clock import Clock, SystemClock, to_iso
 from audit.ids import IdGenerator
 from audit.spool.entry import Entry, encode
+from audit.spool.failure import naming
 from audit.spool.layout import Layout, move, number_of, require_version, set_aside, write_file
 from audit.spool.liveness import take_lock
 from audit.spool.segment import Damage, read_segment, sync_directory
@@ -78,16 +79,18 @@ def recover(
 
     Raises:
         SpoolVersionError: the spool is of another format.
-        OSError: the file system refused; nothing is lost, run it again.
+        SpoolUnavailableError: the file system refused; nothing is lost, run it again.
     """
     layout = Layout(spool_dir)
     require_version(layout)
-    lock = take_lock(layout.lock)
+    with naming(spool_dir):
+        lock = take_lock(layout.lock)
     if lock is None:
         return None
     try:
         clock = clock or SystemClock()
-        return _recover(layout, complete, clock, ids or IdGenerator(clock))
+        with naming(spool_dir):
+            return _recover(layout, complete, clock, ids or IdGenerator(clock))
     finally:
         os.close(lock)
 

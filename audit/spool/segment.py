@@ -68,9 +68,9 @@ def parse_segment(data: bytes) -> SegmentContent:
     return SegmentContent(tuple(entries), tuple(damaged))
 
 
-def is_whole(path: Path) -> bool:
+def is_whole(data: bytes) -> bool:
     """Whether every line of a segment matches its checksum; cheaper than reading the entries."""
-    return all(ended and is_sound(line) for _, line, ended in _lines(path.read_bytes()))
+    return all(ended and is_sound(line) for _, line, ended in _lines(data))
 
 
 def _lines(data: bytes) -> Iterator[tuple[int, bytes, bool]]:
@@ -122,6 +122,7 @@ class SegmentFile:
             if data:
                 self.write(data)
                 self.sync()
+                self.synced = self.size
             sync_directory(path.parent)
         except BaseException:
             self.close()
@@ -161,9 +162,20 @@ class SegmentFile:
         """
         os.fdatasync(self._fd)
 
+    def take_back(self, lines: Iterable[bytes]) -> None:
+        """Leaves what was synced, and `lines`: a refused start must not look like one that ran.
+
+        Raises:
+            OSError: it could not, as is likely on a disk that failed.
+        """
+        os.ftruncate(self._fd, self.synced)
+        self.size = self.synced
+        self.write(b"".join(lines))
+
     def close(self) -> None:
-        """Closes the descriptor."""
-        os.close(self._fd)
+        """Closes the descriptor; writing fails from then on."""
+        descriptor, self._fd = self._fd, -1
+        os.close(descriptor)
 
 
 def sync_directory(path: Path) -> None:

@@ -1,12 +1,11 @@
-"""What the journal remembers in memory: statements without a record, and losses.
+"""What the journal remembers in memory: the statements that have no record yet.
 
-In: lines as they are written or refused. Out: the lines that a new segment must carry, the
-statements that run, and the payload of the gap entry that a loss leaves behind.
+In: lines as they are written. Out: the lines that a new segment must carry, and the statements
+that run now.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -76,54 +75,3 @@ class Statements:
                 if isinstance(start, Entry):
                     found.append(Running(query_id, start.payload))
         return tuple(found)
-
-
-class Losses:
-    """Entries refused since the last gap entry, of statements that nothing else will bring back."""
-
-    __slots__ = ("_causes", "_queries", "_records", "_since")
-
-    def __init__(self) -> None:
-        self._queries: set[str] = set()
-        self._records: set[str] = set()
-        self._causes: Counter[str] = Counter()
-        self._since = ""
-
-    def __bool__(self) -> bool:
-        return bool(self._queries)
-
-    def __len__(self) -> int:
-        return len(self._queries)
-
-    def add(self, kind: Kind, query_id: str, cause: str, at: str) -> None:
-        """Counts a refused entry."""
-        self._since = self._since or at
-        self._queries.add(query_id)
-        self._causes[cause] += 1
-        if kind == "R":
-            self._records.add(query_id)
-
-    def recorded(self, query_id: str) -> None:
-        """A statement whose record got through after all is not lost."""
-        self._queries.discard(query_id)
-        self._records.discard(query_id)
-
-    def gap(self, at: str) -> dict[str, Any]:
-        """The payload of the gap entry.
-
-        `queries` counts statements that lost an entry and have no start in the journal; `records`
-        those of them whose record is among the lost. A statement counted in the first alone may
-        yet get its record.
-        """
-        return {
-            "gap": "refused",
-            "since": self._since,
-            "until": at,
-            "queries": len(self._queries),
-            "records": len(self._records),
-            "causes": dict(self._causes),
-        }
-
-    def clear(self) -> None:
-        """Forgets what a gap entry now tells."""
-        self.__init__()  # type: ignore[misc]
