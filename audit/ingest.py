@@ -8,48 +8,57 @@ after a crash a no-op for the table that already has it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from audit.errors import IngestError
+from audit.spool import ingest_lock, remove_ingested
+from audit.spool.layout import Layout
 from audit.tables import ACCESS_HISTORY, QUERY_HISTORY, AuditTable, create_tables
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-    from audit.spool import SpoolFolder
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 # An entry is `<crc32, 8 hex digits> <kind> <json>`; the checksum is over `<kind> <json>`.
-_CHECKSUM_LENGTH = 8
-_BODY_FROM = _CHECKSUM_LENGTH + 2
-_JSON_FROM = _BODY_FROM + 2
+_BODY_FROM = 10
+_JSON_FROM = 12
+_LOCK_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """What one ingest took in: segments (files), records (rows of query_history)."""
+    """What one ingest took in: segments (files), statements, and files set aside as damaged."""
 
-    segments: int
-    records: int
+    segments: int = 0
+    statements: int = 0
+    damaged: tuple[Path, ...] = ()
 
 
-def ingest_folder(spark: SparkSession, folder: SpoolFolder, root: str) -> Ingested:
-    """Take all sealed segments of one spool folder into the audit tables.
+def ingest_folder(spark: SparkSession, folder: Path, root: str) -> Ingested:
+    """Take all sealed segments of one driver's spool into the audit tables.
 
     Returns when everything that was sealed at the call is committed. Safe to kill at any point and to
     run again; two processes never run it at once on one folder.
+
+    Raises:
+        IngestError: Spark or Delta refused; the records stay in the spool.
+        TableAlteredError: an audit table is not as this version made it.
     """
-    with folder.ingest_lock():
-        segments = folder.sealed_segments()
+    with ingest_lock(folder, timeout=_LOCK_SECONDS):
+        segments = Layout(folder).sealed_segments()
         if not segments:
-            return Ingested(0, 0)
+            return Ingested()
         create_tables(spark, root)
-        records = _run(spark, folder.path, root)
-        folder.remove_ingested(segments)
-        return Ingested(len(segments), records)
+        statements = _run(spark, folder, root)
+        damaged = remove_ingested(folder, segments)
+        return Ingested(len(segments), statements, damaged)
 
 
 def _run(spark: SparkSession, folder: Path, root: str) -> int:
+    from pyspark.errors import StreamingQueryException
+
     counted: list[int] = []
 
     def take(batch: DataFrame, batch_id: int) -> None:
@@ -57,58 +66,64 @@ def _run(spark: SparkSession, folder: Path, root: str) -> int:
 
     stream = (
         spark.readStream.format("text")
-        .option("recursiveFileLookup", "true")
-        .load(str(folder / "sealed"))
+        .load((folder / "sealed").as_uri())
         .writeStream.foreachBatch(take)
-        .option("checkpointLocation", str(folder / "checkpoint"))
+        .option("checkpointLocation", (folder / "checkpoint").as_uri())
         .trigger(availableNow=True)
         .start()
     )
-    stream.awaitTermination()
+    try:
+        stream.awaitTermination()
+    except StreamingQueryException as error:
+        raise IngestError(
+            f"the records of {folder} could not be taken into {root}: {error}",
+            "they are safe in the spool; mend the cause and run `audit ingest`",
+        ) from error
     return sum(counted)
 
 
 def _append_batch(batch: DataFrame, batch_id: int, application: str, root: str) -> int:
     from pyspark.sql import functions as f
 
-    records = batch.where(
-        (f.substring("value", _BODY_FROM, 2) == "R ")
-        & (f.lower(f.substring("value", 1, _CHECKSUM_LENGTH)) == _checksum_of_body())
-    ).select(f.expr(f"substring(value, {_JSON_FROM})").alias("json"))
-    for table, rows in ((ACCESS_HISTORY, _access_rows(records)), (QUERY_HISTORY, _query_rows(records))):
-        _append(rows, table, root, application, batch_id)
-    return 0
+    intact = (f.substring("value", _BODY_FROM, 2) == "R ") & (f.substring("value", 1, 8) == _checksum())
+    records = batch.where(intact).select(f.expr(f"substring(value, {_JSON_FROM})").alias("json"))
+    _append(_access_rows(records), ACCESS_HISTORY, root, application, batch_id)
+    return _append(_query_rows(records), QUERY_HISTORY, root, application, batch_id)
 
 
-def _checksum_of_body() -> Any:
+def _checksum() -> Column:
     from pyspark.sql import functions as f
 
     body = f.expr(f"encode(substring(value, {_BODY_FROM}), 'utf-8')")
-    return f.lower(f.lpad(f.hex(f.crc32(body)), _CHECKSUM_LENGTH, "0"))
+    return f.lpad(f.lower(f.hex(f.crc32(body))), 8, "0")
 
 
 def _access_rows(records: DataFrame) -> DataFrame:
-    return _rows(records, ACCESS_HISTORY, "ARRAY<STRUCT<{}>>").selectExpr("explode(r.access) AS row")
+    parsed = _parsed(records, f"access ARRAY<STRUCT<{_fields(ACCESS_HISTORY)}>>")
+    return parsed.selectExpr("inline(r.access)")
 
 
 def _query_rows(records: DataFrame) -> DataFrame:
-    return _rows(records, QUERY_HISTORY, "STRUCT<{}>").selectExpr("r.query AS row")
+    return _parsed(records, f"query STRUCT<{_fields(QUERY_HISTORY)}>").selectExpr("r.query.*")
 
 
-def _rows(records: DataFrame, table: AuditTable, shape: str) -> DataFrame:
+def _fields(table: AuditTable) -> str:
+    return ", ".join(f"{name}: {kind}" for name, kind, _ in table.columns)
+
+
+def _parsed(records: DataFrame, schema: str) -> DataFrame:
     from pyspark.sql import functions as f
 
-    part = table.name.removesuffix("_history")
-    columns = table.row_schema.replace(" ", ": ", 1)
-    return records.select(f.from_json("json", f"{part} {shape.format(columns)}").alias("r"))
+    # A record is the spool's own: one that does not parse must stop the ingest, not become nulls.
+    options: Mapping[str, str] = {"mode": "FAILFAST"}
+    return records.select(f.from_json("json", schema, dict(options)).alias("r"))
 
 
-def _append(rows: DataFrame, table: AuditTable, root: str, application: str, batch_id: int) -> None:
-    (
-        rows.select("row.*")
-        .write.format("delta")
-        .mode("append")
-        .option("txnAppId", application)
-        .option("txnVersion", batch_id)
-        .save(table.location(root))
-    )
+def _append(rows: DataFrame, table: AuditTable, root: str, application: str, batch_id: int) -> int:
+    from pyspark.sql import Observation
+    from pyspark.sql import functions as f
+
+    seen = Observation()
+    writer: Any = rows.observe(seen, f.count(f.lit(1)).alias("rows")).write.format("delta").mode("append")
+    writer.option("txnAppId", application).option("txnVersion", batch_id).save(table.location(root))
+    return int(seen.get["rows"])

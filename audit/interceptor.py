@@ -17,13 +17,14 @@ from audit import jvm
 from audit.errors import SpoolUnavailableError
 from audit.failure import describe_failure
 from audit.identity import Identity, current_identity, current_parent, is_suppressed
-from audit.spark_catalog import CatalogFacts
+from audit.spark_catalog import CatalogFacts, SessionCatalog
 from audit.worker import Job
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from audit.driver import Driver
+    from audit.streaming import StreamIntent
 
 T = TypeVar("T")
 
@@ -42,6 +43,7 @@ class Intent:
     query_execution: Callable[[], Any] | None = None
     rows: Callable[[Any], int | None] = lambda _result: None
     changes_session: bool = False
+    stream: StreamIntent | None = None
 
 
 class Interceptor:
@@ -52,6 +54,7 @@ class Interceptor:
         self.driver = driver
         self.identity = identity
         self.session_id = jvm.session_id(spark)
+        self.catalog = SessionCatalog(spark, driver.plans)
         self._current: tuple[str, str] | None = None
         self._inside = threading.local()
 
@@ -148,7 +151,7 @@ class Interceptor:
         statement = intent.statement
         if statement is None or not statement.is_ddl or not statement.targets:
             return None
-        return self.driver.catalog_facts(self, statement.targets)
+        return self.driver.catalog_facts(self, [target.parts for target in statement.targets])
 
     def _end(
         self,
@@ -166,7 +169,7 @@ class Interceptor:
         except SpoolUnavailableError as error:
             # The statement has run; its start is on record. The next one is refused.
             warnings.warn(f"{error} The end of {started.query_id} is not on record.", stacklevel=4)
-        job = Job(self, intent, started, ended, self.driver.catalog_generation, before, after)
+        job = Job(self, intent, started, ended, self.catalog.snapshot(), before, after)
         self.driver.worker.submit(job)
 
 

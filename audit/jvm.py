@@ -6,7 +6,7 @@ caller's thread needs is kept apart from what a worker may ask.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -60,7 +60,7 @@ class EventQueue:
     """
 
     def __init__(self, context: SparkContext, name: str) -> None:
-        jvm = _view(context)
+        jvm = view(context)
         self._jvm = jvm
         self._bus = context._jsc.sc().listenerBus()
         self._queue = jvm.java.util.concurrent.LinkedBlockingQueue(_QUEUE_BOUND)
@@ -146,7 +146,7 @@ def is_lazy(spark: SparkSession, text: str) -> bool:
         return True
     while plan.getClass().getSimpleName() == "UnresolvedWith":
         plan = plan.child()
-    forname = _view(spark.sparkContext).java.lang.Class.forName
+    forname = view(spark.sparkContext).java.lang.Class.forName
     prefix = "org.apache.spark.sql.catalyst.plans.logical."
     loader = plan.getClass().getClassLoader()
     eager = ("Command", "ParsedStatement", "CompoundBody")
@@ -156,6 +156,16 @@ def is_lazy(spark: SparkSession, text: str) -> bool:
 def option(value: Any) -> Any | None:
     """A Scala Option as a value or None."""
     return value.get() if value.isDefined() else None
+
+
+def some(context: SparkContext, value: Any) -> Any:
+    """A Scala Option of a value; None gives Scala's None."""
+    return view(context).scala.Option.apply(value)
+
+
+def sequence(values: Any) -> list[Any]:
+    """A Scala Seq as a list."""
+    return [values.apply(i) for i in range(values.size())]
 
 
 def session_id(spark: SparkSession) -> str:
@@ -169,12 +179,38 @@ def current_schema(spark: SparkSession) -> tuple[str, str]:
     return manager.currentCatalog().name(), ".".join(manager.currentNamespace())
 
 
+def fragment(query_execution: Any) -> str | None:
+    """The part of the SQL text that a plan stands for: one statement of a script."""
+    origin = query_execution.logical().origin()
+    text, first, last = (option(v) for v in (origin.sqlText(), origin.startIndex(), origin.stopIndex()))
+    if text is None or first is None or last is None:
+        return text
+    return str(text)[first : last + 1]
+
+
 def sql_text(query_execution: Any) -> str | None:
     """The SQL text that a plan came from (`spark.sql`), None for a DataFrame's."""
     return option(query_execution.logical().origin().sqlText())
 
 
-def _view(context: SparkContext) -> Any:
+def function_identifier(spark: SparkSession, parts: Sequence[str]) -> Any:
+    """Spark's FunctionIdentifier of `name`, `schema.name` or `catalog.schema.name`."""
+    jvm = view(spark.sparkContext)
+    *above, name = parts
+    catalog, schema = (None, None, *above)[-2:]
+    some = jvm.scala.Option.apply
+    return jvm.org.apache.spark.sql.catalyst.FunctionIdentifier(name, some(schema), some(catalog))
+
+
+def sql_function(spark: SparkSession, metadata: Any) -> Any:
+    """Spark's SQLFunction from the metadata of a persistent function."""
+    jvm = view(spark.sparkContext)
+    parser = spark._jsparkSession.sessionState().sqlParser()
+    return jvm.org.apache.spark.sql.catalyst.catalog.SQLFunction.fromCatalogFunction(metadata, parser)
+
+
+def view(context: SparkContext) -> Any:
+    """The JVM of a running SparkContext."""
     jvm = context._jvm
     assert jvm is not None, "the SparkContext has been stopped"  # noqa: S101
     return jvm

@@ -65,6 +65,11 @@ class Ended:
         """The payload of an END entry."""
         return asdict(self)
 
+    @staticmethod
+    def from_dict(payload: Mapping[str, Any]) -> Ended:
+        """Read an END entry back."""
+        return Ended(**{k: v for k, v in payload.items() if k != "query_id"})
+
 
 @dataclass(frozen=True, slots=True)
 class ObjectVersion:
