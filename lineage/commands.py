@@ -1,0 +1,254 @@
+"""A small reader of statements that sqlglot lacks, over sqlglot's tokens.
+
+In: the tokens of a statement. Out: a `Command`, or None where the statement is sqlglot's to read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot.tokens import Token, TokenType
+
+from lineage.model import Domain
+from lineage.statement import Command
+from lineage.tokens import read_name, word
+
+_SCHEMAS = ("SCHEMA", "DATABASE", "NAMESPACE")
+_Reader = Callable[[list[Token], str], Command | None]
+
+
+def read_command(tokens: list[Token], text: str) -> Command | None:
+    """The command that the first words announce."""
+    reader = _READERS.get(word(tokens, 0))
+    return None if reader is None else reader(tokens, text)
+
+
+def _plain(kind: str) -> _Reader:
+    def read(tokens: list[Token], text: str) -> Command | None:
+        del tokens, text
+        return Command(kind)
+
+    return read
+
+
+def _named(kind: str, *skip: str) -> _Reader:
+    """A command about one table: `VERB [TABLE …] name …`."""
+
+    def read(tokens: list[Token], text: str) -> Command | None:
+        del text
+        at = 1
+        while word(tokens, at) in skip:
+            at += 1
+        name, _ = read_name(tokens, at)
+        return Command(kind, target=name)
+
+    return read
+
+
+def _describe(tokens: list[Token], text: str) -> Command | None:
+    at = 1
+    if word(tokens, at) == "QUERY":
+        return Command("DESCRIBE", text=text[tokens[at].end + 1 :])
+    if word(tokens, at) in ("FUNCTION", *_SCHEMAS, "CATALOG"):
+        return Command("DESCRIBE")
+    if word(tokens, at) in ("SELECT", "WITH", "FROM", "VALUES", "TABLE") and word(tokens, at) != "TABLE":
+        return Command("DESCRIBE", text=text[tokens[at].start :])
+    # DESCRIBE detail may be a table named detail: a keyword only where a name follows it.
+    while word(tokens, at) in ("TABLE", "EXTENDED", "FORMATTED", "DETAIL", "HISTORY") and at + 1 < len(tokens):
+        at += 1
+    name, _ = read_name(tokens, at)
+    return Command("DESCRIBE", target=name)
+
+
+def _show(tokens: list[Token], text: str) -> Command | None:
+    del text
+    if word(tokens, 1) == "CREATE" and word(tokens, 2) == "TABLE":
+        return Command("SHOW", target=read_name(tokens, 3)[0])
+    if word(tokens, 1) in ("COLUMNS", "TBLPROPERTIES", "PARTITIONS"):
+        at = 3 if word(tokens, 2) in ("IN", "FROM") else 2
+        return Command("SHOW", target=read_name(tokens, at)[0])
+    return Command("SHOW")
+
+
+def _explain(tokens: list[Token], text: str) -> Command | None:
+    at = 1
+    while word(tokens, at) in ("EXTENDED", "CODEGEN", "COST", "FORMATTED", "LOGICAL", "ANALYZE"):
+        at += 1
+    return Command("EXPLAIN", text=text[tokens[at].start :] if at < len(tokens) else None)
+
+
+def _execute(tokens: list[Token], text: str) -> Command | None:
+    del text
+    literal = tokens[2] if len(tokens) > 2 else None
+    body = literal.text if literal is not None and literal.token_type is TokenType.STRING else None
+    return Command("EXECUTE_IMMEDIATE", text=body)
+
+
+def _set(tokens: list[Token], text: str) -> Command | None:
+    del text
+    return Command("SET") if word(tokens, 1) not in ("VAR", "VARIABLE") else Command("SET")
+
+
+def _restore(tokens: list[Token], text: str) -> Command | None:
+    at = 2 if word(tokens, 1) == "TABLE" else 1
+    name, end = read_name(tokens, at)
+    version = text[tokens[end].start :] if end < len(tokens) else None
+    return Command("RESTORE", target=name, version=version)
+
+
+def _use(tokens: list[Token], text: str) -> Command | None:
+    del text
+    at = 1
+    kind = word(tokens, at)
+    if kind in (*_SCHEMAS, "CATALOG") and at + 1 < len(tokens):
+        at += 1
+    name, _ = read_name(tokens, at)
+    return Command("USE", target=name, source=("CATALOG",) if kind == "CATALOG" and at == 2 else ())
+
+
+def _cache(tokens: list[Token], text: str) -> Command | None:
+    # CACHE TABLE t AS SELECT is sqlglot's to read.
+    at = 2 if word(tokens, 1) == "LAZY" else 1
+    name, end = read_name(tokens, at + 1)
+    if end < len(tokens) and word(tokens, end) not in ("OPTIONS", "(") and name:
+        rest = text[tokens[end].end + 1 :] if word(tokens, end) == "AS" else text[tokens[end].start :]
+        return Command("CACHE", target=name, text=rest)
+    if end < len(tokens):
+        close = next((n for n in range(end, len(tokens)) if word(tokens, n) == ")"), len(tokens) - 1)
+        at = close + 1 + (word(tokens, close + 1) == "AS")
+        if at < len(tokens):
+            return Command("CACHE", target=name, text=text[tokens[at].start :])
+    return Command("CACHE", target=name)
+
+
+def _create(tokens: list[Token], text: str) -> Command | None:
+    """CREATE [OR REPLACE] TABLE t [SHALLOW | DEEP] CLONE u [version]."""
+    at = 1
+    replace = word(tokens, at) == "OR"
+    at += 2 if replace else 0
+    at += word(tokens, at) in ("EXTERNAL", "TEMPORARY")
+    if word(tokens, at) != "TABLE":
+        return None
+    at, if_clause = _if_clause(tokens, at + 1)
+    name, at = read_name(tokens, at)
+    at += word(tokens, at) in ("SHALLOW", "DEEP")
+    if word(tokens, at) != "CLONE":
+        return None
+    source, at = read_name(tokens, at + 1)
+    version = text[tokens[at].start :] if at < len(tokens) and word(tokens, at) not in ("TBLPROPERTIES", "LOCATION") else None
+    kind = "REPLACE_TABLE" if replace else "CREATE_TABLE"
+    return Command(
+        kind, Domain.TABLE, name, source, version=version, if_clause=if_clause, replace=replace,
+        properties=(("creationMode", "CLONE"),),
+    )  # fmt: skip
+
+
+def _if_clause(tokens: list[Token], at: int) -> tuple[int, bool]:
+    if word(tokens, at) == "IF":
+        return at + (3 if word(tokens, at + 1) == "NOT" else 2), True
+    return at, False
+
+
+def _alter(tokens: list[Token], text: str) -> Command | None:
+    noun = word(tokens, 1)
+    if noun in _SCHEMAS:
+        name, at = read_name(tokens, 2)
+        return Command("ALTER_SCHEMA", Domain.SCHEMA, name, properties=_set_pairs(tokens, at), text=text)
+    if noun not in ("TABLE", "VIEW"):
+        return None
+    at, if_clause = _if_clause(tokens, 2)
+    name, at = read_name(tokens, at)
+    domain = Domain.TABLE if noun == "TABLE" else Domain.VIEW
+    verb, what = word(tokens, at), word(tokens, at + 1)
+    if verb in ("SET", "UNSET") or (verb, what) in _ALTER_REST or verb in ("CLUSTER", "RECOVER", "PARTITION"):
+        return Command(f"ALTER_{noun}", domain, name, if_clause=if_clause, properties=_set_pairs(tokens, at))
+    if verb == "RENAME" and what == "TO":
+        new_name, _ = read_name(tokens, at + 2)
+        return Command(f"RENAME_{noun}", domain, name, if_clause=if_clause, new_name=new_name)
+    return None
+
+
+_ALTER_REST = frozenset(
+    {("ADD", "PARTITION"), ("DROP", "PARTITION"), ("ADD", "CONSTRAINT"), ("DROP", "CONSTRAINT"),
+     ("ADD", "IF"), ("DROP", "FEATURE"), ("ADD", "CHECK"), ("DROP", "IF"), ("WITH", "SCHEMA")}
+)  # fmt: skip
+
+
+def _set_pairs(tokens: list[Token], at: int) -> tuple[tuple[str, str | None], ...]:
+    """`SET TBLPROPERTIES ('a' = 'b')`, `UNSET TBLPROPERTIES ('a')`, `SET LOCATION 'p'` as pairs."""
+    verb, what = word(tokens, at), word(tokens, at + 1)
+    if what == "LOCATION" and at + 2 < len(tokens):
+        return (("location", tokens[at + 2].text),)
+    if what not in ("TBLPROPERTIES", "PROPERTIES", "DBPROPERTIES"):
+        return ()
+    pairs: list[tuple[str, str | None]] = []
+    inner = [t for t in tokens[at + 2 :] if word([t], 0) not in ("(", ")")]
+    key: list[str] = []
+    value: str | None = None
+    seen = False
+    for token in [*inner, None]:
+        if token is None or token.token_type is TokenType.COMMA:
+            if key:
+                pairs.append(("".join(key), None if verb == "UNSET" else value))
+            key, value, seen = [], None, False
+        elif token.token_type is TokenType.EQ:
+            seen = True
+        elif token.text.upper() in ("IF", "EXISTS") and token.token_type is not TokenType.STRING:
+            continue
+        elif seen or (key and token.token_type is TokenType.STRING):
+            value = token.text
+        else:
+            key.append(token.text)
+    return tuple(pairs)
+
+
+def _comment(tokens: list[Token], text: str) -> Command | None:
+    del text
+    noun = word(tokens, 2)
+    domains = {"TABLE": Domain.TABLE, "VIEW": Domain.VIEW, **dict.fromkeys(_SCHEMAS, Domain.SCHEMA)}
+    domain = domains.get(noun)
+    name, at = read_name(tokens, 3)
+    if domain is None or word(tokens, at) != "IS":
+        return Command("COMMENT", target=name)
+    value = tokens[at + 1].text if at + 1 < len(tokens) else None
+    kind = "ALTER_SCHEMA" if domain is Domain.SCHEMA else f"ALTER_{noun}"
+    return Command(kind, domain, name, properties=(("comment", value),))
+
+
+def _refresh(tokens: list[Token], text: str) -> Command | None:
+    del text
+    at = 2 if word(tokens, 1) == "TABLE" else 1
+    if word(tokens, 1) == "FUNCTION":
+        return Command("REFRESH")
+    return Command("REFRESH", target=read_name(tokens, at)[0])
+
+
+_READERS: dict[str, _Reader] = {
+    "ADD": _plain("ADD"),
+    "ALTER": _alter,
+    "ANALYZE": _named("ANALYZE", "TABLE"),
+    "CACHE": _cache,
+    "CALL": _named("CALL"),
+    "CLEAR": _plain("UNCACHE"),
+    "COMMENT": _comment,
+    "CONVERT": _named("CONVERT", "TO", "DELTA"),
+    "CREATE": _create,
+    "DECLARE": _plain("DECLARE"),
+    "DESC": _describe,
+    "DESCRIBE": _describe,
+    "EXECUTE": _execute,
+    "EXPLAIN": _explain,
+    "LIST": _plain("LIST"),
+    "MSCK": _named("REPAIR", "REPAIR", "TABLE"),
+    "OPTIMIZE": _named("OPTIMIZE", "TABLE"),
+    "REFRESH": _refresh,
+    "REORG": _named("OPTIMIZE", "TABLE"),
+    "REPAIR": _named("REPAIR", "TABLE"),
+    "RESET": _plain("RESET"),
+    "RESTORE": _restore,
+    "SET": _set,
+    "SHOW": _show,
+    "UNCACHE": _named("UNCACHE", "TABLE", "IF", "EXISTS"),
+    "USE": _use,
+    "VACUUM": _named("VACUUM", "TABLE"),
+}

@@ -1,0 +1,289 @@
+"""CREATE, REPLACE, ALTER, RENAME and DROP: object_modified_by_ddl (and what a CTAS reads and writes).
+
+In: a tree or a command. Out: the DDL operation with the properties that the access-history document names.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from lineage.building import Tracer
+from lineage.model import Access, Column, Domain, Json, ObjectDdl, Relation
+from lineage.names import qualify, quote_name
+from lineage.scope import Frame
+from lineage.statement import Command, Statement
+from lineage.targets import parts_of
+
+Node = exp.Expr
+
+
+def trace_create(tracer: Tracer, statement: Statement, tree: exp.Create, existed: bool | None) -> Access:
+    """CREATE [OR REPLACE] TABLE | VIEW | SCHEMA | FUNCTION."""
+    kind, noun = statement.statement_type, tree.args["kind"].upper()
+    parts = parts_of(tree.args["this"])
+    if kind == "CREATE_FUNCTION" or (statement.temporary and noun == "VIEW"):
+        return _unrecorded(tracer, statement, tree)
+    if kind == "CREATE_SCHEMA":
+        if tree.args.get("exists") and existed:
+            return tracer.access(kind)
+        return tracer.access(kind, ddl=_schema(tracer, parts, "CREATE"))
+    before = tracer.lookup(parts)
+    if tree.args.get("exists") and _there(existed, before):
+        return tracer.access(kind)
+    relation = _created(tracer, parts, before, Domain.VIEW if noun == "VIEW" else Domain.TABLE)
+    operation = "REPLACE" if tree.args.get("replace") else "CREATE"
+    if noun == "VIEW":
+        frame = _view_frame(tracer, tree)
+        names = _defined(tree) or [Column(o.name) for o in frame.outs]
+        return tracer.access(kind, frame=frame, ddl=_ddl(relation, operation, _columns(names, relation)))
+    if tree.args.get("expression") is not None:
+        return _as_select(tracer, statement, tree, relation, operation)
+    source = _like(tree)
+    if source is not None:
+        return _copied(tracer, kind, relation, operation, source, "LIKE")
+    return tracer.access(kind, ddl=_ddl(relation, operation, _columns(_defined(tree), relation)))
+
+
+def _as_select(tracer: Tracer, statement: Statement, tree: exp.Create, relation: Relation, operation: str) -> Access:
+    frame = tracer.query(tree.args["expression"], None, {})
+    names = _defined(tree) or [Column(o.name) for o in frame.outs]
+    names = [_known(relation, c) for c in names]
+    modified = tracer.modified(relation, list(zip(names, frame.outs, strict=False)))
+    return tracer.access(
+        statement.statement_type, modified=[modified], ddl=_ddl(relation, operation, _columns(names, relation))
+    )
+
+
+def _view_frame(tracer: Tracer, tree: exp.Create) -> Frame:
+    # Defining a view reads no data: its query is walked for the names of its columns alone.
+    query = tree.args.get("expression")
+    if query is None:
+        tracer.doubt("CREATE VIEW without a query")
+        return Frame([])
+    with tracer.set_aside():
+        return tracer.query(query, None, {})
+
+
+def _unrecorded(tracer: Tracer, statement: Statement, tree: exp.Create) -> Access:
+    # Temporary views and functions are no objects of the record.
+    frame = None
+    query = tree.args.get("expression")
+    if statement.statement_type == "CREATE_VIEW" and isinstance(query, exp.Query):
+        with tracer.set_aside():
+            frame = tracer.query(query, None, {})
+    return tracer.access(statement.statement_type, frame=frame)
+
+
+def trace_drop(tracer: Tracer, statement: Statement, tree: exp.Drop, existed: bool | None) -> Access:
+    """DROP TABLE | VIEW | SCHEMA: no properties are recorded."""
+    kind = statement.statement_type
+    if kind == "DROP_FUNCTION" or statement.temporary:
+        return tracer.access(kind)
+    parts = parts_of((tree.args.get("tables") or [None])[0])
+    if kind == "DROP_SCHEMA":
+        if tree.args.get("exists") and existed is False:
+            return tracer.access(kind)
+        return tracer.access(kind, ddl=_schema(tracer, parts, "DROP"))
+    before = tracer.lookup(parts)
+    if before is not None and before.temporary:
+        return tracer.access(kind)
+    if tree.args.get("exists") and not _there(existed, before):
+        return tracer.access(kind)
+    relation = _created(tracer, parts, before, Domain.VIEW if kind == "DROP_VIEW" else Domain.TABLE)
+    return tracer.access(kind, ddl=_ddl(before or relation, "DROP", {}))
+
+
+def trace_alter(tracer: Tracer, statement: Statement, tree: exp.Alter, existed: bool | None) -> Access:
+    """ALTER TABLE | VIEW: columns with their subOperationType, new names, properties."""
+    kind = statement.statement_type
+    parts = parts_of(tree.args["this"])
+    before = tracer.lookup(parts)
+    if tree.args.get("exists") and not _there(existed, before):
+        return tracer.access(kind)
+    domain = Domain.VIEW if kind.endswith("VIEW") else Domain.TABLE
+    relation = _created(tracer, parts, before, domain)
+    relation = before or relation
+    properties: Json = {}
+    frame = None
+    for action in tree.args.get("actions") or ():
+        if isinstance(action, exp.Query):
+            with tracer.set_aside():
+                frame = tracer.query(action, None, {})
+            properties = {**properties, **_columns([Column(o.name) for o in frame.outs], relation)}
+        else:
+            _action(tracer, action, relation, parts, properties)
+    return tracer.access(kind, frame=frame, ddl=_ddl(relation, "ALTER", properties))
+
+
+def trace_ddl_command(tracer: Tracer, statement: Statement, command: Command, existed: bool | None) -> Access:
+    """DDL that a reader of our own took from the tokens."""
+    kind, domain = statement.statement_type, command.domain or Domain.TABLE
+    if domain is Domain.SCHEMA:
+        return tracer.access(kind, ddl=_schema(tracer, command.target, "ALTER", _pairs(command)))
+    before = tracer.lookup(command.target)
+    if command.source:
+        if command.if_clause and _there(existed, before):
+            return tracer.access(kind)
+        relation = _created(tracer, command.target, before, domain)
+        operation = "REPLACE" if command.replace else "CREATE"
+        if command.version is not None:
+            tracer.doubt("CLONE of a version")
+        return _copied(tracer, kind, relation, operation, command.source, "CLONE")
+    if before is not None and before.temporary:
+        return tracer.access(kind)
+    if command.if_clause and not _there(existed, before):
+        return tracer.access(kind)
+    relation = before or _created(tracer, command.target, before, domain)
+    properties = _pairs(command)
+    if command.new_name:
+        properties["objectName"] = {"value": _renamed(tracer, relation, command.target, command.new_name)}
+    return tracer.access(kind, ddl=_ddl(relation, "ALTER", properties))
+
+
+# -- columns and properties --------------------------------------------------------------------
+
+
+def _action(
+    tracer: Tracer, action: Node, relation: Relation, parts: tuple[str, ...], properties: Json
+) -> None:
+    columns: Json = properties.setdefault("columns", {})
+    if isinstance(action, exp.ColumnDef):
+        columns[action.name] = _column(relation, action.name, "ADD")
+    elif isinstance(action, exp.Schema):
+        columns.update({c.name: _column(relation, c.name, "ADD") for c in action.expressions})
+    elif isinstance(action, exp.Drop):
+        for name in _dropped(action):
+            columns[name] = _column(relation, name, "DROP")
+    elif isinstance(action, exp.RenameColumn):
+        name = action.args["this"].name
+        columns[name] = {**_column(relation, name, "ALTER"), "objectName": {"value": action.args["to"].name}}
+    elif isinstance(action, exp.AlterColumn):
+        name = action.args["this"].name
+        entry = _column(relation, name, "ALTER")
+        new = action.args.get("rename_to")
+        if isinstance(new, exp.Expr) and new.name.lower() != name.lower():
+            entry["objectName"] = {"value": new.name}
+        columns[name] = entry
+    elif isinstance(action, exp.ReplaceColumns):
+        columns.update({c.name: _column(relation, c.name, "DROP") for c in relation.columns})
+        columns.update({c.name: _column(relation, c.name, "ADD") for c in action.expressions})
+    elif isinstance(action, exp.AlterRename):
+        new_name = _renamed(tracer, relation, parts, parts_of(action.args["this"]))
+        properties["objectName"] = {"value": new_name}
+    elif not isinstance(action, (exp.AlterSet, exp.ClusterProperty, exp.AddPartition, exp.DropPartition)):
+        tracer.doubt(f"ALTER with {type(action).__name__}")
+    if not columns:
+        properties.pop("columns", None)
+
+
+def _dropped(action: exp.Drop) -> list[str]:
+    names: list[str] = []
+    for item in action.args.get("tables") or ():
+        names += [i.name for i in item.expressions] if isinstance(item, exp.Schema) else [item.name]
+    return names
+
+
+def _column(relation: Relation, name: str, operation: str) -> Json:
+    column = _known(relation, Column(name))
+    entry: Json = {"subOperationType": operation}
+    return entry if column.column_id is None else {"objectId": {"value": column.column_id}, **entry}
+
+
+def _columns(columns: list[Column], relation: Relation) -> Json:
+    if not columns:
+        return {}
+    return {"columns": {c.name: _column(relation, c.name, "ADD") for c in columns}}
+
+
+def _known(relation: Relation, column: Column) -> Column:
+    key = column.name.lower()
+    return next((c for c in relation.columns if c.name.lower() == key), column)
+
+
+def _pairs(command: Command) -> Json:
+    values = {key: value for key, value in command.properties if key != "creationMode"}
+    return {"properties": {k: {"value": v} for k, v in values.items()}} if values else {}
+
+
+def _defined(tree: exp.Create) -> list[Column]:
+    schema = tree.args["this"]
+    if not isinstance(schema, exp.Schema):
+        return []
+    found: list[Column] = []
+    for item in schema.expressions:
+        if isinstance(item, exp.ColumnDef):
+            kind = item.args.get("kind")
+            found.append(Column(item.name, kind.sql("spark") if kind is not None else ""))
+        elif isinstance(item, exp.Identifier):
+            found.append(Column(item.name))
+    return found
+
+
+def _like(tree: exp.Create) -> tuple[str, ...] | None:
+    properties = tree.args.get("properties")
+    like = properties.find(exp.LikeProperty) if properties is not None else None
+    return None if like is None else parts_of(like.args["this"])
+
+
+def _copied(
+    tracer: Tracer, kind: str, relation: Relation, operation: str, source: tuple[str, ...], mode: str
+) -> Access:
+    """LIKE and CLONE record their creation source; a CLONE reads it (document: Read query notes)."""
+    entry = tracer.entry(source)
+    origin = entry.relation
+    properties = _columns(list(origin.columns), Relation(relation.name))
+    made_from = {"objectName": origin.name, "objectDomain": origin.domain.value, "objectId": origin.object_id}
+    properties["creationMode"] = {"value": mode}
+    properties["creationSource"] = {k: v for k, v in made_from.items() if v is not None}
+    modified = []
+    if mode == "CLONE":
+        tracer.ledger.direct_entries.setdefault(entry)
+        tracer.ledger.base_entries.setdefault(entry)
+        sinks = {column: {entry.ref(column): None} for column in origin.columns}
+        tracer.ledger.direct.update({ref: None for refs in sinks.values() for ref in refs})
+        tracer.ledger.base.update({ref: None for refs in sinks.values() for ref in refs})
+        modified = [tracer.modified(relation, [(Column(c.name), _sink(refs)) for c, refs in sinks.items()])]
+    return tracer.access(kind, modified=modified, ddl=_ddl(relation, operation, properties))
+
+
+def _sink(refs: dict[object, None]) -> object:
+    from lineage.scope import Sink  # noqa: PLC0415
+
+    sink = Sink()
+    sink.direct = refs  # type: ignore[assignment]
+    sink.base = refs  # type: ignore[assignment]
+    return sink
+
+
+# -- objects -------------------------------------------------------------------------------------
+
+
+def _there(existed: bool | None, before: Relation | None) -> bool:
+    return existed if existed is not None else before is not None
+
+
+def _created(tracer: Tracer, parts: tuple[str, ...], before: Relation | None, domain: Domain) -> Relation:
+    if before is not None and not before.temporary:
+        return before
+    here = tracer.current or tracer.catalog.current
+    if len(parts) == 2 and "/" in parts[1]:
+        return tracer.catalog.path(parts[0], parts[1])
+    return Relation(quote_name(qualify(parts, here)), domain)
+
+
+def _renamed(tracer: Tracer, relation: Relation, old: tuple[str, ...], new: tuple[str, ...]) -> str:
+    # ALTER TABLE s.t RENAME TO u: in the session catalog the new name stays in the old schema.
+    here = tracer.current or tracer.catalog.current
+    full = qualify(old, here)
+    del relation
+    return quote_name((*full[:-1], new[0]) if len(new) == 1 else qualify(new, here))
+
+
+def _schema(tracer: Tracer, parts: tuple[str, ...], operation: str, properties: Json | None = None) -> ObjectDdl:
+    here = tracer.current or tracer.catalog.current
+    full = (here[0], *parts) if len(parts) == 1 else parts
+    return ObjectDdl(quote_name(full), Domain.SCHEMA, operation, None, properties or {})  # type: ignore[arg-type]
+
+
+def _ddl(relation: Relation, operation: str, properties: Json) -> ObjectDdl:
+    return ObjectDdl(relation.name, relation.domain, operation, relation.object_id, properties)  # type: ignore[arg-type]

@@ -1,0 +1,296 @@
+"""Walk over an expression: which columns make its value, which only shape it.
+
+In: a node of sqlglot's tree, the scope it stands in. Out: a `Sink`. One loop with a stack of its own
+(a chain of 5,000 ORs must not be 5,000 calls deep); only nodes with a meaning of their own recurse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from lineage.resolve import Resolver
+from lineage.scope import Frame, Out, Scope, Sink, Source
+
+if TYPE_CHECKING:
+    from lineage.model import Function
+
+Node = exp.Expr
+
+# Nodes that hold no column: literals, types, names. An Identifier in an expression is a lambda's
+# variable or a struct field's name, since sqlglot wraps every column in a Column.
+_LEAVES = frozenset(
+    {
+        exp.Literal, exp.Boolean, exp.Null, exp.Var, exp.DataType, exp.Identifier, exp.Placeholder,
+        exp.Parameter, exp.CurrentDate, exp.CurrentTimestamp, exp.CurrentUser, exp.JSONPath, exp.Star,
+    }
+)  # fmt: skip
+_ATOMS = frozenset({str, bool, int, float, type(None)})
+
+
+class Expressions(Resolver):
+    """The part of the tracer that reads expressions."""
+
+    def subquery(self, node: Node, scope: Scope) -> Frame:
+        """The frame of a query inside an expression."""
+        raise NotImplementedError
+
+    def values(self, node: Node | Sequence[Node] | None, scope: Scope, sink: Sink) -> None:
+        """Gather the sources of an expression, or of several, into `sink`."""
+        if node is None:
+            return
+        stack: list[Node] = list(reversed(node)) if isinstance(node, (list, tuple)) else [node]  # type: ignore[list-item]
+        special = _SPECIAL
+        while stack:
+            item = stack.pop()
+            kind = type(item)
+            if kind in _LEAVES:
+                continue
+            handler = special.get(kind)
+            if handler is not None:
+                handler(self, item, scope, sink)
+                continue
+            if isinstance(item, exp.Query):
+                self._query_value(item, scope, sink)
+                continue
+            children: list[Node] = []
+            for value in item.args.values():
+                if value.__class__ is list:
+                    children += [v for v in value if v.__class__ not in _ATOMS]
+                elif value.__class__ not in _ATOMS and isinstance(value, exp.Expr):
+                    children.append(value)
+            if children:
+                children.reverse()
+                stack += children
+
+    def shaping(self, node: Node | Sequence[Node] | None, scope: Scope, sink: Sink) -> None:
+        """Gather the sources of an expression as shaping only (filters, keys)."""
+        if node is None:
+            return
+        own = Sink()
+        self.values(node, scope, own)
+        sink.shape(own)
+
+    def _column(self, node: Node, scope: Scope, sink: Sink) -> None:
+        args = node.args
+        if isinstance(args["this"], exp.Star):
+            for out in self.star(node, scope):
+                sink.merge(out)
+            return
+        out = self.name(column_parts(node), scope)
+        if out is not None:
+            sink.merge(out)
+
+    def _dot(self, node: Node, scope: Scope, sink: Sink) -> None:
+        # `a.b.c.d.e` is Dot(Column(a.b.c.d), e); `db.f(x)` is Dot(Identifier(db), f(x)).
+        names: list[str] = []
+        item: Node = node
+        while isinstance(item, exp.Dot):
+            right = item.args["expression"]
+            if isinstance(right, exp.Func):
+                prefix = [part.name for part in item.args["this"].find_all(exp.Identifier)]
+                self.call([*prefix, right.name or right.sql_name()], right, scope, sink)
+                return
+            names.append(right.name)
+            item = item.args["this"]
+        names.reverse()
+        if isinstance(item, exp.Column):
+            if any(isinstance(n.args["expression"], exp.Star) for n in _dots(node)):
+                self._column(item, scope, sink)
+                return
+            out = self.name([*column_parts(item), *names], scope)
+            if out is not None:
+                sink.merge(out)
+            return
+        own = self.out_of(item, scope)
+        sink.merge(own.field(names))
+
+    def _window(self, node: Node, scope: Scope, sink: Sink) -> None:
+        args = node.args
+        self.values(args["this"], scope, sink)
+        for key in ("partition_by", "order"):
+            self.shaping(args.get(key), scope, sink)
+        alias = args.get("alias")
+        if alias is not None:
+            named = scope.windows.get(alias.name.lower())
+            if named is not None:
+                sink.shape(named)
+
+    def _filter(self, node: Node, scope: Scope, sink: Sink) -> None:
+        self.values(node.args["this"], scope, sink)
+        self.shaping(node.args["expression"], scope, sink)
+
+    def _exists(self, node: Node, scope: Scope, sink: Sink) -> None:
+        inner = node.args["this"]
+        if not isinstance(inner, exp.Query):
+            # exists(array, lambda), the higher-order function
+            self.values(inner, scope, sink)
+            self.values(node.args.get("expression"), scope, sink)
+            return
+        frame = self.subquery(inner, scope)
+        for out in frame.outs:
+            sink.shape(out)
+        sink.shape(frame.shape)
+
+    def _query_value(self, node: Node, scope: Scope, sink: Sink) -> None:
+        frame = self.subquery(node, scope)
+        for out in frame.outs:
+            sink.merge(out)
+        sink.shape(frame.shape)
+
+    def _anonymous(self, node: Node, scope: Scope, sink: Sink) -> None:
+        name = node.args["this"]
+        if not isinstance(name, str):
+            name = name.name
+        if name.upper() == "IDENTIFIER":
+            self.identifier_clause(node, scope, sink)
+            return
+        self.call([name], node, scope, sink)
+
+    def identifier_clause(self, node: Node, scope: Scope, sink: Sink) -> None:
+        """`IDENTIFIER('a.b')` names a column; anything but a literal is known to Spark alone."""
+        literal = node.expressions[0] if node.expressions else None
+        if isinstance(literal, exp.Literal) and literal.is_string:
+            out = self.name(self.split(literal.name), scope)
+            if out is not None:
+                sink.merge(out)
+            return
+        self.doubt("IDENTIFIER() of an expression")
+
+    def _count(self, node: Node, scope: Scope, sink: Sink) -> None:
+        # count(*) counts rows and reads no column.
+        if not isinstance(node.args["this"], exp.Star):
+            self.values(node.args["this"], scope, sink)
+            self.values(node.args.get("expressions"), scope, sink)
+
+    def _struct(self, node: Node, scope: Scope, sink: Sink) -> None:
+        for item in node.expressions:
+            self._argument(item, scope, sink)
+
+    def _argument(self, item: Node, scope: Scope, sink: Sink) -> None:
+        # `struct(*)` and `f(*)` expand the star; only count(*) does not.
+        if isinstance(item, exp.Star):
+            for out in self.star(item, scope):
+                sink.merge(out)
+        else:
+            self.values(item, scope, sink)
+
+    def call(self, parts: Sequence[str], node: Node, scope: Scope, sink: Sink) -> None:
+        """A call of a function that sqlglot does not know: a user's, or one of Spark's own."""
+        function = self.function(parts)
+        arguments = call_arguments(node)
+        if function is None:
+            for item in arguments:
+                self._argument(item, scope, sink)
+            return
+        self.saw_function(function)
+        outs = [self.out_of(item, scope) for item in arguments]
+        if function.body is None:
+            for out in outs:
+                sink.merge(out)
+            return
+        result = self.function_body(function, arguments, outs)
+        for out in outs:
+            sink.direct.update(out.direct)
+            sink.idirect.update(out.idirect)
+        for out in result.outs:
+            sink.base.update(out.base)
+            sink.ibase.update(out.ibase)
+        sink.ibase.update(result.shape.base)
+        sink.ibase.update(result.shape.ibase)
+
+    def function_body(self, function: Function, arguments: Sequence[Node], outs: Sequence[Out]) -> Frame:
+        """The frame of an SQL function's body with its arguments bound."""
+        raise NotImplementedError
+
+    def out_of(self, node: Node, scope: Scope, name: str = "") -> Out:
+        """An expression as a column: plain where it is nothing but a column or a field."""
+        while isinstance(node, exp.Paren):
+            node = node.args["this"]
+        if isinstance(node, exp.Column) and not isinstance(node.args["this"], exp.Star):
+            found = self.name(column_parts(node), scope)
+            return Out(name) if found is None else found.renamed(name or found.name)
+        out = Out(name)
+        if isinstance(node, exp.Dot):
+            plain = _plain_dot(node)
+            if plain is not None:
+                found = self.name(plain, scope)
+                return out if found is None else found.renamed(name or found.name)
+        self.values(node, scope, out)
+        if isinstance(node, exp.Struct):
+            out.fields = self._fields(node, scope)
+        return out
+
+    def _fields(self, node: Node, scope: Scope) -> dict[str, Out] | None:
+        fields: dict[str, Out] = {}
+        for item in node.expressions:
+            if isinstance(item, exp.PropertyEQ):
+                name, value = item.args["this"].name, item.args["expression"]
+            elif isinstance(item, exp.Column) and not isinstance(item.args["this"], exp.Star):
+                name, value = item.name, item
+            else:
+                return None
+            fields[name.lower()] = self.out_of(value, scope, name)
+        return fields
+
+
+def column_parts(node: Node) -> list[str]:
+    """The dotted parts of a Column, outermost first."""
+    args = node.args
+    parts = [args["this"].args["this"] if type(args["this"]) is exp.Identifier else args["this"].name]
+    for key in ("table", "db", "catalog"):
+        part = args.get(key)
+        if part is None:
+            break
+        parts.append(part.name)
+    parts.reverse()
+    return parts
+
+
+def call_arguments(node: Node) -> list[Node]:
+    """The arguments of a call, in order."""
+    found: list[Node] = []
+    for key, value in node.args.items():
+        if isinstance(value, list):
+            found += [v for v in value if isinstance(v, exp.Expr)]
+        elif isinstance(value, exp.Expr) and not (key == "this" and isinstance(node, exp.Anonymous)):
+            found.append(value)
+    return [v.args["expression"] if isinstance(v, exp.Kwarg) else v for v in found]
+
+
+def _dots(node: Node) -> list[exp.Dot]:
+    found: list[exp.Dot] = []
+    while isinstance(node, exp.Dot):
+        found.append(node)
+        node = node.args["this"]
+    return found
+
+
+def _plain_dot(node: Node) -> list[str] | None:
+    names: list[str] = []
+    while isinstance(node, exp.Dot):
+        right = node.args["expression"]
+        if not isinstance(right, exp.Identifier):
+            return None
+        names.append(right.name)
+        node = node.args["this"]
+    if not isinstance(node, exp.Column) or isinstance(node.args["this"], exp.Star):
+        return None
+    return [*column_parts(node), *reversed(names)]
+
+
+_Handler = Callable[[Expressions, Node, Scope, Sink], None]
+_SPECIAL: dict[type, _Handler] = {
+    exp.Column: Expressions._column,  # noqa: SLF001  the table belongs to the class
+    exp.Dot: Expressions._dot,  # noqa: SLF001
+    exp.Window: Expressions._window,  # noqa: SLF001
+    exp.Filter: Expressions._filter,  # noqa: SLF001
+    exp.Exists: Expressions._exists,  # noqa: SLF001
+    exp.Anonymous: Expressions._anonymous,  # noqa: SLF001
+    exp.Count: Expressions._count,  # noqa: SLF001
+    exp.Struct: Expressions._struct,  # noqa: SLF001
+}
+
+__all__ = ["Expressions", "Source", "call_arguments", "column_parts"]

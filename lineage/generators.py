@@ -1,0 +1,89 @@
+"""What Spark's table-valued functions and generators yield.
+
+In: the name of a function, its call, its arguments with their sources. Out: its columns, or None for
+a function that is not known (its column aliases then name what it yields). Names and shapes are those
+of Spark 4.2's function reference.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from lineage.scope import Out, Sink
+from lineage.types import element_type, map_types, struct_fields
+
+_FIXED = {
+    "range": ("id",),
+    "explode": ("col",),
+    "explode_outer": ("col",),
+    "explodeouter": ("col",),
+    "variant_explode": ("pos", "key", "value"),
+    "variant_explode_outer": ("pos", "key", "value"),
+    "sql_keywords": ("keyword", "reserved"),
+    "collations": ("CATALOG", "SCHEMA", "NAME", "LANGUAGE", "COUNTRY", "ACCENT_SENSITIVITY",
+                   "CASE_SENSITIVITY", "PAD_ATTRIBUTE", "ICU_VERSION"),
+}  # fmt: skip
+_GENERATORS = frozenset(
+    {
+        "explode", "explode_outer", "explodeouter", "posexplode", "posexplode_outer", "posexplodeouter",
+        "inline", "inline_outer", "inlineouter", "stack", "json_tuple", "variant_explode",
+        "variant_explode_outer",
+    }
+)  # fmt: skip
+
+
+def is_generator(name: str) -> bool:
+    """Whether a function in a select list yields rows and (maybe) several columns."""
+    return name in _GENERATORS
+
+
+def generated(name: str, call: exp.Expr, arguments: list[Out]) -> list[Out] | None:
+    """The columns that a built-in yields."""
+    first = arguments[0] if arguments else Out("")
+    if name.startswith("explode"):
+        return _exploded(first)
+    if name.startswith("posexplode"):
+        return [Out("pos"), *_exploded(first)]
+    if name.startswith("inline"):
+        return _inlined(first)
+    if name == "stack":
+        return _stacked(call, arguments)
+    if name == "json_tuple":
+        return [_derived(f"c{n}", first) for n in range(len(arguments) - 1)]
+    fixed = _FIXED.get(name)
+    return None if fixed is None else [_derived(column, first) for column in fixed]
+
+
+def _derived(name: str, source: Sink, type_text: str = "") -> Out:
+    out = Out(name, type_text)
+    out.merge(source)
+    return out
+
+
+def _exploded(source: Out) -> list[Out]:
+    pair = map_types(source.type)
+    if pair is not None:
+        return [_derived("key", source, pair[0]), _derived("value", source, pair[1])]
+    return [_derived("col", source, element_type(source.type) or "")]
+
+
+def _inlined(source: Out) -> list[Out] | None:
+    fields = struct_fields(element_type(source.type) or "")
+    if not fields:
+        return None
+    return [source.field((name,)).renamed(name) for name, _ in fields]
+
+
+def _stacked(call: exp.Expr, arguments: list[Out]) -> list[Out] | None:
+    # stack(n, e1, …, ek): n rows, so column i holds every width-th expression.
+    rows = call.args.get("this")
+    if isinstance(call, exp.Anonymous):
+        rows = call.expressions[0] if call.expressions else None
+    if not isinstance(rows, exp.Literal) or not rows.name.isdigit() or int(rows.name) < 1:
+        return None
+    cells = arguments[1:]
+    width = -(-len(cells) // int(rows.name))
+    outs = [Out(f"col{n}") for n in range(width)]
+    for at, cell in enumerate(cells):
+        outs[at % width].merge(cell)
+    return outs

@@ -1,0 +1,150 @@
+"""A catalog in memory: plain dictionaries of tables, views and functions.
+
+In: names with columns, view texts, functions. Out: a `Catalog` that answers as Spark's would. For
+tests, for tools without a metastore, and for the tables that a script creates on its way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from lineage.errors import NotSupportedError
+from lineage.model import Column, Domain, Function, Relation
+from lineage.names import qualify, quote_name, split_name, stable_id
+
+SPARK_CATALOG = "spark_catalog"
+
+
+class MemoryCatalog:
+    """Tables, views and functions by name; ids are a stable 63-bit hash of the full name.
+
+    Args:
+        tables: `"schema.table"` to columns (`{"column": "type"}`, or an iterable of names).
+        views: `"schema.view"` to the SQL of the view; its columns are found when first asked for.
+        functions: `"schema.function"` to a `Function`.
+        policies: reserved for masking and row access policies; anything but empty is refused.
+        current_schema: the schema that one-part names live in, `"schema"` or `"catalog.schema"`.
+        temp_views: name to the SQL of a temporary view.
+        paths: location to the name of the registered table that lives there.
+
+    Raises:
+        BadNameError: a key is no name.
+        NotSupportedError: policies were given.
+    """
+
+    def __init__(
+        self,
+        tables: Mapping[str, Mapping[str, str] | Iterable[str]] | None = None,
+        views: Mapping[str, str] | None = None,
+        functions: Mapping[str, Function] | None = None,
+        policies: Mapping[str, object] | None = None,
+        current_schema: str = "default",
+        *,
+        temp_views: Mapping[str, str] | None = None,
+        paths: Mapping[str, str] | None = None,
+    ) -> None:
+        if policies:
+            raise NotSupportedError("policies", "policies are not traced yet; leave the argument out")
+        here = split_name(current_schema)
+        self._current = (here[0], here[1]) if len(here) > 1 else (SPARK_CATALOG, here[0])
+        self._relations: dict[tuple[str, ...], Relation] = {}
+        self._open: set[tuple[str, ...]] = set()
+        self._functions: dict[tuple[str, ...], Function] = {}
+        self._schemas = {self._current}
+        for name, columns in (tables or {}).items():
+            self.add_table(split_name(name), columns)
+        for name, text in (views or {}).items():
+            self.add_view(split_name(name), text)
+        for name, text in (temp_views or {}).items():
+            self.add_view(split_name(name), text, temporary=True)
+        for name, function in (functions or {}).items():
+            self.add_function(split_name(name), function)
+        self._paths = {p.rstrip("/"): n for p, n in (paths or {}).items()}
+
+    @property
+    def current(self) -> tuple[str, str]:
+        """The current catalog and schema."""
+        return self._current
+
+    def add_table(self, parts: Sequence[str], columns: Mapping[str, str] | Iterable[str]) -> Relation:
+        """Add or replace a table; returns what the name stands for from now on."""
+        full = qualify(parts, self._current)
+        typed = columns if isinstance(columns, Mapping) else dict.fromkeys(columns, "")
+        relation = Relation(
+            quote_name(full),
+            object_id=stable_id(*full),
+            columns=tuple(Column(n, t, stable_id(*full, n)) for n, t in typed.items()),
+        )
+        self._relations[_key(full)] = relation
+        return relation
+
+    def add_view(
+        self, parts: Sequence[str], text: str, *, temporary: bool = False, columns: Sequence[str] = ()
+    ) -> None:
+        """Add or replace a view; without `columns` they are those of its query."""
+        full = tuple(parts) if temporary else qualify(parts, self._current)
+        self._relations[_key(full)] = Relation(
+            quote_name(full),
+            Domain.VIEW,
+            stable_id(*full),
+            tuple(Column(n, "", stable_id(*full, n)) for n in columns),
+            view_text=text,
+            view_current=self._current,
+            temporary=temporary,
+        )
+
+    def add_function(self, parts: Sequence[str], function: Function) -> None:
+        """Add or replace a function; its name is completed and its id filled in."""
+        full = qualify(parts, self._current)
+        object_id = function.object_id if function.object_id is not None else stable_id(*full)
+        self._functions[_key(full)] = replace(function, name=quote_name(full), object_id=object_id)
+
+    def remove(self, parts: Sequence[str]) -> None:
+        """Forget a table or view."""
+        self._relations.pop(_key(parts), None)
+        self._relations.pop(_key(qualify(parts, self._current)), None)
+
+    def relation(self, parts: Sequence[str], current: tuple[str, str] | None = None) -> Relation | None:
+        """The table or view that a name means; temp views first."""
+        key = _key(parts)
+        found = self._relations.get(key) if len(key) == 1 or key[0] == "global_temp" else None
+        if found is None:
+            key = _key(qualify(parts, current or self._current))
+            found = self._relations.get(key)
+        if found is not None and found.view_text is not None and not found.columns:
+            return self._with_columns(key, found)
+        return found
+
+    def path(self, provider: str, location: str) -> Relation:
+        """The registered table at a location, else a STAGE relation."""
+        name = self._paths.get(location.rstrip("/"))
+        found = self.relation(split_name(name)) if name is not None else None
+        if found is not None:
+            return found
+        return Relation(location, Domain.STAGE, stable_id(provider, location), location=location)
+
+    def function(self, parts: Sequence[str], current: tuple[str, str] | None = None) -> Function | None:
+        """The user-defined function that a name means."""
+        if not self._functions:
+            return None
+        return self._functions.get(_key(qualify(parts, current or self._current)))
+
+    def _with_columns(self, key: tuple[str, ...], view: Relation) -> Relation:
+        # A view's columns are those of its query; `_open` stops views that name each other.
+        if key in self._open or view.view_text is None:
+            return view
+        from lineage.analysis import analyze  # noqa: PLC0415  the engine itself works on this class
+
+        self._open.add(key)
+        try:
+            names = [c.name for c in analyze(view.view_text, self).columns]
+        finally:
+            self._open.discard(key)
+        columns = tuple(Column(n, "", stable_id(view.name, n)) for n in names)
+        self._relations[key] = replace(view, columns=columns)
+        return self._relations[key]
+
+
+def _key(parts: Sequence[str]) -> tuple[str, ...]:
+    return tuple([part.lower() for part in parts])

@@ -1,0 +1,184 @@
+"""Tokens that sqlglot's Spark parser lacks or takes for something else, turned into ones it knows.
+
+In: the tokens of a statement. Out: tokens of the same meaning. Each rule is one function; a text that
+needs none passes through untouched.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from sqlglot.tokens import Token, TokenType
+
+from lineage.tokens import made, word
+
+_VERSION = re.compile(r"v(\d+)$", re.IGNORECASE)
+_BEFORE_TABLE = frozenset(
+    {"", "(", "UNION", "ALL", "DISTINCT", "EXCEPT", "MINUS", "INTERSECT", "AS", "NAME", "SET"}
+)
+
+
+def mend(tokens: list[Token], types: Collection[TokenType]) -> list[Token]:
+    """All rules, in turn."""
+    first = word(tokens, 0)
+    if first == "REPLACE":
+        tokens = _replace_table(tokens)
+    if first in ("MERGE", "INSERT", "WITH", "FROM"):
+        tokens = _schema_evolution(tokens)
+    if first == "INSERT":
+        tokens = _directory(tokens)
+    if TokenType.TABLE in types:
+        tokens = _table_statements(tokens)
+    if TokenType.PARAMETER in types:
+        tokens = _versions(tokens)
+    return _streams(tokens)
+
+
+def _replace_table(tokens: list[Token]) -> list[Token]:
+    # REPLACE TABLE t … means CREATE OR REPLACE TABLE t … on a table that exists.
+    near = tokens[0]
+    return [made(TokenType.CREATE, "CREATE", near), made(TokenType.OR, "OR", near), *tokens]
+
+
+def _schema_evolution(tokens: list[Token]) -> list[Token]:
+    for at in range(len(tokens) - 3):
+        if word(tokens, at) in ("MERGE", "INSERT") and [word(tokens, at + n) for n in (1, 2, 3)] == [
+            "WITH", "SCHEMA", "EVOLUTION",
+        ]:  # fmt: skip
+            return tokens[: at + 1] + tokens[at + 4 :]
+    return tokens
+
+
+def _directory(tokens: list[Token]) -> list[Token]:
+    # INSERT OVERWRITE [LOCAL] DIRECTORY 'p' USING f OPTIONS (…) SELECT …: format and options say
+    # nothing about lineage, but OPTIONS (path '…') is where the path may stand.
+    at = next((n for n in range(1, min(4, len(tokens))) if word(tokens, n) == "DIRECTORY"), None)
+    if at is None:
+        return tokens
+    end = at + 1
+    path = tokens[end] if end < len(tokens) and tokens[end].token_type is TokenType.STRING else None
+    end += path is not None
+    if word(tokens, end) != "USING":
+        return tokens
+    end += 2
+    if word(tokens, end) == "OPTIONS":
+        close = _closing(tokens, end + 1)
+        path = path or _option_path(tokens[end + 1 : close])
+        end = close + 1
+    return tokens if path is None else [*tokens[: at + 1], path, *tokens[end:]]
+
+
+def _option_path(tokens: list[Token]) -> Token | None:
+    for at, token in enumerate(tokens[:-1]):
+        if token.text.lower() == "path":
+            for later in tokens[at + 1 : at + 3]:
+                if later.token_type is TokenType.STRING:
+                    return later
+    return None
+
+
+def _closing(tokens: list[Token], at: int) -> int:
+    depth = 0
+    for n in range(at, len(tokens)):
+        depth += (word(tokens, n) == "(") - (word(tokens, n) == ")")
+        if depth == 0:
+            return n
+    return len(tokens) - 1
+
+
+def _table_statements(tokens: list[Token]) -> list[Token]:
+    # `TABLE t` is a query of its own; sqlglot reads it as a column `TABLE` with the alias `t`.
+    found: list[Token] = []
+    for at, token in enumerate(tokens):
+        if token.token_type is TokenType.TABLE and _is_table_query(tokens, at):
+            found += [
+                made(TokenType.SELECT, "SELECT", token),
+                made(TokenType.STAR, "*", token),
+                made(TokenType.FROM, "FROM", token),
+            ]
+        else:
+            found.append(token)
+    return found
+
+
+def _is_table_query(tokens: list[Token], at: int) -> bool:
+    if word(tokens, at - 1) not in _BEFORE_TABLE:
+        return False
+    if word(tokens, at + 1) in ("", "(") and not _quoted(tokens, at + 1):
+        return False
+    # f(TABLE t) is an argument, not a query.
+    before = tokens[at - 2] if at >= 2 and word(tokens, at - 1) == "(" else None
+    if before is None:
+        return True
+    return before.token_type not in (TokenType.VAR, TokenType.IDENTIFIER)
+
+
+def _quoted(tokens: list[Token], at: int) -> bool:
+    return at < len(tokens) and tokens[at].token_type is TokenType.IDENTIFIER
+
+
+def _versions(tokens: list[Token]) -> list[Token]:
+    # Delta's `t@v3` and `t@20240101000000000`; sqlglot takes `@v3` for an alias.
+    found: list[Token] = []
+    at = 0
+    while at < len(tokens):
+        token = tokens[at]
+        version = _version_at(tokens, at) if token.token_type is TokenType.PARAMETER else None
+        if version is None:
+            found.append(token)
+            at += 1
+            continue
+        kind, literal = version
+        keyword = TokenType.VAR if kind == "VERSION" else TokenType.TIMESTAMPTZ
+        found += [made(keyword, kind, token), made(TokenType.ALIAS, "AS", token)]
+        found += [made(TokenType.VAR, "OF", token), literal]
+        at += 2
+    return found
+
+
+def _version_at(tokens: list[Token], at: int) -> tuple[str, Token] | None:
+    if not 0 < at < len(tokens) - 1:
+        return None
+    before, after = tokens[at - 1], tokens[at + 1]
+    if before.end + 1 != tokens[at].start or tokens[at].end + 1 != after.start:
+        return None
+    match = _VERSION.match(after.text)
+    if match is not None:
+        return "VERSION", made(TokenType.NUMBER, match.group(1), after)
+    if after.token_type is TokenType.NUMBER and after.text.isdigit():
+        return "TIMESTAMP", made(TokenType.STRING, after.text, after)
+    return None
+
+
+def _streams(tokens: list[Token]) -> list[Token]:
+    # FROM STREAM t reads t; sqlglot takes STREAM for the table.
+    for at in range(len(tokens) - 2):
+        if (
+            tokens[at].token_type is TokenType.FROM
+            and word(tokens, at + 1) == "STREAM"
+            and tokens[at + 2].token_type in (TokenType.VAR, TokenType.IDENTIFIER)
+        ):
+            return _streams(tokens[: at + 1] + tokens[at + 2 :])
+    return tokens
+
+
+def mend_variant_paths(tokens: list[Token]) -> list[Token] | None:
+    """`a:b.c[0]` as `a.b.c[0]`: a path into a VARIANT or JSON column; None where there is none.
+
+    Tried only on text that does not parse, since `:` has other meanings (types of structs).
+    """
+    found: list[Token] = []
+    changed = False
+    for at, token in enumerate(tokens):
+        if (
+            token.token_type is TokenType.COLON
+            and 0 < at < len(tokens) - 1
+            and tokens[at - 1].token_type in (TokenType.VAR, TokenType.IDENTIFIER, TokenType.R_BRACKET)
+            and tokens[at + 1].token_type in (TokenType.VAR, TokenType.IDENTIFIER)
+        ):
+            found.append(made(TokenType.DOT, ".", token))
+            changed = True
+        else:
+            found.append(token)
+    return found if changed else None

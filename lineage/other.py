@@ -1,0 +1,67 @@
+"""Statements that neither query nor write tables, and the few that read in passing.
+
+In: a command or a tree. Out: an `Access`: empty and full for what touches no data, opaque for what
+runs something that the text does not show.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from lineage.building import Tracer
+from lineage.model import Access
+from lineage.parse import parse
+from lineage.statement import Command, Statement
+from lineage.writes import target_relation
+
+_SILENT = frozenset(
+    {"USE", "SET", "RESET", "SHOW", "DESCRIBE", "EXPLAIN", "REFRESH", "UNCACHE", "ADD", "LIST", "DECLARE",
+     "ANALYZE", "OPTIMIZE", "VACUUM", "REPAIR", "COMMENT", "CONVERT"}
+)  # fmt: skip
+
+
+def trace_command(tracer: Tracer, statement: Statement, command: Command) -> Access:
+    """A command that is no DDL of an object."""
+    kind = command.kind
+    if kind == "CACHE":
+        return _cached(tracer, statement, command)
+    if kind == "RESTORE" and command.target:
+        relation = tracer.entry(command.target).relation
+        return tracer.access(kind, modified=[tracer.modified(relation)])
+    if kind in _SILENT:
+        # They read metadata, or rewrite files without changing a row.
+        return Access(kind)
+    return Access(kind, analysis="opaque", reason=f"{kind.replace('_', ' ')} runs what its text does not show")
+
+
+def _cached(tracer: Tracer, statement: Statement, command: Command) -> Access:
+    # CACHE TABLE runs the query at once: its reads are reads.
+    if command.text:
+        query = parse(command.text)
+        if query.tree is None or not query.is_query:
+            return Access(statement.statement_type, analysis="opaque", reason=query.reason)
+        return tracer.access(statement.statement_type, frame=tracer.query(query.tree, None, {}))
+    if not command.target:
+        return Access(statement.statement_type)
+    select = exp.select("*").from_(exp.table_(*reversed(command.target[-3:]), quoted=True))
+    return tracer.access(statement.statement_type, frame=tracer.query(select, None, {}))
+
+
+def trace_cache(tracer: Tracer, statement: Statement, tree: exp.Cache) -> Access:
+    """CACHE TABLE t AS query, as sqlglot reads it."""
+    query = tree.args.get("expression")
+    if query is None:
+        return tracer.access(statement.statement_type)
+    return tracer.access(statement.statement_type, frame=tracer.query(query, None, {}))
+
+
+def trace_load(tracer: Tracer, statement: Statement, tree: exp.LoadData) -> Access:
+    """LOAD DATA INPATH 'p' INTO TABLE t: every column comes from the files."""
+    relation = target_relation(tracer, tree.args["this"])
+    path = tree.args["inpath"].name
+    stage = tracer.entry(("path", path)) if "/" in path else None
+    if stage is not None:
+        tracer.ledger.direct_entries.setdefault(stage)
+        tracer.ledger.base_entries.setdefault(stage)
+    columns = [(column, None) for column in relation.columns]
+    return tracer.access(statement.statement_type, modified=[tracer.modified(relation, columns)])

@@ -1,0 +1,129 @@
+"""A catalog over a catalog: what a script makes on its way.
+
+In: statements with their results, in order. Out: a `Catalog` that answers as after them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from lineage.catalog import Catalog
+from lineage.model import Access, Column, Domain, Function, Relation
+from lineage.names import qualify, quote_name, split_name, stable_id
+from lineage.statement import Statement
+from lineage.targets import parts_of
+
+
+class Overlay:
+    """Tables, views and the current schema that earlier statements left behind."""
+
+    def __init__(self, below: Catalog) -> None:
+        self._below = below
+        self._current = below.current
+        self._known: dict[tuple[str, ...], Relation | None] = {}
+        self._temporary: dict[str, Relation | None] = {}
+
+    @property
+    def current(self) -> tuple[str, str]:
+        """The current catalog and schema."""
+        return self._current
+
+    def relation(self, parts: Sequence[str], current: tuple[str, str] | None = None) -> Relation | None:
+        """What a name means after the statements so far."""
+        if len(parts) == 1 and parts[0].lower() in self._temporary:
+            found = self._temporary[parts[0].lower()]
+            if found is not None:
+                return found
+        here = current or self._current
+        key = _key(qualify(parts, here))
+        if key in self._known:
+            return self._known[key]
+        return self._below.relation(parts, here)
+
+    def path(self, provider: str, location: str) -> Relation:
+        """As below."""
+        return self._below.path(provider, location)
+
+    def function(self, parts: Sequence[str], current: tuple[str, str] | None = None) -> Function | None:
+        """As below."""
+        return self._below.function(parts, current or self._current)
+
+    def follow(self, statement: Statement, access: Access) -> None:
+        """Take over what a statement changed."""
+        command, tree = statement.command, statement.tree
+        if command is not None and command.kind == "USE" and command.target:
+            self._use(command.target, catalog=bool(command.source))
+        elif isinstance(tree, exp.Create) and tree.args["kind"].upper() == "VIEW":
+            self._view(statement, tree, access)
+        else:
+            self._ddl(access)
+
+    def _use(self, parts: tuple[str, ...], *, catalog: bool) -> None:
+        if catalog:
+            self._current = (parts[0], "default")
+        else:
+            self._current = (self._current[0], parts[0]) if len(parts) == 1 else (parts[0], parts[1])
+
+    def _view(self, statement: Statement, tree: exp.Create, access: Access) -> None:
+        query = tree.args.get("expression")
+        parts = parts_of(tree.args["this"])
+        if query is None or not parts:
+            return
+        full = parts if statement.temporary else qualify(parts, self._current)
+        schema = tree.args["this"]
+        names = [c.name for c in schema.expressions] if isinstance(schema, exp.Schema) else []
+        names = names or [c.name for c in access.columns]
+        name = quote_name(full)
+        relation = Relation(
+            name,
+            Domain.VIEW,
+            stable_id(*full),
+            tuple(Column(n, "", stable_id(name, n)) for n in names),
+            view_text=query.sql("spark"),
+            view_current=self._current,
+            temporary=statement.temporary,
+        )
+        if statement.temporary:
+            self._temporary[parts[-1].lower()] = relation
+        elif access.object_modified_by_ddl is not None:
+            self._known[_key(full)] = relation
+
+    def _ddl(self, access: Access) -> None:
+        ddl = access.object_modified_by_ddl
+        if ddl is None or ddl.domain is Domain.SCHEMA:
+            return
+        key = _key(split_name(ddl.name))
+        if ddl.operation_type == "DROP":
+            self._known[key] = None
+            return
+        before = self.relation(split_name(ddl.name)) if ddl.operation_type == "ALTER" else None
+        columns = list(before.columns) if before is not None else []
+        for name, change in ddl.properties.get("columns", {}).items():
+            columns = _changed(columns, name, change, ddl.name)
+        relation = before or Relation(ddl.name, ddl.domain, stable_id(*key))
+        relation = replace(relation, columns=tuple(columns))
+        new_name = ddl.properties.get("objectName", {}).get("value")
+        if new_name:
+            self._known[key] = None
+            relation = replace(relation, name=new_name)
+            key = _key(split_name(new_name))
+        self._known[key] = relation
+
+
+def _changed(columns: list[Column], name: str, change: dict[str, object], table: str) -> list[Column]:
+    key, operation = name.lower(), change.get("subOperationType")
+    if operation == "ADD":
+        return [*columns, Column(name, "", stable_id(table, name))]
+    if operation == "DROP":
+        return [c for c in columns if c.name.lower() != key]
+    new = change.get("objectName")
+    if isinstance(new, dict):
+        return [replace(c, name=new["value"]) if c.name.lower() == key else c for c in columns]
+    return columns
+
+
+def _key(parts: Sequence[str]) -> tuple[str, ...]:
+    return tuple([part.lower() for part in parts])

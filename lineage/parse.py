@@ -1,0 +1,121 @@
+"""The first stage: text → Statement. Pure, cached by text, never raises.
+
+In: SQL text. Out: a `Statement`; what sqlglot cannot read, or reads as something else, has no tree but a
+reason. Order: cut into tokens → a reader of our own for commands → mend what sqlglot lacks → sqlglot.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.tokens import Token, TokenType
+
+from lineage.commands import read_command
+from lineage.kinds import QUERY_STARTS, SESSION_KINDS, kind_of_tree, kind_of_words
+from lineage.mending import mend, mend_variant_paths
+from lineage.statement import Command, Statement
+from lineage.tokens import parse_tokens, tokenize, word
+
+_CACHE = 2048
+
+
+@lru_cache(maxsize=_CACHE)
+def parse(sql: str) -> Statement:
+    """What a text is: its kind, its tree, or the reason why it has none.
+
+    >>> parse("SELECT a FROM s.t").references
+    (('s', 't'),)
+    """
+    tokens = tokenize(sql)
+    if tokens is None:
+        return Statement(sql, "UNKNOWN", changes_session=True, reason="text that cannot be cut into tokens")
+    while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
+        tokens.pop()
+    while tokens and tokens[0].token_type is TokenType.SEMICOLON:
+        tokens.pop(0)
+    if not tokens:
+        return Statement(sql, "UNKNOWN", reason="no statement")
+    types = {token.token_type for token in tokens}
+    if _is_block(tokens) or TokenType.SEMICOLON in types:
+        return Statement(sql, "SCRIPT", changes_session=True, reason="SQL script")
+    command = read_command(tokens, sql)
+    if command is not None:
+        return _of_command(sql, command)
+    if TokenType.PIPE_GT in types:
+        return _without_tree(sql, tokens, "pipe syntax |>")
+    tree, reason = _tree(mend(tokens, types), sql)
+    if tree is None:
+        return _without_tree(sql, tokens, reason)
+    return _of_tree(sql, tokens, tree)
+
+
+def _is_block(tokens: list[Token]) -> bool:
+    if word(tokens, 0) == "BEGIN":
+        return True
+    return word(tokens, 1) == ":" and word(tokens, 2) == "BEGIN"
+
+
+def _tree(tokens: list[Token], sql: str) -> tuple[exp.Expr | None, str]:
+    try:
+        return parse_tokens(tokens, sql), "several statements"
+    except RecursionError:
+        return None, "nested too deep to parse"
+    except SqlglotError as error:
+        reason = _message(error)
+    mended = mend_variant_paths(tokens)
+    if mended is not None:
+        try:
+            return parse_tokens(mended, sql), "several statements"
+        except (SqlglotError, RecursionError):
+            pass
+    return None, reason
+
+
+def _message(error: SqlglotError) -> str:
+    details = getattr(error, "errors", None)
+    if details:
+        first = details[0]
+        return f"not parsed: {first.get('description')} at {first.get('highlight')!r}"
+    return f"not parsed: {str(error).splitlines()[0][:200]}"
+
+
+def _of_command(sql: str, command: Command) -> Statement:
+    kind = command.kind
+    return Statement(
+        sql,
+        kind,
+        is_ddl=command.domain is not None and kind.split("_")[0] in ("CREATE", "REPLACE", "ALTER", "DROP"),
+        changes_session=kind in SESSION_KINDS,
+        command=command,
+        reason=None,
+    )
+
+
+def _without_tree(sql: str, tokens: list[Token], reason: str) -> Statement:
+    kind = kind_of_words(tokens)
+    is_query = kind == "SELECT" and word(tokens, 0) in QUERY_STARTS
+    return Statement(
+        sql,
+        kind,
+        is_query=is_query,
+        is_ddl=kind.split("_")[0] in ("CREATE", "REPLACE", "ALTER", "DROP", "RENAME"),
+        changes_session=kind == "UNKNOWN" or kind in SESSION_KINDS or kind.endswith("_VIEW"),
+        reason=reason,
+    )
+
+
+def _of_tree(sql: str, tokens: list[Token], tree: exp.Expr) -> Statement:
+    kind, is_query, temporary = kind_of_tree(tree, tokens)
+    if kind == "UNKNOWN":
+        return _without_tree(sql, tokens, f"{type(tree).__name__.upper()} is not understood")
+    return Statement(
+        sql,
+        kind,
+        is_query=is_query,
+        is_ddl=kind.split("_")[0] in ("CREATE", "REPLACE", "ALTER", "DROP", "RENAME"),
+        changes_session=temporary or kind in SESSION_KINDS,
+        tree=tree,
+        temporary=temporary,
+    )

@@ -1,0 +1,89 @@
+"""PIVOT and UNPIVOT.
+
+In: a pivot of sqlglot's tree and the source it turns. Out: the turned source. Names follow Spark 4.2:
+a pivoted column is `<value>` or `<value>_<aggregate>`; what neither aggregates nor pivots is a group key.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from lineage.naming import column_name
+from lineage.scope import Out, Scope, Sink, Source
+
+if TYPE_CHECKING:
+    from lineage.sources import Sources
+
+
+def pivoted(tracer: Sources, pivot: exp.Expr, source: Source, scope: Scope) -> Source:
+    """The source after one PIVOT or UNPIVOT."""
+    if source.open:
+        tracer.doubt("PIVOT over unknown columns")
+    held = Scope(scope.outer, scope.ctes)
+    held.add(source)
+    turn = _unpivot if pivot.args.get("unpivot") else _pivot
+    outs = turn(tracer, pivot, source, held)
+    scope.shape.shape(held.shape)
+    alias = pivot.args.get("alias")
+    columns = alias.args.get("columns") if alias is not None else None
+    if columns and len(columns) == len(outs):
+        outs = [o.renamed(c.name) for o, c in zip(outs, columns, strict=True)]
+    return Source(alias.name if alias is not None else source.alias, outs)
+
+
+def _pivot(tracer: Sources, pivot: exp.Expr, source: Source, held: Scope) -> list[Out]:
+    used: set[str] = set()
+    keys = Sink()
+    values: list[str] = []
+    for field in pivot.args.get("fields") or ():
+        if not isinstance(field, exp.In):
+            tracer.doubt("PIVOT without IN")
+            continue
+        tracer.values(field.args["this"], held, keys)
+        used.update(c.name.lower() for c in field.args["this"].find_all(exp.Column))
+        values += [_value_name(item) for item in field.expressions]
+    held.shape.shape(keys)
+    aggregates = pivot.expressions
+    for item in aggregates:
+        used.update(c.name.lower() for c in item.find_all(exp.Column))
+    groups = [out for out in source.all() if out.key not in used]
+    for out in groups:
+        held.shape.shape(out)
+    outs = list(groups)
+    for value in values:
+        for item in aggregates:
+            inner = item.args["this"] if isinstance(item, exp.Alias) else item
+            label = item.alias if isinstance(item, exp.Alias) else column_name(inner)
+            out = Out(value if len(aggregates) == 1 else f"{value}_{label}")
+            tracer.values(inner, held, out)
+            out.shape(keys)
+            outs.append(out)
+    return outs
+
+
+def _value_name(item: exp.Expr) -> str:
+    if isinstance(item, (exp.PivotAlias, exp.Alias)):
+        return item.args["alias"].name
+    if isinstance(item, exp.Tuple):
+        return "{" + ", ".join(_value_name(i) for i in item.expressions) + "}"
+    return item.name if isinstance(item, exp.Literal) else column_name(item)
+
+
+def _unpivot(tracer: Sources, pivot: exp.Expr, source: Source, held: Scope) -> list[Out]:
+    names = [i.name for e in pivot.expressions for i in e.find_all(exp.Identifier)]
+    fields = pivot.args.get("fields") or ()
+    if len(fields) != 1 or not isinstance(fields[0], exp.In):
+        tracer.doubt("UNPIVOT without IN")
+        return []
+    values = [Out(name) for name in names]
+    used: set[str] = set()
+    for item in fields[0].expressions:
+        inner = item.args["this"] if isinstance(item, (exp.PivotAlias, exp.Alias)) else item
+        cells = inner.expressions if isinstance(inner, exp.Tuple) else [inner]
+        for out, cell in zip(values, cells, strict=False):
+            tracer.values(cell, held, out)
+        used.update(c.name.lower() for c in inner.find_all(exp.Column))
+    keep = [out for out in source.all() if out.key not in used]
+    return [*keep, Out(fields[0].args["this"].name), *values]

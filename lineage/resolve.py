@@ -1,0 +1,262 @@
+"""Names to columns, relations and functions, as Spark resolves them.
+
+In: name parts and a scope; a catalog. Out: `Out`s and `Entry`s, and a ledger of what was named and
+touched. What cannot be resolved is a doubt, and a trace with doubts is partial, never silently wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from lineage.catalog import Catalog
+from lineage.errors import BadNameError
+from lineage.model import Domain, Function, Relation
+from lineage.names import qualify, quote_name, split_name
+from lineage.scope import Entry, Frame, Out, Refs, Scope, Sink, Source
+
+# Spark reads these without parentheses when no column has the name (ResolveReferences,
+# LiteralFunctionResolution); sqlglot leaves some of them as columns.
+_LITERAL_FUNCTIONS = frozenset(
+    {"current_date", "current_timestamp", "current_user", "user", "session_user", "current_time",
+     "grouping__id", "localtimestamp"}
+)  # fmt: skip
+
+
+class Ledger:
+    """What a statement named and touched, in order."""
+
+    __slots__ = ("base", "base_entries", "base_functions", "direct", "direct_entries", "functions")
+
+    def __init__(self) -> None:
+        self.direct: Refs = {}
+        self.base: Refs = {}
+        self.direct_entries: dict[Entry, None] = {}
+        self.base_entries: dict[Entry, None] = {}
+        self.functions: dict[str, Function] = {}
+        self.base_functions: dict[str, Function] = {}
+
+    def touch(self, sink: Sink) -> None:
+        """Columns that were read, as value or shape."""
+        self.direct.update(sink.direct)
+        self.base.update(sink.base)
+        if sink.ibase:
+            self.base.update(sink.ibase)
+        if sink.idirect:
+            self.direct.update(sink.idirect)
+
+
+class Resolver:
+    """The part of the tracer that knows the catalog."""
+
+    def __init__(self, catalog: Catalog, current: tuple[str, str] | None = None) -> None:
+        self.catalog = catalog
+        self.current = current
+        self.ledger = Ledger()
+        self.doubts: dict[str, None] = {}
+        self.variables: frozenset[str] = frozenset()
+        # True while the statement's own text is read: whatever it names is accessed. Inside a view
+        # only what the used columns need is (Snowflake records columns that the plan evaluates).
+        self.keep = True
+        self.depth = 0
+        self._entries: dict[tuple[object, ...], Entry | None] = {}
+        self._frames: dict[Entry, Frame] = {}
+        self._functions: dict[tuple[str, ...], Function | None] = {}
+
+    def doubt(self, reason: str) -> None:
+        """Note a construct that is not understood."""
+        self.doubts.setdefault(reason)
+
+    def split(self, text: str) -> list[str]:
+        """The parts of a name inside a literal."""
+        try:
+            return list(split_name(text))
+        except BadNameError:
+            self.doubt(f"name {text!r}")
+            return [text]
+
+    # -- relations ---------------------------------------------------------------------------
+
+    def entry(self, parts: Sequence[str], version: object = None) -> Entry:
+        """The entry of a table's name; an unknown one is kept with unknown columns."""
+        key = (*parts, version, self.current)
+        found = self._entries.get(key)
+        if found is None:
+            relation = self.lookup(parts)
+            if relation is None:
+                self.doubt(f"unknown table {quote_name(parts)}")
+                full = qualify(parts, self.current or self.catalog.current)
+                relation = Relation(quote_name(full))
+            named = (relation.name, relation.domain, version)
+            found = self._entries.get(named)
+            if found is None:
+                found = Entry(relation, version if isinstance(version, int) else None)
+                self._entries[named] = found
+            self._entries[key] = found
+        return found
+
+    def lookup(self, parts: Sequence[str]) -> Relation | None:
+        """What the catalog knows under a name; `delta.`/p`` is a path."""
+        if len(parts) == 2 and ("/" in parts[1] or ":" in parts[1]) and parts[0].isidentifier():
+            return self.catalog.path(parts[0].lower(), parts[1])
+        return self.catalog.relation(parts, self.current)
+
+    # -- functions ---------------------------------------------------------------------------
+
+    def function(self, parts: Sequence[str]) -> Function | None:
+        """The user's function of that name, None for a built-in."""
+        key = tuple(parts)
+        if key not in self._functions:
+            self._functions[key] = self.catalog.function(key, self.current)
+        return self._functions[key]
+
+    def saw_function(self, function: Function) -> None:
+        """Record a function: direct where the statement names it, base where its body is not SQL."""
+        if self.keep:
+            self.ledger.functions.setdefault(function.name, function)
+        if function.body is None or function.domain is Domain.PROCEDURE:
+            self.ledger.base_functions.setdefault(function.name, function)
+
+    # -- columns -----------------------------------------------------------------------------
+
+    def name(self, parts: Sequence[str], scope: Scope) -> Out | None:
+        """The column that dotted parts mean, searched from the inside out."""
+        at: Scope | None = scope
+        keys = [part.lower() for part in parts]
+        while at is not None:
+            out = self._in_scope(keys, parts, at)
+            if out is not None:
+                if at is not scope:
+                    self._correlated(out)
+                return out
+            at = at.outer
+        return self._unfound(keys, parts, scope)
+
+    def _correlated(self, out: Out) -> None:
+        # A column of an outer query that a subquery reads is accessed, whatever becomes of it.
+        if self.keep:
+            self.ledger.touch(out)
+
+    def _in_scope(self, keys: list[str], parts: Sequence[str], scope: Scope) -> Out | None:
+        if len(keys) > 1:
+            for width in range(min(3, len(keys) - 1), 0, -1):
+                source = _qualified(keys[:width], scope)
+                if source is not None:
+                    out = source.find(keys[width])
+                    if out is not None:
+                        return out.field(parts[width + 1 :])
+        key = keys[0]
+        merged = scope.using.get(key)
+        if merged is not None:
+            return merged.field(parts[1:])
+        found: Out | None = None
+        for source in scope.sources:
+            out = source.find(key)
+            if out is not None:
+                if found is not None:
+                    self.doubt(f"ambiguous column {key}")
+                    break
+                found = out
+        if found is not None:
+            return found.field(parts[1:])
+        alias = scope.aliases.get(key)
+        if alias is not None:
+            return alias.field(parts[1:])
+        return None
+
+    def _unfound(self, keys: list[str], parts: Sequence[str], scope: Scope) -> Out | None:
+        at: Scope | None = scope
+        while at is not None:
+            for width in range(min(3, len(keys) - 1), 0, -1):
+                source = _qualified(keys[:width], at)
+                if source is not None and source.open:
+                    return source.invent(parts[width]).field(parts[width + 1 :])
+            open_sources = [s for s in at.sources if s.open]
+            if open_sources:
+                if len(at.sources) > 1:
+                    self.doubt(f"column {keys[0]} of a relation with unknown columns")
+                return open_sources[0].invent(parts[0]).field(parts[1:])
+            at = at.outer
+        if len(keys) == 1 and keys[0] in _LITERAL_FUNCTIONS:
+            return None
+        if keys[-1] in self.variables or keys[0] in ("session", "system"):
+            return None
+        self.doubt(f"unknown column {quote_name(parts)}")
+        return None
+
+    # -- stars -------------------------------------------------------------------------------
+
+    def star(self, node: exp.Expr, scope: Scope) -> list[Out]:
+        """The columns that `*`, `t.*`, `s.*` (a struct) stand for, EXCEPT left out."""
+        star = node if isinstance(node, exp.Star) else node.args["this"]
+        if star is node:
+            outs = self._all(scope)
+        else:
+            outs = self._qualified_star(node, scope)
+        excluded = star.args.get("except_")
+        if excluded:
+            outs = self._except(outs, excluded)
+        if star.args.get("replace") or star.args.get("rename"):
+            self.doubt("star with REPLACE or RENAME")
+        return outs
+
+    def _all(self, scope: Scope) -> list[Out]:
+        if not scope.sources:
+            self.doubt("star without FROM")
+        for source in scope.sources:
+            if source.open:
+                self.doubt("star over unknown columns")
+        return scope.star()
+
+    def _qualified_star(self, node: exp.Expr, scope: Scope) -> list[Out]:
+        parts = [node.args[k].name for k in ("catalog", "db", "table") if node.args.get(k)]
+        keys = [part.lower() for part in parts]
+        at: Scope | None = scope
+        while at is not None:
+            source = _qualified(keys, at)
+            if source is not None:
+                if source.open:
+                    self.doubt("star over unknown columns")
+                return source.all()
+            at = at.outer
+        return self._struct_star(self.name(parts, scope))
+
+    def _struct_star(self, out: Out | None) -> list[Out]:
+        if out is None:
+            return []
+        if out.fields is not None:
+            return list(out.fields.values())
+        from lineage.types import struct_fields  # noqa: PLC0415  rare
+
+        fields = struct_fields(out.type)
+        if not fields:
+            self.doubt("star over a struct of unknown fields")
+            return [out]
+        return [out.field((field,)).renamed(field) for field, _ in fields]
+
+    def _except(self, outs: list[Out], excluded: Sequence[exp.Expr]) -> list[Out]:
+        gone: set[str] = set()
+        for item in excluded:
+            names = [i.name.lower() for i in item.find_all(exp.Identifier)]
+            if isinstance(item, exp.Column):
+                gone.add(item.name.lower())
+                if len(names) > 1 and not any(o.key == item.name.lower() for o in outs):
+                    self.doubt("EXCEPT of a struct field")
+            else:
+                gone.update(names)
+        return [o for o in outs if o.key not in gone]
+
+
+def _qualified(keys: list[str], scope: Scope) -> Source | None:
+    if len(keys) == 1:
+        key = keys[0]
+        for source in scope.sources:
+            if source.alias == key:
+                return source
+        return None
+    wanted = tuple(keys)
+    for source in scope.sources:
+        if source.parts and source.parts[-len(keys) :] == wanted:
+            return source
+    return None

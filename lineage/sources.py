@@ -1,0 +1,367 @@
+"""The FROM clause: tables, views, subqueries, joins, laterals, generators, pivots.
+
+In: the items of a FROM and the scope to fill. Out: nothing but the filled scope; join keys go to the
+scope's shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from lineage.expressions import Expressions, call_arguments
+from lineage.generators import generated
+from lineage.model import Column
+from lineage.pivots import pivoted
+from lineage.scope import Entry, Frame, Out, Scope, Sink, Source
+
+Node = exp.Expr
+
+
+class Sources(Expressions):
+    """The part of the tracer that reads FROM clauses."""
+
+    def open_view(self, entry: Entry) -> Frame:
+        """The frame of a view's query, columns renamed to the view's."""
+        raise NotImplementedError
+
+    def query(self, node: Node, outer: Scope | None, ctes: dict[str, Frame]) -> Frame:
+        """The frame of a query."""
+        raise NotImplementedError
+
+    def from_clause(self, node: Node, scope: Scope) -> None:
+        """Fill the scope with the sources of a SELECT (or of any node with from_, joins, laterals)."""
+        args = node.args
+        source = args.get("from_")
+        joins = args.get("joins") or ()
+        laterals = args.get("laterals") or ()
+        if source is not None:
+            self.add(source.args["this"], scope)
+        # ON may use a LATERAL VIEW's columns: sqlglot keeps no order between the two.
+        late: list[Node] = []
+        for join in joins:
+            self._join(join, scope, late if laterals else None)
+        for lateral in laterals:
+            self._lateral_view(lateral, scope)
+        for condition in late:
+            self.shaping(condition, scope, scope.shape)
+
+    def add(self, node: Node, scope: Scope) -> list[Source]:
+        """Bring one item of a FROM into scope, its inner joins too."""
+        before = len(scope.sources)
+        if isinstance(node, exp.Subquery) and isinstance(node.args["this"], exp.Table) and not node.args.get("alias"):
+            inner = node.args["this"]
+            self.add(inner, scope)
+            self._extras(node, scope, before)
+            return scope.sources[before:]
+        source = self.source(node, scope)
+        pivots = node.args.get("pivots")
+        for pivot in pivots or ():
+            source = pivoted(self, pivot, source, scope)
+        scope.add(source)
+        self._extras(node, scope, before)
+        return scope.sources[before:]
+
+    def _extras(self, node: Node, scope: Scope, before: int) -> None:
+        inner = node.args.get("joins")
+        if inner:
+            for join in inner:
+                self._join(join, scope, None)
+        for lateral in node.args.get("laterals") or ():
+            self._lateral_view(lateral, scope)
+        sample = node.args.get("sample")
+        if sample is not None and any(sample.find_all(exp.Column)):
+            self.doubt("TABLESAMPLE over columns")
+        del before
+
+    def source(self, node: Node, scope: Scope) -> Source:
+        """One item of a FROM as a source under its alias."""
+        if isinstance(node, exp.Table):
+            return self._table(node, scope)
+        if isinstance(node, exp.Subquery):
+            return self._subquery_source(node, scope, None)
+        if isinstance(node, exp.Values):
+            frame = self.values_frame(node, scope)
+            return self._framed(frame, node, scope)
+        if isinstance(node, exp.Lateral):
+            return self._lateral(node, scope)
+        if isinstance(node, exp.Query):
+            return self._framed(self.query(node, scope.outer, scope.ctes), node, scope)
+        self.doubt(f"{type(node).__name__} in FROM")
+        return Source("", [], open_=True)
+
+    def _table(self, node: exp.Table, scope: Scope) -> Source:
+        args = node.args
+        this = args["this"]
+        alias = args.get("alias")
+        if not isinstance(this, exp.Identifier):
+            return self._table_function(node, scope)
+        parts = table_parts(node)
+        name = alias.name if alias is not None and alias.args.get("this") else ""
+        if alias is not None and isinstance(alias.args.get("this"), exp.Parameter):
+            self.doubt("table version after @")
+            name = ""
+        if len(parts) == 1:
+            frame = scope.ctes.get(parts[0].lower())
+            if frame is not None and not args.get("version"):
+                scope.shape.shape(frame.shape)
+                outs = self._aliased(frame.outs, alias)
+                return Source(name or parts[0], outs, view=frame, open_=frame.open)
+        entry = self.entry(parts, self._version(args))
+        return self.named(entry, name or parts[-1], () if name else tuple(parts), scope, alias)
+
+    def _version(self, args: dict[str, object]) -> object:
+        version = args.get("version")
+        if not isinstance(version, exp.Version):
+            return None
+        value = version.args.get("expression")
+        if version.name == "VERSION" and isinstance(value, exp.Literal) and value.name.isdigit():
+            return int(value.name)
+        return version.sql("spark")
+
+    def named(
+        self, entry: Entry, alias: str, parts: tuple[str, ...], scope: Scope, columns: Node | None = None
+    ) -> Source:
+        """A relation of the catalog as a source: recorded as named, opened where it is a view."""
+        relation = entry.relation
+        frame = None
+        if relation.view_text is not None or relation.view_access is not None:
+            frame = self.open_view(entry)
+            self._take(entry, frame, scope)
+            source = Source(alias, list(frame.outs), view=frame, parts=parts, open_=frame.open)
+        else:
+            if self.keep or not relation.temporary:
+                self.ledger.direct_entries.setdefault(entry)
+            self.ledger.base_entries.setdefault(entry)
+            source = Source(alias, entry=entry, parts=parts)
+        if columns is not None and columns.args.get("columns"):
+            if source.open:
+                self.doubt("column aliases over unknown columns")
+            return Source(alias, self._aliased(source.all(), columns), parts=parts)
+        if len(parts) > 0 and relation.name and not relation.temporary:
+            source.parts = tuple(p.lower() for p in relation.name.split("."))
+        return source
+
+    def _take(self, entry: Entry, frame: Frame, scope: Scope) -> None:
+        if not entry.relation.temporary:
+            self.ledger.direct_entries.setdefault(entry)
+        scope.shape.shape(frame.shape)
+
+    def _aliased(self, outs: list[Out], alias: Node | None) -> list[Out]:
+        columns = alias.args.get("columns") if alias is not None else None
+        if not columns:
+            return outs
+        if len(columns) != len(outs):
+            self.doubt("column aliases that do not fit the columns")
+        return [o.renamed(c.name) for o, c in zip(outs, columns, strict=False)]
+
+    def _framed(self, frame: Frame, node: Node, scope: Scope) -> Source:
+        scope.shape.shape(frame.shape)
+        alias = node.args.get("alias")
+        return Source(alias.name if alias else "", self._aliased(frame.outs, alias), view=frame, open_=frame.open)
+
+    def _subquery_source(self, node: exp.Subquery, scope: Scope, outer: Scope | None) -> Source:
+        inner = node.args["this"]
+        if isinstance(inner, exp.Table):
+            # (a JOIN b ON …) AS j, or (t) AS j
+            held = Scope(scope.outer, scope.ctes)
+            self.add(inner, held)
+            scope.shape.shape(held.shape)
+            frame = Frame(held.star(), open_=any(s.open for s in held.sources))
+            return self._framed(frame, node, scope)
+        frame = self.query(node.unnest() if _bare(node) else node, outer or scope.outer, scope.ctes)
+        return self._framed(frame, node, scope)
+
+    def _lateral(self, node: exp.Lateral, scope: Scope) -> Source:
+        inner = node.args["this"]
+        alias = node.args.get("alias")
+        if isinstance(inner, (exp.Subquery, exp.Query)):
+            query = inner.args["this"] if isinstance(inner, exp.Subquery) and _bare(inner) else inner
+            frame = self.query(query, scope, scope.ctes)
+            scope.shape.shape(frame.shape)
+            name = alias.name if alias is not None else ""
+            return Source(name, self._aliased(frame.outs, alias), view=frame, open_=frame.open)
+        return self._generator(inner, alias, scope)
+
+    def _lateral_view(self, node: Node, scope: Scope) -> None:
+        scope.add(self._generator(node.args["this"], node.args.get("alias"), scope))
+
+    def _table_function(self, node: exp.Table, scope: Scope) -> Source:
+        call = node.args["this"]
+        alias = node.args.get("alias")
+        if isinstance(call, exp.Anonymous) and call.name.upper() == "IDENTIFIER":
+            return self._identifier(call, alias, scope)
+        prefix = [node.args[k].name for k in ("catalog", "db") if node.args.get(k)]
+        return self._generator(call, alias, scope, prefix)
+
+    def _identifier(self, call: Node, alias: Node | None, scope: Scope) -> Source:
+        literal = call.expressions[0] if call.expressions else None
+        if not isinstance(literal, exp.Literal):
+            self.doubt("IDENTIFIER() of an expression")
+            return Source("", [], open_=True)
+        parts = self.split(literal.name)
+        name = alias.name if alias is not None else ""
+        return self.named(self.entry(parts), name or parts[-1], tuple(parts), scope, alias)
+
+    def _generator(
+        self, call: Node, alias: Node | None, scope: Scope, prefix: Sequence[str] = ()
+    ) -> Source:
+        names = [c.name for c in (alias.args.get("columns") or ())] if alias is not None else []
+        name = alias.name if alias is not None and alias.args.get("this") else ""
+        outs = self.generate(call, names, scope, prefix)
+        return Source(name, outs, open_=outs is None)
+
+    def generate(
+        self, call: Node, names: Sequence[str], scope: Scope, prefix: Sequence[str] = ()
+    ) -> list[Out] | None:
+        """The columns that a table-valued function or generator yields, None where unknown."""
+        arguments = [self._table_argument(a, scope) for a in call_arguments(call)]
+        title = call.name if isinstance(call, exp.Anonymous) else type(call).__name__
+        function = self.function([*prefix, title])
+        outs: list[Out] | None
+        if function is not None:
+            self.saw_function(function)
+            outs = self._user_table(function, call, arguments)
+        else:
+            outs = generated(title.lower(), call, arguments)
+        if outs is None:
+            if not names:
+                self.doubt(f"table function {title.lower()}")
+                return None
+            whole = Out("")
+            for argument in arguments:
+                whole.merge(argument)
+            outs = [whole.renamed(n) for n in names]
+        if names and len(names) == len(outs):
+            return [o.renamed(n) for o, n in zip(outs, names, strict=True)]
+        if names:
+            self.doubt(f"column aliases that do not fit {title.lower()}")
+        return outs
+
+    def _user_table(self, function: object, call: Node, arguments: list[Out]) -> list[Out] | None:
+        body = getattr(function, "body", None)
+        if body is None:
+            return None
+        frame = self.function_body(function, call_arguments(call), arguments)  # type: ignore[arg-type]
+        whole = Sink()
+        for argument in arguments:
+            whole.merge(argument)
+        outs: list[Out] = []
+        for inner in frame.outs:
+            out = Out(inner.name)
+            out.direct = whole.direct
+            out.base, out.ibase = inner.base, {**inner.ibase, **frame.shape.ibase}
+            outs.append(out)
+        return outs
+
+    def _table_argument(self, node: Node, scope: Scope) -> Out:
+        # f(TABLE(t)) and f(TABLE(SELECT …)): the whole table is an argument.
+        if isinstance(node, exp.Anonymous) and node.name.upper() == "TABLE" and node.expressions:
+            inner = node.expressions[0]
+            out = Out("")
+            if isinstance(inner, exp.Column):
+                parts = [p.name for p in inner.parts]
+                source = self.named(self.entry(parts), parts[-1], (), scope)
+                if source.open:
+                    self.doubt("TABLE() over unknown columns")
+                for column in source.all():
+                    out.merge(column)
+                return out
+            self.values(inner, scope, out)
+            return out
+        return self.out_of(node, scope)
+
+    # -- joins -------------------------------------------------------------------------------
+
+    def _join(self, join: Node, scope: Scope, late: list[Node] | None) -> None:
+        args = join.args
+        left = list(scope.sources)
+        added = self.add(args["this"], scope)
+        kind = (args.get("kind") or "").upper()
+        keys = [k.name.lower() for k in args.get("using") or ()]
+        if (args.get("method") or "").upper() == "NATURAL":
+            if any(s.open for s in scope.sources):
+                self.doubt("NATURAL JOIN over unknown columns")
+            mine = {o.key for s in added for o in s.all()}
+            keys = [o.key for o in scope.star() if o.key in mine]
+            keys = list(dict.fromkeys(k for k in keys if any(s.find(k) for s in left)))
+        if keys:
+            self._using(keys, left, added, (args.get("side") or "").upper(), scope)
+        condition = args.get("on")
+        semi = kind in ("SEMI", "ANTI")
+        if condition is not None:
+            if late is not None and not semi:
+                late.append(condition)
+            else:
+                self.shaping(condition, scope, scope.shape)
+        if semi:
+            for source in added:
+                scope.drop(source)
+
+    def _using(
+        self, keys: list[str], left: list[Source], right: list[Source], side: str, scope: Scope
+    ) -> None:
+        semi_keys = []
+        for key in keys:
+            one = scope.using.get(key) or self._key_of(key, left)
+            two = self._key_of(key, right)
+            scope.shape.shape(one)
+            scope.shape.shape(two)
+            merged = one
+            if side == "RIGHT":
+                merged = two
+            elif side == "FULL":
+                merged = Out(one.name)
+                merged.merge(one)
+                merged.merge(two)
+            scope.using[key] = merged
+            semi_keys.append(key)
+        first = right[0]
+        scope.steps = [(s, tuple(keys) if s is first else k) for s, k in scope.steps]
+
+    def _key_of(self, key: str, sources: list[Source]) -> Out:
+        for source in sources:
+            out = source.find(key)
+            if out is not None:
+                return out
+        for source in sources:
+            if source.open:
+                return source.invent(key)
+        self.doubt(f"unknown column {key} in USING")
+        return Out(key)
+
+    # -- VALUES ------------------------------------------------------------------------------
+
+    def values_frame(self, node: exp.Values, scope: Scope) -> Frame:
+        """`VALUES (…), (…)`: a column's sources are those of its cells."""
+        outs: list[Out] = []
+        for row in node.expressions:
+            cells = row.expressions if isinstance(row, exp.Tuple) else [row]
+            while len(outs) < len(cells):
+                outs.append(Out(f"col{len(outs) + 1}"))
+            for out, cell in zip(outs, cells, strict=False):
+                if not isinstance(cell, exp.Literal):
+                    self.values(cell, scope, out)
+        return Frame(outs)
+
+
+def table_parts(node: Node) -> list[str]:
+    """The parts of a table's name, outermost first; deeper ones stand as dots inside `this`."""
+    args = node.args
+    parts = [args[k].name for k in ("catalog", "db") if args.get(k)]
+    this = args.get("this")
+    if isinstance(this, exp.Dot):
+        parts += [i.name for i in this.find_all(exp.Identifier)]
+    elif this is not None:
+        parts.append(this.name)
+    return parts
+
+
+def _bare(node: exp.Subquery) -> bool:
+    return not any(node.args.get(k) for k in ("order", "limit", "with_", "sort", "distribute", "cluster"))
+
+
+def column_list(names: Sequence[str]) -> tuple[Column, ...]:
+    """Columns of which only the names are known."""
+    return tuple(Column(name) for name in names)

@@ -1,0 +1,97 @@
+"""A statement of text: what it is, and what it names.
+
+In: what `lineage.parse` found. Out: `Statement`, the value that the front door, the tracer and
+QUERY_HISTORY share. Costly answers (names, hashes) are worked out when first asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlglot import exp
+
+from lineage.hashing import parameterized_hash, text_hash
+from lineage.model import Domain
+from lineage.targets import references_of, targets_of
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A statement that a reader of its own took from the tokens, since sqlglot lacks it."""
+
+    kind: str
+    domain: Domain | None = None
+    target: tuple[str, ...] = ()
+    source: tuple[str, ...] = ()
+    version: str | None = None
+    if_clause: bool = False
+    replace: bool = False
+    new_name: tuple[str, ...] = ()
+    properties: tuple[tuple[str, str | None], ...] = ()
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An object that a statement writes, creates, changes or drops."""
+
+    parts: tuple[str, ...]
+    domain: Domain
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Statement:
+    """One statement (or script) of SQL text.
+
+    Attributes:
+        text: the text as it was given.
+        statement_type: SELECT, INSERT, CREATE_TABLE_AS_SELECT, … in the manner of QUERY_TYPE.
+        is_query: Spark runs it when an action asks for its rows, not at once.
+        is_ddl: it creates, changes or drops an object.
+        changes_session: the current schema, temporary views, variables or settings may differ after it.
+        tree: sqlglot's tree, None where there is none that can be trusted.
+        reason: why `tree` is None.
+        command: what a reader of its own took from the tokens.
+    """
+
+    text: str
+    statement_type: str
+    is_query: bool = False
+    is_ddl: bool = False
+    changes_session: bool = False
+    tree: exp.Expr | None = None
+    reason: str | None = None
+    command: Command | None = None
+    temporary: bool = False
+    _memo: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def references(self) -> tuple[tuple[str, ...], ...]:
+        """Names that the statement uses as tables or views, in order, CTEs left out."""
+        if "references" not in self._memo:
+            self._memo["references"] = references_of(self)
+        found: tuple[tuple[str, ...], ...] = self._memo["references"]
+        return found
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """What the statement writes, creates, changes or drops."""
+        if "targets" not in self._memo:
+            self._memo["targets"] = tuple(Target(p, d) for p, d in targets_of(self))
+        found: tuple[Target, ...] = self._memo["targets"]
+        return found
+
+    @property
+    def query_hash(self) -> str:
+        """Hash of the text without comments, white space and the case of keywords (32 hex digits)."""
+        if "hash" not in self._memo:
+            self._memo["hash"] = text_hash(self.text)
+        return str(self._memo["hash"])
+
+    @property
+    def query_parameterized_hash(self) -> str:
+        """The same with literals left out, so that statements that differ in values alone share it."""
+        if "phash" not in self._memo:
+            self._memo["phash"] = parameterized_hash(self.text)
+        return str(self._memo["phash"])

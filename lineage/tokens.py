@@ -1,0 +1,109 @@
+"""Tokens of SQL text: sqlglot's, with the few helpers that the readers of statements share.
+
+In: text. Out: tokens, names read from them, statements split at semicolons.
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import lru_cache
+
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import SqlglotError
+from sqlglot.tokens import Token, TokenType
+
+
+@lru_cache(maxsize=1)
+def spark() -> Spark:
+    """The stock Spark dialect. It warns where it falls back to a Command; that is expected here."""
+    logging.getLogger("sqlglot").addHandler(logging.NullHandler())
+    return Spark()
+
+
+def tokenize(text: str) -> list[Token] | None:
+    """The tokens of a text, None where it cannot be cut into any (an open quote)."""
+    try:
+        return list(spark().tokenize(text))
+    except SqlglotError:
+        return None
+
+
+def parse_tokens(tokens: list[Token], text: str) -> exp.Expr | None:
+    """The tree of one statement.
+
+    Raises:
+        SqlglotError: the parser does not know the syntax.
+        RecursionError: the statement is nested too deep.
+    """
+    trees = [tree for tree in spark().parser().parse(tokens, text) if tree is not None]
+    return trees[0] if len(trees) == 1 else None
+
+
+def word(tokens: list[Token], at: int) -> str:
+    """The upper-case text of a token, '' past the end or where it is quoted."""
+    if not 0 <= at < len(tokens):
+        return ""
+    token = tokens[at]
+    return "" if token.token_type in (TokenType.IDENTIFIER, TokenType.STRING) else token.text.upper()
+
+
+def made(kind: TokenType, text: str, near: Token) -> Token:
+    """A token that stands where `near` does."""
+    return Token(kind, text, near.line, near.col, near.start, near.end, [])
+
+
+def read_name(tokens: list[Token], at: int) -> tuple[tuple[str, ...], int]:
+    """A dotted name from `at` on, and where it ends; () where there is none."""
+    parts: list[str] = []
+    while at < len(tokens) and _is_name(tokens[at]):
+        # Spark 3.4+ and sqlglot cut `a.1b` differently; numbers inside names stay text.
+        parts.append(tokens[at].text)
+        at += 1
+        if at < len(tokens) and tokens[at].token_type is TokenType.DOT:
+            at += 1
+            continue
+        break
+    return tuple(parts), at
+
+
+def _is_name(token: Token) -> bool:
+    kind = token.token_type
+    if kind in (TokenType.IDENTIFIER, TokenType.VAR):
+        return True
+    if kind in (TokenType.STRING, TokenType.NUMBER):
+        return False
+    return token.text[:1].isalpha() or token.text[:1] == "_"
+
+
+def split_statements(text: str) -> list[str]:
+    """The statements of a text, cut at semicolons; a BEGIN … END block is one statement.
+
+    >>> split_statements("SELECT ';' ; SELECT 2 -- x;")
+    ["SELECT ';'", 'SELECT 2 -- x;']
+    """
+    tokens = tokenize(text)
+    if tokens is None:
+        return [text]
+    pieces: list[str] = []
+    start: int | None = None
+    begin = 0
+    for at, token in enumerate(tokens):
+        if start is None:
+            start = at
+            if _opens_block(tokens, at):
+                pieces.append(text[begin:].strip())
+                return pieces
+        if token.token_type is TokenType.SEMICOLON:
+            if at > start:
+                pieces.append(text[begin : token.start].strip())
+            begin, start = token.end + 1, None
+    if start is not None:
+        pieces.append(text[begin:].strip())
+    return pieces
+
+
+def _opens_block(tokens: list[Token], at: int) -> bool:
+    if word(tokens, at) == "BEGIN":
+        return word(tokens, at + 1) not in ("TRANSACTION", ";", "")
+    return word(tokens, at + 1) == ":" and word(tokens, at + 2) == "BEGIN"

@@ -1,0 +1,91 @@
+"""Spark's type text, as far as lineage needs it: the fields of structs, the elements of arrays and maps.
+
+In: a type as a catalog writes it (`struct<a:int,b:array<string>>`, any case). Out: field names and
+types. Used by star expansion over structs, by generators and by field paths.
+"""
+
+from __future__ import annotations
+
+
+def struct_fields(type_text: str) -> list[tuple[str, str]]:
+    """The (name, type) pairs of a struct type, [] for any other type.
+
+    >>> struct_fields("STRUCT<a: INT COMMENT 'x', `b c`: array<struct<d:int>>>")
+    [('a', 'INT'), ('b c', 'array<struct<d:int>>')]
+    """
+    inner = _inside(type_text, "struct")
+    if inner is None:
+        return []
+    return [field for field in map(_field, _split(inner)) if field[0]]
+
+
+def element_type(type_text: str) -> str | None:
+    """The element type of an array, None for any other type."""
+    inner = _inside(type_text, "array")
+    return None if inner is None else inner.strip()
+
+
+def map_types(type_text: str) -> tuple[str, str] | None:
+    """The key and value types of a map, None for any other type."""
+    inner = _inside(type_text, "map")
+    parts = _split(inner) if inner is not None else []
+    return (parts[0].strip(), parts[1].strip()) if len(parts) == 2 else None
+
+
+def field_type(type_text: str, name: str) -> str | None:
+    """The type of a field of a struct (or of an array of structs), None where there is none."""
+    element = element_type(type_text)
+    for field, kind in struct_fields(element if element is not None else type_text):
+        if field.lower() == name.lower():
+            return kind if element is None else f"array<{kind}>"
+    return None
+
+
+def field_name(type_text: str, name: str) -> str:
+    """The spelling that the type gives a field, else the name as it stands."""
+    element = element_type(type_text)
+    for field, _ in struct_fields(element if element is not None else type_text):
+        if field.lower() == name.lower():
+            return field
+    return name
+
+
+def _inside(type_text: str, kind: str) -> str | None:
+    text = type_text.strip()
+    if not text[: len(kind)].lower() == kind or not text.endswith(">"):
+        return None
+    rest = text[len(kind) :].lstrip()
+    return rest[1:-1] if rest.startswith("<") else None
+
+
+def _split(text: str) -> list[str]:
+    parts, depth, start, quote = [], 0, 0, ""
+    for at, char in enumerate(text):
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "`'\"":
+            quote = char
+        elif char in "<(":
+            depth += 1
+        elif char in ">)":
+            depth -= 1
+        elif char == "," and depth == 0:
+            parts.append(text[start:at])
+            start = at + 1
+    return [*parts, text[start:]] if text.strip() else []
+
+
+def _field(text: str) -> tuple[str, str]:
+    text = text.strip()
+    if text.startswith("`"):
+        end = text.find("`", 1)
+        name, rest = text[1:end], text[end + 1 :].lstrip()
+    else:
+        name, sep, rest = text.partition(":")
+        if not sep:
+            name, _, rest = text.partition(" ")
+    rest = rest.lstrip(": ").strip()
+    for noise in (" COMMENT ", " comment ", " NOT NULL", " not null"):
+        if noise in rest and "<" not in rest:
+            rest = rest.split(noise)[0]
+    return name.strip(), rest.strip()
