@@ -20,7 +20,8 @@ from audit.metrics import execution_metrics
 from audit.record import Finding, ObjectVersion
 from audit.spark_catalog import CatalogMovedError, CatalogSnapshot, StatementCatalog, named_relations, read_relations
 from lineage.identify import identify
-from lineage.model import Access, Relation
+from lineage.model import Access, AccessedObject, Domain, Relation
+from lineage.object_ids import object_id
 from lineage.plan import analyze_plan
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ class Analyst:
 
     def analyse(self, job: Job, executions: Sequence[Execution]) -> Finding:
         """What a statement accessed and changed."""
+        if job.intent.procedure is not None:
+            return _of_procedure(job.intent.procedure)
         query_execution = _query_execution(job, executions)
         plan = None if query_execution is None else query_execution.analyzed()
         finding = self._by_text(job, plan) or self._by_plan(job, plan)
@@ -66,7 +69,7 @@ class Analyst:
 
     def _by_text(self, job: Job, plan: Any | None) -> Finding | None:
         statement = job.intent.statement
-        if statement is None or statement.tree is None:
+        if statement is None or (statement.tree is None and statement.command is None):
             return None
         read = {} if plan is None else read_relations(self.plans.leaves(plan))
         catalog = StatementCatalog(job.catalog, _current(job), read, _known(job))
@@ -119,6 +122,13 @@ class Analyst:
         else:
             name = finding.access.analysis
             setattr(self.counts, name, getattr(self.counts, name) + 1)
+
+
+def _of_procedure(name: str) -> Finding:
+    """A call: the procedure is accessed; what it runs has records of its own."""
+    called = AccessedObject(name, Domain.PROCEDURE, object_id(Domain.PROCEDURE.value, name))
+    access = Access("CALL", direct_objects_accessed=(called,), base_objects_accessed=(called,))
+    return Finding(access, "text")
 
 
 def opaque(job: Job, reason: str) -> Finding:

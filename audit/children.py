@@ -62,16 +62,17 @@ def unseen_row(driver: Driver, analyst: Analyst, execution: Execution) -> Row | 
     interceptor = driver.interceptors.get(session)
     text = jvm.sql_text(query_execution)
     statement = lineage.parse(text) if text else None
+    plan = "" if text or execution.error else plan_text(query_execution)
     started = Started(
         query_id=driver.new_id(),
         start_time=execution.start_time,
         user_name=_user(driver, execution, session),
-        query_text=text or plan_text(query_execution),
+        query_text=text or plan,
         query_type=statement.statement_type if statement else "UNKNOWN",
         action=execution.description,
         session_id=session,
         application_id=driver.application_id,
-        query_hash=statement.query_hash if statement else plan_hash(plan_text(query_execution)),
+        query_hash=statement.query_hash if statement else plan_hash(plan),
         query_parameterized_hash=statement.query_parameterized_hash if statement else None,
     )
     catalog = (interceptor or driver).catalog.snapshot()

@@ -63,6 +63,11 @@ class Driver:
         self._closing = threading.Lock()
         atexit.register(self.close)
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether the driver has been closed, with its last session or its SparkContext."""
+        return self._closed
+
     def adopt(self, spark: SparkSession, identity: Identity) -> Interceptor:
         """Audit a session of this application."""
         interceptor = Interceptor(spark, self, identity)

@@ -48,6 +48,10 @@ class Executions:
         """Executions whose start never reached the queue: their numbers are missing."""
         return max(0, self._highest + 1 - self._started) if self._highest >= 0 else 0
 
+    def close(self) -> None:
+        """Stop listening."""
+        self._queue.close()
+
     def pump(self) -> None:
         """Take in whatever has been delivered."""
         for event in self._queue.drain():

@@ -16,7 +16,8 @@ import lineage
 from audit import jvm
 from audit.errors import SpoolUnavailableError
 from audit.failure import describe_failure
-from audit.identity import Identity, current_identity, current_parent, is_suppressed
+from audit.identity import Identity, child_of, current_identity, current_parent, is_suppressed
+from audit.record import Ended, Started
 from audit.spark_catalog import CatalogFacts, SessionCatalog
 from audit.worker import Job
 
@@ -44,6 +45,7 @@ class Intent:
     rows: Callable[[Any], int | None] = lambda _result: None
     changes_session: bool = False
     stream: StreamIntent | None = None
+    procedure: str | None = None
 
 
 class Interceptor:
@@ -78,7 +80,7 @@ class Interceptor:
         except Exception as error:
             self._record_failure(_intent_of_sql(statement, templated=templated), error)
             raise
-        frame.__dict__["_audit_statement"] = replace(statement, tree=None) if templated else statement
+        frame.__dict__["_audit_statement"] = _without_tree(statement) if templated else statement
         return frame
 
     def run(self, intent: Intent, call: Callable[[], T]) -> T:
@@ -101,6 +103,18 @@ class Interceptor:
         self._inside.query_id = None
         ended = Ended("SUCCESS", self.driver.clock(), rows_produced=intent.rows(result))
         self._end(intent, started, ended, before, self._facts(intent))
+        return result
+
+    def run_procedure(self, intent: Intent, call: Callable[[], T]) -> T:
+        """Run a procedure on the record; what it runs is recorded, too, and points at it."""
+        started = self._start(intent)
+        try:
+            with child_of(started.query_id):
+                result = call()
+        except BaseException as error:
+            self._end(intent, started, describe_failure(error, self.driver.clock()), None, None)
+            raise
+        self._end(intent, started, Ended("SUCCESS", self.driver.clock()), None, None)
         return result
 
     def current_schema(self) -> tuple[str, str]:
@@ -178,9 +192,14 @@ def _intent_of_sql(statement: lineage.Statement, *, templated: bool) -> Intent:
         text=statement.text,
         query_type=statement.statement_type,
         action="SparkSession.sql",
-        statement=replace(statement, tree=None, reason="text with {…} templates") if templated else statement,
+        statement=_without_tree(statement) if templated else statement,
         changes_session=statement.changes_session or statement.is_ddl,
     )
+
+
+def _without_tree(statement: lineage.Statement) -> lineage.Statement:
+    """Text with {…} templates names temp views that are gone when it has run: its plan is read instead."""
+    return replace(statement, tree=None, command=None, reason="text with {…} templates")
 
 
 def _names(statement: lineage.Statement, catalog: str, schema: str) -> tuple[str, ...]:

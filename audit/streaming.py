@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from audit.identity import child_of
+from audit.spark_catalog import StatementCatalog, parts_of
 from audit.record import Ended, Finding, Started, build_row
 from lineage.model import Access, ModifiedColumn, ModifiedObject, Relation
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from audit.driver import Driver
     from audit.executions import Execution, Executions
     from audit.interceptor import Interceptor
+    from audit.worker import Job
 
 _BATCH = re.compile(r"batch = (\d+)")
 Write = Callable[[str, dict[str, Any]], None]
@@ -47,10 +49,15 @@ class Streams:
         """The stream that a statement started, if it started one."""
         return self._streams.get(query_id)
 
-    def add(self, started: Started, finding: Finding, stream: Stream) -> None:
-        """A start has its record: from now on its batches can have theirs."""
-        stream.started, stream.finding = started, finding
-        self._streams[started.query_id] = stream
+    def begin(self, job: Job, query: Finding) -> Finding:
+        """A stream has been started: its batches carry what it reads and writes, the start itself nothing."""
+        intent = job.intent.stream
+        assert intent is not None  # noqa: S101
+        stream = intent.stream
+        stream.started = job.started
+        stream.finding = replace(query, access=batch_access(query.access, _target(job, intent)), versions=())
+        self._streams[job.started.query_id] = stream
+        return replace(query, access=Access("STREAM"), versions=())
 
     def batch_id(self, stream: Stream, number: int) -> str:
         """The query id of a micro-batch, the same whoever asks first: its function or its record."""
@@ -80,6 +87,14 @@ class Streams:
         status = "FAIL" if execution.error else "SUCCESS"
         ended = Ended(status, execution.end_time, None, execution.error or None)
         write(query_id, build_row(started, ended, stream.finding if status == "SUCCESS" else None))
+
+
+def _target(job: Job, intent: StreamIntent) -> Relation | None:
+    current = (job.started.database_name or "", job.started.schema_name or "")
+    if intent.table is not None:
+        return job.catalog.relation(parts_of(intent.table), current)
+    location = intent.location
+    return None if location is None else StatementCatalog(job.catalog, current).path("", location)
 
 
 def bind_batches(

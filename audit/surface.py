@@ -116,7 +116,7 @@ MERGE = Methods(
     lazy=_set(
         "WhenMatched WhenNotMatched WhenNotMatchedBySource whenMatched whenNotMatched whenNotMatchedBySource"
         " withSchemaEvolution"
-    ),,
+    ),
 )
 STREAM_WRITER = Methods(
     "pyspark.sql.streaming.readwriter.DataStreamWriter",
@@ -124,6 +124,12 @@ STREAM_WRITER = Methods(
     lazy=_set(
         "clusterBy foreach foreachBatch format option options outputMode partitionBy queryName trigger"
     ),
+)
+STREAM_READER = Methods(
+    "pyspark.sql.streaming.readwriter.DataStreamReader",
+    runs={},
+    analyses=_set("changes csv json load orc parquet table text xml"),
+    lazy=_set("format name option options schema"),
 )
 GROUPED = Methods(
     "pyspark.sql.group.GroupedData",
@@ -193,6 +199,7 @@ SURFACE = (
     WRITER,
     WRITER_V2,
     MERGE,
+    STREAM_READER,
     STREAM_WRITER,
     GROUPED,
     CATALOG,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from audit.spark_catalog import CatalogFacts, CatalogSnapshot
 
 _IDLE_SECONDS = 0.2
+_NOTHING = threading.Event()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +71,24 @@ class Worker:
             try:
                 item = self._jobs.get(timeout=_IDLE_SECONDS)
             except queue.Empty:
-                self._pump()
-                continue
+                item = _NOTHING
             if item is None:
                 return
-            if isinstance(item, threading.Event):
-                self._settle()
-                item.set()
-            else:
+            self._guarded(item)
+
+    def _guarded(self, item: Job | threading.Event) -> None:
+        """Do one piece of work; a failure is noted, and its statement stays in the spool for recovery."""
+        try:
+            if isinstance(item, Job):
                 self._finish(item)
+            else:
+                self._settle() if item is not _NOTHING else self._pump()
+        except Exception as error:  # the thread of all records must not end with one of them
+            query_id = item.started.query_id if isinstance(item, Job) else ""
+            self._driver.note_failure(query_id, error)
+        finally:
+            if isinstance(item, threading.Event):
+                item.set()
 
     def _finish(self, job: Job) -> None:
         """Write the record of one statement, and of what it ran inside."""
@@ -87,6 +97,8 @@ class Worker:
         if job.ended.status == "SUCCESS":
             try:
                 finding = self._analyst.analyse(job, executions)
+                if job.intent.stream is not None:
+                    finding = self._driver.streams.begin(job, finding)
             except Exception as error:  # the one guard: an analysis never breaks a user's query
                 finding = opaque(job, f"{type(error).__name__}: {error}")
                 self._driver.note_failure(job.started.query_id, error)
