@@ -178,7 +178,7 @@ def test_the_bound_refuses_new_statements_and_lets_running_ones_end(tmp_path):
 
 def test_under_warn_a_loss_is_warned_of_once_and_told_by_a_gap(tmp_path):
     """The bound under "warn": one warning, no error, and one gap entry that counts as soon as there is room."""
-    with Spool.open(tmp_path, max_bytes=1000, on_record_failure="warn") as spool:
+    with Spool.open(tmp_path, max_bytes=960, on_record_failure="warn") as spool:
         spool.record("q0", {"text": "x" * 900})
         with pytest.warns(RecordLossWarning, match="max_bytes") as warned:
             assert not spool.start("q1", {})
@@ -224,17 +224,19 @@ def test_a_fork_cannot_write_into_its_parents_journal(tmp_path):
 def test_a_forked_child_does_not_keep_a_dead_driver_alive(tmp_path):
     """When the driver is gone its spool is dead, although a child of it lives on."""
     spool = Spool.open(tmp_path)
-    reader, writer = os.pipe()
+    (born, say_born), (end, say_end) = os.pipe(), os.pipe()
     child = os.fork()
     if child == 0:
-        os.close(writer)
-        os.read(reader, 1)
+        os.close(say_end)
+        os.write(say_born, b".")
+        os.read(end, 1)
         os._exit(0)
+    os.read(born, 1)
     abandon(spool)
     (info,) = find_spools(tmp_path)
     assert not info.alive
-    os.close(writer)
-    os.close(reader)
+    for descriptor in (born, say_born, end, say_end):
+        os.close(descriptor)
     os.waitpid(child, 0)
 
 
