@@ -9,6 +9,11 @@ from audit.errors import SpoolUnavailableError
 from audit.spool import Spool, read_segment
 
 
+def say(*words):
+    """Writes words for the test to read."""
+    sys.stdout.write(" ".join(words) + "\n")
+
+
 def size(root):
     """A write that the kernel cuts short (RLIMIT_FSIZE; Python ignores SIGXFSZ), then has room again."""
     spool = Spool.open(root)
@@ -19,11 +24,11 @@ def size(root):
     try:
         spool.start("q2", {"text": "x" * 1000})
     except SpoolUnavailableError as error:
-        print(error.code, "ulimit" if "ulimit" in str(error) else str(error))
-    print("whole" if not read_segment(segment).damaged else "torn")
+        say(error.code, "ulimit" if "ulimit" in str(error) else str(error))
+    say("whole" if not read_segment(segment).damaged else "torn")
     resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     spool.start("q3", {"text": "x" * 1000})
-    print("again" if [one.query_id for one in spool.running()] == ["q1", "q3"] else "lost")
+    say("again" if [one.query_id for one in spool.running()] == ["q1", "q3"] else "lost")
 
 
 def permission(root):
@@ -37,17 +42,17 @@ def permission(root):
     try:
         Spool.open(denied)
     except SpoolUnavailableError as error:
-        print(error.code, "permission" if "permission" in error.way_out else str(error))
+        say(error.code, "permission" if "permission" in error.way_out else str(error))
     spool = Spool.open(allowed)
     spool.record("q1", {})
     (spool.path / "journal").chmod(0o500)
     try:
         spool.rotate()
     except SpoolUnavailableError:
-        print("rotation")
+        say("rotation")
     (spool.path / "journal").chmod(0o700)
     spool.rotate()
-    print("recovered" if len(spool.sealed()) == 1 else "lost")
+    say("recovered" if len(spool.sealed()) == 1 else "lost")
 
 
 if __name__ == "__main__":

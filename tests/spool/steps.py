@@ -21,6 +21,11 @@ from .helpers import abandon, complete, records
 _EVENTS = {"open", "os.rename", "os.remove", "os.truncate", "os.mkdir", "os.rmdir"}
 
 
+def say(found):
+    """Writes one JSON line for the test to read."""
+    sys.stdout.write(json.dumps(found) + "\n")
+
+
 def killed_at(step, work):
     """Runs `work` in a child that dies at its step-th change; whether it died."""
     child = os.fork()
@@ -61,7 +66,7 @@ def template(root):
     lines = first.read_bytes().splitlines(keepends=True)
     carried = [line for line in lines if b'"done"' not in line and b'"rotted"' not in line]
     first.write_bytes(b"".join(lines).replace(b'"b"', b'"x"'))
-    late = [line for line in carried if b'"late"' in line][0]
+    late = next(line for line in carried if b'"late"' in line)
     second.write_bytes(b"".join(carried) + late.replace(b" S ", b" R ")[:20])
     return spool.path
 
@@ -82,7 +87,7 @@ def recovery(root):
             recover(spool_dir, complete)
             found = records(spool_dir) + (early if ingest_between else Counter())
             left = sorted(path.name for path in (spool_dir / "journal").iterdir())
-            print(json.dumps({"step": step, "killed": killed, "found": found, "left": left}))
+            say({"step": step, "killed": killed, "found": found, "left": left})
             shutil.rmtree(where)
 
 
@@ -109,7 +114,7 @@ def rotation(root):
         for spool_dir in (where / "spool").glob("[0-9]*"):
             recover(spool_dir, complete)
             found = records(spool_dir)
-        print(json.dumps({"step": step, "killed": killed, "found": found, "left": []}))
+        say({"step": step, "killed": killed, "found": found, "left": []})
         shutil.rmtree(where, ignore_errors=True)
 
 

@@ -1,6 +1,8 @@
 """Disks that refuse: real errors from the kernel, no mocks."""
 
 import os
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -63,7 +65,7 @@ def test_a_full_disk_under_warn_is_counted(tmp_path):
     """Under "warn" the statement runs on, warned of once; a gap says later how many were lost."""
     with Spool.open(tmp_path, on_record_failure="warn") as spool:
         disk = Swapped(spool, "/dev/full")
-        with pytest.warns(RecordLossWarning, match="ENOSPC") as warned:
+        with pytest.warns(RecordLossWarning, match="ENOSPC") as warned:  # noqa: PT031 - one warning for all
             for number in range(5):
                 assert not spool.start(f"q{number}", {})
                 assert not spool.record(f"q{number}", {})
@@ -76,7 +78,8 @@ def test_a_full_disk_under_warn_is_counted(tmp_path):
 
 
 def test_a_failed_fsync_moves_on_to_a_new_segment(tmp_path):
-    """After a failed fsync the file is not trusted: what was synced and what is in memory go into a new one, and
+    """After a failed fsync the file is not trusted: what was synced and what is in memory go into a
+    new one, and
     the caller notices nothing."""
     with Spool.open(tmp_path) as spool:
         spool.start("q1", {})
@@ -151,7 +154,8 @@ def test_a_refused_record_leaves_its_statement_to_recovery(tmp_path):
 
 
 def test_a_seal_that_fails_is_made_up_for(tmp_path):
-    """While sealed/ is unusable rotation fails, appends go on, and later everything is sealed once, in order."""
+    """While sealed/ is unusable rotation fails, appends go on, and later everything is sealed once, in
+    order."""
     with Spool.open(tmp_path) as spool:
         spool.start("q1", {})
         spool.record("q2", {})
@@ -192,13 +196,12 @@ def test_a_write_cut_short_leaves_no_torn_line(tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
-def test_missing_permission_is_named(tmp_path):
-    """A user without permission gets the path and what to do, at open and, when it is withdrawn, at rotation."""
-    tmp_path.chmod(0o755)
-    for parent in list(tmp_path.parents)[:-2]:
-        if parent.stat().st_mode & 0o001 == 0:
-            parent.chmod(parent.stat().st_mode | 0o001)
-    output = run_module("limits", "permission", tmp_path)
+def test_missing_permission_is_named():
+    """A user without permission gets the path and what to do, at open and, when it is withdrawn, at
+    rotation."""
+    with tempfile.TemporaryDirectory() as root:  # pytest's own directories let nobody else in
+        Path(root).chmod(0o755)
+        output = run_module("limits", "permission", root)
     assert output.split() == ["AUDIT_SPOOL_UNAVAILABLE", "permission", "rotation", "recovered"]
 
 
