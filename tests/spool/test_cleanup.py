@@ -8,7 +8,7 @@ import pytest
 
 from audit.errors import SpoolBusyError, SpoolEntryError, SpoolVersionError
 from audit.spool import Spool, find_spools, ingest_lock, recover, remove_ingested, retire
-from audit.spool.liveness import is_held, take_lock
+from audit.spool.liveness import is_held, is_same, take_lock
 
 from .helpers import abandon, complete, sealed_entries
 
@@ -53,15 +53,17 @@ def test_probing_does_not_disturb_another_probe_or_a_recovery(tmp_path):
 
 
 def test_a_lock_on_a_removed_file_is_no_lock(tmp_path):
-    """Whoever waits while the directory is retired does not get a lock on what is gone."""
+    """Whoever opened the lock file before it was retired does not hold what stands there now, or nothing."""
     path = tmp_path / "lock"
     lock = take_lock(path)
+    assert is_same(lock, path)
     path.unlink()
+    assert not is_same(lock, path)
     other = take_lock(path)
-    assert other is not None
+    assert not is_same(lock, path)
     os.close(lock)
-    assert is_held(path)
     os.close(other)
+    assert take_lock(tmp_path / "gone" / "lock") is None
 
 
 def test_one_ingest_at_a_time(tmp_path):

@@ -2,12 +2,15 @@
 
 import os
 import tempfile
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from audit.errors import RecordLossWarning, SpoolUnavailableError
 from audit.spool import Spool, read_segment, recover
+from audit.spool.segment import SegmentFile
 
 from .helpers import abandon, complete, records, run_module, sealed_entries
 
@@ -93,6 +96,73 @@ def test_a_failed_fsync_moves_on_to_a_new_segment(tmp_path):
     report = recover(spool.path, complete)
     assert report.incomplete == ("q1", "q3")
     assert records(spool.path) == {"q1": 1, "q2": 1, "q3": 1}
+
+
+def test_two_failed_fsyncs_in_a_row_lose_nothing(tmp_path):
+    """What a new segment began with counts as synced when that one fails too."""
+    with Spool.open(tmp_path) as spool:
+        for query_id in ("q1", "q2", "q3"):
+            spool.start(query_id, {})
+            Swapped(spool, "/dev/null")
+        spool.start("q4", {})
+        assert [one.query_id for one in spool.running()] == ["q1", "q2", "q3", "q4"]
+        (segment,) = (spool.path / "journal").iterdir()
+        assert [entry.query_id for entry in read_segment(segment).entries] == ["q1", "q2", "q3", "q4"]
+
+
+def test_writers_that_wait_together_are_told_each_for_itself(tmp_path):
+    """A disk that breaks under four writers and heals: what returned is there, what raised is not."""
+    accepted, refused = set(), set()
+
+    def write(index):
+        for number in range(60):
+            query_id = f"{index}-{number}"
+            try:
+                spool.start(query_id, {})
+                accepted.add(query_id)
+            except SpoolUnavailableError:
+                refused.add(query_id)
+
+    with Spool.open(tmp_path) as spool:
+        threads = [threading.Thread(target=write, args=(index,)) for index in range(4)]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.005)
+        journal = spool.path / "journal"
+        _take_away(journal)
+        Swapped(spool, "/dev/null")
+        time.sleep(0.005)
+        _give_back(journal)
+        for thread in threads:
+            thread.join()
+        (segment,) = journal.iterdir()
+        found = [entry.query_id for entry in read_segment(segment).entries]
+        assert len(found) == len(set(found))
+        assert set(found) == accepted == {one.query_id for one in spool.running()}
+        assert len(accepted | refused) == 240
+
+
+def test_refused_lines_are_taken_back_from_the_file(tmp_path):
+    """What was not synced goes from the file, but for the lines that were accepted."""
+    segment = SegmentFile(tmp_path / "1.open", [b"synced\n"])
+    segment.write(b"refused\n")
+    segment.take_back([b"accepted\n"])
+    assert segment.path.read_bytes() == b"synced\naccepted\n"
+    assert segment.size == segment.length() == 16
+    segment.close()
+
+
+def test_a_stray_of_an_interrupted_rotation_makes_no_second_record(tmp_path):
+    """A segment that a KeyboardInterrupt left behind in rotate() goes before the next one is sealed."""
+    spool = Spool.open(tmp_path)
+    spool.start("q1", {})
+    (segment,) = (spool.path / "journal").iterdir()
+    segment.with_name("000000000099.open").write_bytes(segment.read_bytes())
+    spool.record("q1", {})
+    spool.rotate()
+    abandon(spool)
+    recover(spool.path, complete)
+    assert records(spool.path) == {"q1": 1}
 
 
 def test_damage_found_while_mending_goes_to_quarantine(tmp_path):
