@@ -35,9 +35,7 @@ def create(root: Path, driver_id: str, meta: Mapping[str, Any]) -> tuple[Layout,
     lock = None
     try:
         _build(hidden, {"driver_id": driver_id, **meta})
-        lock = take_lock(Layout(hidden).lock)
-        if lock is None:
-            raise BlockingIOError(errno.EAGAIN, "its lock is held by another process", str(hidden))
+        lock = _lock(Layout(hidden))
         final = hidden.rename(parent / driver_id)
         sync_directory(parent)
     except BaseException:
@@ -46,6 +44,13 @@ def create(root: Path, driver_id: str, meta: Mapping[str, Any]) -> tuple[Layout,
         shutil.rmtree(hidden, ignore_errors=True)
         raise
     return Layout(final), lock
+
+
+def _lock(layout: Layout) -> int:
+    lock = take_lock(layout.lock)
+    if lock is None:
+        raise BlockingIOError(errno.EAGAIN, "its lock is held by another process", str(layout.lock))
+    return lock
 
 
 def _build(path: Path, meta: Mapping[str, Any]) -> None:

@@ -68,13 +68,13 @@ def take_lock(path: Path) -> int | None:
         except BlockingIOError:
             os.close(descriptor)
             continue
-        if _is_same(descriptor, path):
+        if is_same(descriptor, path):
             return descriptor
         os.close(descriptor)
     return None
 
 
-def _is_same(descriptor: int, path: Path) -> bool:
+def is_same(descriptor: int, path: Path) -> bool:
     """Whether the locked file is still the one at `path`: retire may have removed it in between."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.stat())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from audit.spool.entry import Entry, decode, is_sound
@@ -90,11 +91,10 @@ def _salvage(chunk: bytes) -> Iterator[Entry]:
     A user's text cannot forge one: inside a JSON string its quotes are escaped, and `_HEAD` needs bare ones.
     """
     starts = [match.start() for match in _HEAD.finditer(chunk)]
-    for start, following in zip(starts, [*starts[1:], None], strict=True):
-        end = len(chunk) if following is None else following - 1
-        entry = decode(chunk[start:end])
-        if isinstance(entry, Entry):
-            yield entry
+    for start, end in pairwise([*starts, len(chunk)]):
+        # One byte may stand where the newline was.
+        entries = (decode(chunk[start:end]), decode(chunk[start : end - 1]))
+        yield from (entry for entry in entries if isinstance(entry, Entry))
 
 
 class SegmentFile:

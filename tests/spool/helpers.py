@@ -17,7 +17,11 @@ HERE = Path(__file__).parent
 def complete(start, end, facts):
     """The record that tests make of a statement without one."""
     status = end.payload["status"] if end else "INCOMPLETE"
-    return {"status": status, "facts": [fact.payload["fact"] for fact in facts], "text": start.payload.get("text")}
+    return {
+        "status": status,
+        "facts": [fact.payload["fact"] for fact in facts],
+        "text": start.payload.get("text"),
+    }
 
 
 def sealed_entries(spool_dir, kind="R"):
@@ -36,10 +40,13 @@ def abandon(spool):
     spool.disown()
 
 
-def run_python(*arguments, **options):
-    """Runs a script beside this file in a process of its own; what it wrote on stdout."""
-    environment = {**os.environ, "PYTHONPATH": str(Path(audit.__file__).parents[1])}
-    command = [sys.executable, *map(str, arguments)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, **options)
+def run_module(name, *arguments):
+    """Runs a module beside this file in a process of its own; what it wrote on stdout."""
+    above = HERE.parents[__package__.count(".")]
+    path = os.pathsep.join([str(Path(audit.__file__).parents[1]), str(above)])
+    command = [sys.executable, "-m", f"{__package__}.{name}", *map(str, arguments)]
+    done = subprocess.run(
+        command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -39,20 +39,16 @@ def test_a_sound_segment_has_no_damage(tmp_path):
     assert is_whole(DATA)
 
 
-@pytest.mark.parametrize("cut", range(len(DATA)))
-def test_torn_at_every_byte(cut):
+def test_torn_at_every_byte():
     """A file cut anywhere keeps every line before the cut, and says where the torn one begins."""
-    content = parse_segment(DATA[:cut])
-    whole = _line_of(cut)
-    begin = sum(map(len, LINES[:whole]))
-    if cut == begin:
-        assert content.damaged == ()
-        assert _read(DATA[:cut]) == LINES[:whole]
-        return
-    assert [damage.offset for damage in content.damaged] == [begin]
-    assert not is_whole(DATA[:cut])
-    lost_newline_only = cut == begin + len(LINES[whole]) - 1
-    assert _read(DATA[:cut]) == LINES[: whole + lost_newline_only]
+    for cut in range(len(DATA)):
+        content = parse_segment(DATA[:cut])
+        whole = _line_of(cut)
+        begin = sum(map(len, LINES[:whole]))
+        assert [damage.offset for damage in content.damaged] == ([] if cut == begin else [begin])
+        assert is_whole(DATA[:cut]) == (cut == begin)
+        lacks_newline_only = cut == begin + len(LINES[whole]) - 1
+        assert _read(DATA[:cut]) == LINES[: whole + lacks_newline_only]
 
 
 @pytest.mark.parametrize("flip", [0x01, 0x20, 0x80, 0xFF])
@@ -78,7 +74,8 @@ def test_garbage_between_lines_costs_nothing(garbage, place):
 
 
 def test_a_statements_text_cannot_forge_an_entry():
-    """An entry's line inside a user's text does not come out as an entry, even when its own line is damaged."""
+    """An entry's line inside a user's text does not come out as an entry, even when its own line is
+    damaged."""
     forged = encode("R", "q2", {"forged": True}).decode()
     line = encode("S", "q1", {"text": "\n" + forged})
     assert _read(line) == [line]
