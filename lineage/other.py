@@ -16,7 +16,7 @@ from lineage.writes import target_relation
 
 _SILENT = frozenset(
     {"USE", "SET", "RESET", "SHOW", "DESCRIBE", "EXPLAIN", "REFRESH", "UNCACHE", "ADD", "LIST", "DECLARE",
-     "ANALYZE", "OPTIMIZE", "VACUUM", "REPAIR", "COMMENT", "CONVERT"}
+     "ANALYZE", "OPTIMIZE", "VACUUM", "REPAIR", "COMMENT", "CONVERT", "DROP_VARIABLE"}
 )  # fmt: skip
 
 

@@ -127,16 +127,9 @@ class Resolver:
         while at is not None:
             out = self._in_scope(keys, parts, at)
             if out is not None:
-                if at is not scope:
-                    self._correlated(out)
                 return out
             at = at.outer
         return self._unfound(keys, parts, scope)
-
-    def _correlated(self, out: Out) -> None:
-        # A column of an outer query that a subquery reads is accessed, whatever becomes of it.
-        if self.keep:
-            self.ledger.touch(out)
 
     def _in_scope(self, keys: list[str], parts: Sequence[str], scope: Scope) -> Out | None:
         if len(keys) > 1:
