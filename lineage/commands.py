@@ -245,7 +245,7 @@ _READERS: dict[str, _Reader] = {
     "COMMENT": _comment,
     "CONVERT": _named("CONVERT", "TO", "DELTA"),
     "CREATE": _create,
-    "DECLARE": _plain("DECLARE"),
+    "DECLARE": _named("DECLARE", "OR", "REPLACE", "VAR", "VARIABLE"),
     "DESC": _describe,
     "DESCRIBE": _describe,
     "DROP": _drop,

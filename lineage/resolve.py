@@ -55,7 +55,8 @@ class Resolver:
         self.current = current
         self.ledger = Ledger()
         self.doubts: dict[str, None] = {}
-        self.variables: frozenset[str] = frozenset()
+        # Session variables that earlier statements of a script declared.
+        self.variables: frozenset[str] = getattr(catalog, "variables", frozenset())
         # True while the statement's own text is read: whatever it names is accessed. Inside a view
         # only what the used columns need is (Snowflake records columns that the plan evaluates).
         self.keep = True
