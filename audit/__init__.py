@@ -1,1 +1,18 @@
-"""Access history for Spark and Delta Lake."""
+"""Access history for Spark and Delta Lake: who read and changed which column, when, through what."""
+
+from audit.coverage import Coverage
+from audit.face import as_user, attach, coverage, detach, flush, procedure, session, suppress
+from audit.interceptor import Interceptor
+
+__all__ = [
+    "Coverage",
+    "Interceptor",
+    "as_user",
+    "attach",
+    "coverage",
+    "detach",
+    "flush",
+    "procedure",
+    "session",
+    "suppress",
+]

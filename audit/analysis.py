@@ -1,0 +1,199 @@
+"""From a statement that has run to what it accessed: text first, Spark's analyzed plan where text fails.
+
+In: a `Job` and its executions. Out: a `Finding`. The text engine gets the schemas from the relations
+that Spark's own plan has read; what it finds is held against the same plan's relations, and where the
+two disagree the plan decides and the record says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+import lineage
+from audit import jvm
+from audit.delta_log import written_versions
+from audit.metrics import execution_metrics
+from audit.record import Finding, ObjectVersion
+from audit.spark_catalog import CatalogMovedError, CatalogSnapshot, StatementCatalog, named_relations, read_relations
+from lineage.identify import identify
+from lineage.model import Access, Relation
+from lineage.plan import analyze_plan
+
+if TYPE_CHECKING:
+    from audit.plan_facts import PlanFactsReader
+    from audit.executions import Execution
+    from audit.worker import Job
+
+_LONGEST_PLAN = 20_000
+
+
+@dataclass(slots=True)
+class Counts:
+    """How statements were analysed since the driver began."""
+
+    text: int = 0
+    plan: int = 0
+    listener: int = 0
+    opaque: int = 0
+    partial: int = 0
+    disagreed: int = 0
+
+
+class Analyst:
+    """Both engines over one driver's statements."""
+
+    def __init__(self, plans: PlanFactsReader) -> None:
+        self.plans = plans
+        self.counts = Counts()
+
+    def analyse(self, job: Job, executions: Sequence[Execution]) -> Finding:
+        """What a statement accessed and changed."""
+        query_execution = _query_execution(job, executions)
+        plan = None if query_execution is None else query_execution.analyzed()
+        finding = self._by_text(job, plan) or self._by_plan(job, plan)
+        return self._completed(job, executions, finding, query_execution)
+
+    def by_plan(self, catalog: CatalogSnapshot, plan: Any) -> tuple[Access, dict[str, Relation]]:
+        """What an analyzed plan accesses, with ids, and the relations that it reads."""
+        shape, facts = self.plans.read(plan)
+        facts = replace(facts, registered=catalog.registered(facts))
+        read = named_relations(facts)
+        return identify(analyze_plan(shape, facts), read), read
+
+    def _by_text(self, job: Job, plan: Any | None) -> Finding | None:
+        statement = job.intent.statement
+        if statement is None or statement.tree is None:
+            return None
+        read = {} if plan is None else read_relations(self.plans.leaves(plan))
+        catalog = StatementCatalog(job.catalog, _current(job), read, _known(job))
+        try:
+            access = lineage.trace(statement, catalog, existed=_existed(job))
+        except CatalogMovedError:
+            return None
+        difference = disagreement(access, read) if plan is not None else None
+        if access.analysis != "full" or difference:
+            by_plan = self._by_plan(job, plan) if plan is not None else None
+            if by_plan and by_plan.access.analysis == "full":
+                self.counts.disagreed += bool(difference)
+                return by_plan
+            access = replace(access, reason=access.reason or difference)
+        return Finding(access, "text", read_versions(read))
+
+    def _by_plan(self, job: Job, plan: Any | None) -> Finding:
+        if plan is None:
+            return opaque(job, _why_no_plan(job))
+        access, relations = self.by_plan(job.catalog, plan)
+        return Finding(access, "plan", read_versions(relations))
+
+    def _completed(
+        self, job: Job, executions: Sequence[Execution], finding: Finding, query_execution: Any | None
+    ) -> Finding:
+        self.count(finding)
+        written = written_versions(job.interceptor.spark, finding.access, executions)
+        metrics = execution_metrics(executions)
+        finding = replace(
+            finding,
+            versions=(*finding.versions, *written.versions),
+            rows_produced=written.rows if written.rows is not None else metrics.rows_written,
+            bytes_scanned=metrics.bytes_scanned,
+            bytes_written=written.bytes if written.bytes is not None else metrics.bytes_written,
+        )
+        if job.intent.statement is None and query_execution is not None:
+            text = plan_text(query_execution)
+            finding = replace(
+                finding,
+                query_text=f"{job.intent.text}\n{text}",
+                query_type=finding.access.statement_type if job.intent.query_type != "SELECT" else None,
+                query_hash=plan_hash(text),
+            )
+        return finding
+
+    def count(self, finding: Finding) -> None:
+        """Note how a statement was analysed."""
+        if finding.access.analysis == "full":
+            setattr(self.counts, finding.captured_by, getattr(self.counts, finding.captured_by) + 1)
+        else:
+            name = finding.access.analysis
+            setattr(self.counts, name, getattr(self.counts, name) + 1)
+
+
+def opaque(job: Job, reason: str) -> Finding:
+    """The finding of an analysis that could not be made."""
+    kind = job.intent.query_type
+    captured = "plan" if job.intent.statement is None else "text"
+    return Finding(Access(kind, analysis="opaque", reason=reason), captured)  # type: ignore[arg-type]
+
+
+def disagreement(access: Access, read: dict[str, Relation]) -> str | None:
+    """The first object that the text engine has and Spark's plan has not, or the other way round."""
+    if not read:
+        return None
+    written = {o.name.casefold() for o in access.objects_modified}
+    if access.object_modified_by_ddl:
+        written.add(access.object_modified_by_ddl.name.casefold())
+    by_text = {o.name.casefold() for o in access.base_objects_accessed if o.domain.value in _STORED}
+    by_plan = set(read)
+    for name in sorted(by_text - by_plan - written):
+        return f"the text names {name}, Spark's plan does not read it"
+    for name in sorted(by_plan - by_text - written):
+        return f"Spark's plan reads {name}, the text does not name it"
+    return None
+
+
+_STORED = frozenset({"Table", "EXTERNAL TABLE", "STAGE"})
+
+
+def read_versions(relations: dict[str, Relation]) -> tuple[ObjectVersion, ...]:
+    """The Delta versions that a plan has read."""
+    return tuple(
+        ObjectVersion(r.name, "read", r.version, r.object_id)
+        for r in relations.values()
+        if r.version is not None and r.version >= 0
+    )
+
+
+def plan_text(query_execution: Any) -> str:
+    """Spark's own rendering of an analyzed plan, for people."""
+    return str(query_execution.analyzed().toString())[:_LONGEST_PLAN]
+
+
+def plan_hash(text: str) -> str:
+    """The same for plans that differ in expression ids only."""
+    return blake2b(re.sub(r"#\d+L?", "#", text).encode(), digest_size=16).hexdigest()
+
+
+def _query_execution(job: Job, executions: Sequence[Execution]) -> Any | None:
+    if executions:
+        return executions[-1].query_execution
+    return job.intent.query_execution() if job.intent.query_execution else None
+
+
+def _why_no_plan(job: Job) -> str:
+    statement = job.intent.statement
+    if statement is not None and statement.reason:
+        return f"{statement.reason}; Spark ran no plan that says more"
+    return "Spark ran no plan for this call"
+
+
+def _current(job: Job) -> tuple[str, str]:
+    return job.started.database_name or "", job.started.schema_name or ""
+
+
+def _known(job: Job) -> dict[tuple[str, ...], Relation | None]:
+    """What the targets of a DDL statement are: as they were, or as they are now if they are new."""
+    known: dict[tuple[str, ...], Relation | None] = {}
+    for facts in (job.after, job.before):
+        for parts, relation in (facts.relations if facts else {}).items():
+            if relation is not None or parts not in known:
+                known[parts] = relation
+    return known
+
+
+def _existed(job: Job) -> bool | None:
+    if job.before is None or not job.before.relations:
+        return None
+    return next(iter(job.before.relations.values())) is not None

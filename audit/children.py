@@ -1,0 +1,117 @@
+"""Records of what no call of the front door stands for: children of scripts, and what went past it.
+
+In: executions. Out: rows. A statement inside BEGIN … END or EXECUTE IMMEDIATE is an execution of its
+own under its parent's job tag; an execution without a tag is one that the front door did not see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import lineage
+from audit import jvm
+from audit.analysis import plan_hash, plan_text, read_versions
+from audit.record import Ended, Finding, Started, build_row
+from lineage.model import Access
+
+if TYPE_CHECKING:
+    from audit.analysis import Analyst
+    from audit.driver import Driver
+    from audit.executions import Execution
+    from audit.spark_catalog import CatalogSnapshot
+    from audit.worker import Job
+
+_PARENTS = frozenset({"SCRIPT", "EXECUTE_IMMEDIATE"})
+# The result of a script, handed over to the caller: nothing runs.
+_RESULTS = frozenset({"CompoundBody", "CommandResult"})
+Row = tuple[str, dict[str, Any]]
+
+
+def child_rows(
+    driver: Driver, analyst: Analyst, job: Job, executions: Sequence[Execution]
+) -> Iterator[Row]:
+    """The statements that a script or EXECUTE IMMEDIATE ran, in order."""
+    if job.started.query_type not in _PARENTS:
+        return
+    for execution in executions:
+        if execution.query_execution.logical().nodeName() in _RESULTS:
+            continue
+        text = jvm.fragment(execution.query_execution) or job.started.query_text
+        statement = lineage.parse(text)
+        child = replace(
+            job.started,
+            query_id=driver.new_id(),
+            start_time=execution.start_time,
+            query_text=text,
+            query_type=statement.statement_type,
+            query_hash=statement.query_hash,
+            query_parameterized_hash=statement.query_parameterized_hash,
+            objects_tried=(),
+            parent_query_id=job.started.query_id,
+            root_query_id=job.started.root_query_id or job.started.query_id,
+        )
+        yield _row(driver, analyst, job.catalog, child, execution, "plan")
+
+
+def unseen_row(driver: Driver, analyst: Analyst, execution: Execution) -> Row | None:
+    """The record of an execution that the front door did not see; None for Delta's own reading of its log."""
+    query_execution = execution.query_execution
+    session = query_execution.sparkSession().sessionUUID()
+    interceptor = driver.interceptors.get(session)
+    text = jvm.sql_text(query_execution)
+    statement = lineage.parse(text) if text else None
+    started = Started(
+        query_id=driver.new_id(),
+        start_time=execution.start_time,
+        user_name=_user(driver, execution, session),
+        query_text=text or plan_text(query_execution),
+        query_type=statement.statement_type if statement else "UNKNOWN",
+        action=execution.description,
+        session_id=session,
+        application_id=driver.application_id,
+        query_hash=statement.query_hash if statement else plan_hash(plan_text(query_execution)),
+        query_parameterized_hash=statement.query_parameterized_hash if statement else None,
+    )
+    catalog = (interceptor or driver).catalog.snapshot()
+    query_id, row = _row(driver, analyst, catalog, started, execution, "listener")
+    return None if _is_log_reading(row) else (query_id, row)
+
+
+def _row(
+    driver: Driver, analyst: Analyst, catalog: CatalogSnapshot, started: Started, execution: Execution, captured_by: Any
+) -> Row:
+    if execution.error:
+        ended = Ended("FAIL", execution.end_time, None, execution.error)
+        return started.query_id, build_row(started, ended, None)
+    try:
+        access, relations = analyst.by_plan(catalog, execution.query_execution.analyzed())
+    except Exception as error:  # the guard of the analysis, as in the worker
+        driver.note_failure(started.query_id, error)
+        access, relations = Access(started.query_type, analysis="opaque", reason=str(error)), {}
+    kind = access.statement_type if started.query_type == "UNKNOWN" else None
+    finding = Finding(access, captured_by, read_versions(relations), query_type=kind)
+    analyst.count(finding)
+    return started.query_id, build_row(started, Ended("SUCCESS", execution.end_time), finding)
+
+
+def _user(driver: Driver, execution: Execution, session: str) -> str:
+    """The session's user, else the one that Spark Connect's tags name, else the application's."""
+    interceptor = driver.interceptors.get(session)
+    if interceptor is not None:
+        return interceptor.identity.user
+    for tag in execution.tags:
+        if tag.startswith(_CONNECT):
+            return tag.removeprefix(_CONNECT).partition("_Session_")[0]
+    return driver.config.user
+
+
+# ExecuteHolder's job tag in Spark 4.2: SparkConnect_OperationTag_User_<user>_Session_<id>_Operation_<id>
+_CONNECT = "SparkConnect_OperationTag_User_"
+
+
+def _is_log_reading(row: dict[str, Any]) -> bool:
+    """Whether all that was read lies in a Delta log: Spark loading a table's state, not a user's read."""
+    read = [o for a in row["access"] for o in a["base_objects_accessed"]]
+    return bool(read) and all("/_delta_log" in o.get("location", "") for o in read)

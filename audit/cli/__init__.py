@@ -1,0 +1,13 @@
+"""The command line: `audit <command>`; each command is a file of its own beside this one."""
+
+from __future__ import annotations
+
+import click
+
+__all__ = ["main"]
+
+
+@click.group()
+@click.version_option(package_name="spark-access-history")
+def main() -> None:
+    """Access history for Spark and Delta Lake."""

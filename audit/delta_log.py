@@ -1,0 +1,114 @@
+"""The one module that knows Delta's log: which commit a statement made.
+
+In: what a statement modified and when Spark ran it. Out: versions written, with the rows and bytes that
+Delta counted. A commit is the statement's if it is the only one on its table, of a fitting operation,
+within the statement's own executions; where two fit, neither is claimed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from audit import jvm
+from audit.record import ObjectVersion
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    from audit.executions import Execution
+    from lineage.model import Access
+
+_LOOK_BACK = 20
+_ROWS = ("numOutputRows", "numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Versions written, and what Delta counted."""
+
+    versions: tuple[ObjectVersion, ...] = ()
+    rows: int | None = None
+    bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One entry of a Delta table's history; `time_ms` since the epoch."""
+
+    version: int
+    time_ms: int
+    operation: str
+    metrics: dict[str, str]
+
+
+def written_versions(spark: SparkSession, access: Access, executions: Sequence[Execution]) -> Written:
+    """The commits of a statement on the Delta tables that it modified."""
+    if not executions or not access.objects_modified:
+        return Written()
+    since = min(e.start_time for e in executions) // 1000
+    until = max(e.end_time for e in executions) // 1000
+    versions: list[ObjectVersion] = []
+    rows: int | None = None
+    size: int | None = None
+    for modified in access.objects_modified:
+        log = _log_of(spark, modified.name, modified.location)
+        if log is None:
+            continue
+        fitting = [c for c in _history(spark.sparkContext, log) if since <= c.time_ms <= until]
+        if len(fitting) != 1:
+            continue
+        versions.append(ObjectVersion(modified.name, "write", fitting[0].version, modified.object_id))
+        rows, size = _rows(fitting[0]), _size(fitting[0])
+    return Written(tuple(versions), rows, size)
+
+
+def _log_of(spark: SparkSession, name: str, location: str | None) -> Any | None:
+    from pyspark.errors import AnalysisException
+
+    log = jvm.view(spark.sparkContext).org.apache.spark.sql.delta.DeltaLog
+    if location is not None:
+        found = log.forTable(spark._jsparkSession, location)
+        return found if found.tableExists() else None
+    try:
+        plan = spark._jsparkSession.table(name).queryExecution().analyzed()
+    except AnalysisException:
+        return None
+    leaf = plan.collectLeaves().apply(0)
+    if leaf.getClass().getSimpleName() != "LogicalRelation":
+        return None
+    index = leaf.relation().location() if "HadoopFs" in leaf.relation().getClass().getSimpleName() else None
+    return index.deltaLog() if index is not None and "delta" in index.getClass().getName() else None
+
+
+def _history(context: SparkContext, log: Any) -> list[Commit]:
+    entries = log.history().getHistory(jvm.some(context, _LOOK_BACK), jvm.some(context, None))
+    return [_commit(entry) for entry in jvm.sequence(entries)]
+
+
+def _commit(entry: Any) -> Commit:
+    version = jvm.option(entry.version())
+    metrics = jvm.option(entry.operationMetrics())
+    counted = {} if metrics is None else dict(_pairs(metrics))
+    return Commit(version if version is not None else -1, entry.timestamp().getTime(), entry.operation(), counted)
+
+
+def _pairs(values: Any) -> list[tuple[str, str]]:
+    return [(pair._1(), pair._2()) for pair in jvm.sequence(values.toSeq())]
+
+
+def _rows(commit: Commit) -> int | None:
+    known = [int(commit.metrics[name]) for name in _ROWS if name in commit.metrics]
+    if commit.operation == "MERGE":
+        known = known[1:] if "numOutputRows" in commit.metrics else known
+    for name in ("numDeletedRows", "numUpdatedRows"):
+        if name in commit.metrics:
+            return int(commit.metrics[name])
+    return sum(known) if known else None
+
+
+def _size(commit: Commit) -> int | None:
+    value = commit.metrics.get("numOutputBytes") or commit.metrics.get("numAddedBytes")
+    return int(value) if value is not None else None

@@ -1,0 +1,138 @@
+"""One audited Spark application: what its sessions share.
+
+In: a SparkContext, a root, a configuration. Out: the spool, the listener, the worker and the ingest
+thread, opened together and closed together.
+"""
+
+from __future__ import annotations
+
+import atexit
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from audit import jvm
+from audit.analysis import Analyst
+from audit.executions import Executions
+from audit.ingest_thread import IngestThread
+from audit.interceptor import ANALYSIS_TAG, STATEMENT_TAG, Interceptor
+from audit.jvm import EventQueue
+from audit.plan_facts import PlanFactsReader
+from audit.spark_catalog import CatalogFacts, SessionCatalog
+from audit.spool import Spool
+from audit.streaming import Streams
+from audit.worker import Worker
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from audit.clock import Clock
+    from audit.config import Config
+    from audit.identity import Identity
+    from audit.ids import IdGenerator
+
+SUPPRESS_TAG = "audit-suppressed"
+_QUIET = frozenset({ANALYSIS_TAG, SUPPRESS_TAG})
+
+
+class Driver:
+    """The shared side of all interceptors of one application and root."""
+
+    quiet_tag = SUPPRESS_TAG
+
+    def __init__(self, spark: SparkSession, config: Config, clock: Clock, ids: IdGenerator) -> None:
+        self.config = config
+        self.clock_source = clock
+        self.clock = clock.now
+        self.new_id = ids.new
+        self.spark = spark.newSession()
+        self.application_id = str(spark.sparkContext.applicationId)
+        self.interceptors: dict[str, Interceptor] = {}
+        self.failures: list[tuple[str, str]] = []
+        self.spool = _open_spool(config, self.application_id, clock, ids)
+        self.streams = Streams(self)
+        self.plans = PlanFactsReader(jvm.view(spark.sparkContext))
+        self.catalog = SessionCatalog(self.spark, self.plans)
+        self.analyst = Analyst(self.plans)
+        self.executions = _listen(spark) if config.listener else None
+        self.worker = Worker(self, self.analyst)
+        self.ingest = IngestThread(self)
+        self._closed = False
+        self._closing = threading.Lock()
+        atexit.register(self.close)
+
+    def adopt(self, spark: SparkSession, identity: Identity) -> Interceptor:
+        """Audit a session of this application."""
+        interceptor = Interceptor(spark, self, identity)
+        self.interceptors[interceptor.session_id] = interceptor
+        spark.__dict__["_audit"] = interceptor
+        return interceptor
+
+    def release(self, interceptor: Interceptor) -> None:
+        """Stop auditing a session; the last one closes the driver."""
+        self.interceptors.pop(interceptor.session_id, None)
+        interceptor.spark.__dict__.pop("_audit", None)
+        if not self.interceptors:
+            self.close()
+
+    def catalog_facts(self, interceptor: Interceptor, targets: Sequence[Sequence[str]]) -> CatalogFacts:
+        """What the targets of a DDL statement are at this moment."""
+        current = interceptor.current_schema()
+        with jvm.tagged(interceptor.spark, SUPPRESS_TAG):
+            found = {tuple(t): interceptor.catalog.look_up(t, current) for t in targets}
+        return CatalogFacts(found)
+
+    def catalog_changed(self) -> None:
+        """A statement may have changed what names stand for."""
+        for interceptor in self.interceptors.values():
+            interceptor.catalog.forget()
+
+    def note_failure(self, query_id: str, error: Exception) -> None:
+        """Keep an analysis failure for `coverage`."""
+        self.failures.append((query_id, f"{type(error).__name__}: {error}"))
+
+    def flush(self) -> None:
+        """Return when everything recorded so far is in the tables."""
+        self.worker.drain()
+        self.ingest.run_now()
+
+    def close(self) -> None:
+        """Finish the records, take them in, and free the spool; safe to call twice."""
+        with self._closing:
+            if self._closed:
+                return
+            self._closed = True
+        atexit.unregister(self.close)
+        self.worker.drain()
+        self.worker.close()
+        self.ingest.close()
+        if self.executions is not None:
+            self.executions.close()
+        self.spool.close()
+        for interceptor in list(self.interceptors.values()):
+            interceptor.spark.__dict__.pop("_audit", None)
+        self.interceptors.clear()
+
+
+def _listen(spark: SparkSession) -> Executions:
+    return Executions(EventQueue(spark.sparkContext, "audit"), STATEMENT_TAG, _QUIET)
+
+
+def _open_spool(config: Config, application_id: str, clock: Clock, ids: IdGenerator) -> Spool:
+    return Spool.open(
+        spool_home(config),
+        application_id=application_id,
+        clock=clock,
+        ids=ids,
+        on_record_failure=config.on_record_failure,
+        max_bytes=config.spool_max_bytes,
+    )
+
+
+def spool_home(config: Config) -> Path:
+    """The folder whose `spool/` holds the drivers' spools."""
+    from pathlib import Path
+
+    return Path(config.spool_dir).parent

@@ -1,0 +1,104 @@
+"""The errors of the audit system: one root, a stable code each.
+
+In: what went wrong and what to do about it. Out: an exception whose text is
+`[CODE] problem; way out`, whose parts stay readable as attributes and survive pickling.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class AuditError(Exception):
+    """The root of every error that this package raises on purpose.
+
+    Args:
+        problem: what is wrong, naming the object (a path, a table, a query id).
+        way_out: what the reader can do next.
+    """
+
+    code: ClassVar[str] = "AUDIT_ERROR"
+
+    def __init__(self, problem: str, way_out: str) -> None:
+        super().__init__(problem, way_out)
+        self.problem = problem
+        self.way_out = way_out
+
+    def __str__(self) -> str:
+        return f"[{self.code}] {self.problem}; {self.way_out}"
+
+
+class SpoolError(AuditError):
+    """Something about the local spool."""
+
+    code = "AUDIT_SPOOL_ERROR"
+
+
+class SpoolUnavailableError(SpoolError):
+    """The spool cannot take an entry now (disk full, read-only, permission, I/O error)."""
+
+    code = "AUDIT_SPOOL_UNAVAILABLE"
+
+
+class SpoolFullError(SpoolUnavailableError):
+    """The spool holds as many bytes as `max_bytes` lets it."""
+
+    code = "AUDIT_SPOOL_FULL"
+
+
+class SpoolForkedError(SpoolError):
+    """A forked child used the spool of its parent."""
+
+    code = "AUDIT_SPOOL_FORKED"
+
+
+class SpoolClosedError(SpoolError):
+    """The spool was closed before."""
+
+    code = "AUDIT_SPOOL_CLOSED"
+
+
+class SpoolVersionError(SpoolError):
+    """A spool directory was written by another format version, or says none."""
+
+    code = "AUDIT_SPOOL_VERSION"
+
+
+class SpoolBusyError(SpoolError):
+    """Another process works on the spool directory."""
+
+    code = "AUDIT_SPOOL_BUSY"
+
+
+class SpoolEntryError(SpoolError):
+    """A payload that no entry can hold (not JSON, or another statement's query id)."""
+
+    code = "AUDIT_SPOOL_ENTRY"
+
+
+class RecordLossWarning(UserWarning):
+    """Records are being lost, and the user chose `on_record_failure = "warn"`."""
+
+
+class TableAlteredError(AuditError):
+    """An audit table is not as this version made it."""
+
+    code = "AUDIT_TABLE_ALTERED"
+
+
+class StatementDeniedError(AuditError):
+    """A statement that may not run; it is recorded as DENIED."""
+
+    code = "AUDIT_STATEMENT_DENIED"
+
+
+class AttachError(AuditError):
+    """A session that cannot be audited as asked."""
+
+    code = "AUDIT_ATTACH"
+
+
+class IngestError(AuditError):
+    """Records that are safe in the spool could not be taken into the tables."""
+
+    code = "AUDIT_INGEST"

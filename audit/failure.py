@@ -1,0 +1,28 @@
+"""An exception as query_history keeps it.
+
+In: what a call raised. Out: an `Ended` with Spark's error class (or the exception's type) and message.
+"""
+
+from __future__ import annotations
+
+from audit.errors import StatementDeniedError
+from audit.record import Ended
+
+_LONGEST_MESSAGE = 10_000
+
+
+def describe_failure(error: BaseException, end_time: int) -> Ended:
+    """FAIL or DENIED, with code and message.
+
+    >>> describe_failure(ValueError("no"), 5).error_code
+    'ValueError'
+    """
+    status = "DENIED" if isinstance(error, StatementDeniedError) else "FAIL"
+    return Ended(status, end_time, error_code(error), str(error)[:_LONGEST_MESSAGE])
+
+
+def error_code(error: BaseException) -> str:
+    """Spark's error class where there is one, else the type's name."""
+    condition = getattr(error, "getCondition", None)
+    code = condition() if callable(condition) else getattr(error, "code", None)
+    return code if isinstance(code, str) and code else type(error).__name__

@@ -1,0 +1,241 @@
+"""The wrappers around PySpark's and Delta's methods, by the places that `surface` gives them.
+
+In: a call on a PySpark object. Out: the same call, led through its session's `Interceptor` where there
+is one. Installed with the first attach of a process, removed with the last detach.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable, Sized
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from audit import jvm
+from audit.interceptor import ANALYSIS_TAG, Intent, Interceptor
+from audit.streaming import bind_batches, start_stream
+from audit.surface import SESSION, STREAM_WRITER, SURFACE, Methods, Place
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Find = Callable[["SparkSession"], Interceptor | None]
+
+
+@dataclass(slots=True)
+class FrontDoor:
+    """The installed wrappers; `find` gives a session's interceptor, or None."""
+
+    find: Find
+    originals: list[tuple[type, str, Any]]
+
+    def remove(self) -> None:
+        """Put PySpark's own methods back."""
+        while self.originals:
+            owner, name, original = self.originals.pop()
+            if original is None:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, original)
+
+
+def install(find: Find) -> FrontDoor:
+    """Wrap every method that `surface` places as running, analysing or changing something."""
+    door = FrontDoor(find, [])
+    for methods in SURFACE:
+        owner = _load(methods.owner)
+        for name in sorted({*methods.runs, *methods.analyses, *(methods.changes or {})}):
+            _wrap(door, owner, name, _wrapper_for(methods, name))
+    _wrap(door, _load(STREAM_WRITER.owner), "foreachBatch", _foreach_batch)
+    session = _load(SESSION.owner)
+    _wrap(door, session, "newSession", _new_session)
+    _wrap(door, session, "stop", _stop)
+    return door
+
+
+Wrapper = Callable[[Find, str, Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]], Any]
+
+
+def _wrap(door: FrontDoor, owner: type, name: str, wrapper: Wrapper) -> None:
+    own = owner.__dict__.get(name)
+    original = own if own is not None else getattr(owner, name)
+    door.originals.append((owner, name, own))
+    setattr(owner, name, _rebind(door, name, original, wrapper))
+
+
+def _rebind(door: FrontDoor, name: str, original: Any, wrapper: Wrapper) -> Any:
+    """A replacement of the same kind: method, classmethod, staticmethod or property."""
+    if isinstance(original, functools.cached_property):
+        get = _cached(original, name)
+        return property(functools.wraps(get)(lambda self: wrapper(door.find, name, get, self, (), {})))
+    kind = type(original) if isinstance(original, (classmethod, staticmethod)) else None
+    function = original.__func__ if kind else original
+
+    @functools.wraps(function)
+    def replacement(*args: Any, **kwargs: Any) -> Any:
+        if kind is staticmethod:
+            return wrapper(door.find, name, lambda _self, *a, **k: function(*a, **k), args[0], args, kwargs)
+        return wrapper(door.find, name, function, args[0], args[1:], kwargs)
+
+    return kind(replacement) if kind else replacement
+
+
+def _cached(original: functools.cached_property[Any], name: str) -> Callable[[Any], Any]:
+    """The value of a cached property; each look at it passes the front door."""
+
+    @functools.wraps(original.func)
+    def get(self: Any) -> Any:
+        if name not in self.__dict__:
+            self.__dict__[name] = original.func(self)
+        return self.__dict__[name]
+
+    return get
+
+
+def _wrapper_for(methods: Methods, name: str) -> Wrapper:
+    if methods is SESSION and name == "sql":
+        return _sql
+    if methods is STREAM_WRITER:
+        return _stream
+    place = methods.place(name)
+    if place is Place.ANALYSES:
+        return _analysed
+    query_type = {**methods.runs, **(methods.changes or {})}[name]
+    action = f"{methods.owner.rsplit('.', 1)[1]}.{name}"
+    return _recorded(query_type, action, changes=place is Place.CHANGES)
+
+
+def _recorded(query_type: str, action: str, *, changes: bool) -> Wrapper:
+    def wrapper(
+        find: Find, name: str, original: Callable[..., Any], self: Any, args: Any, kwargs: Any
+    ) -> Any:
+        session = _session_of(self, args)
+        interceptor = find(session) if session is not None else None
+        if interceptor is None or interceptor.is_busy() or _is_result(self):
+            return original(self, *args, **kwargs)
+        intent = _intent(self, query_type, action, args, changes=changes)
+        return interceptor.run(intent, lambda: original(self, *args, **kwargs))
+
+    return wrapper
+
+
+def _intent(self: Any, query_type: str, action: str, args: tuple[Any, ...], *, changes: bool) -> Intent:
+    statement = getattr(self, "__dict__", {}).get("_audit_statement")
+    frame = _frame_of(self)
+    return Intent(
+        text=statement.text if statement is not None else _call_text(action, args),
+        query_type=statement.statement_type if statement is not None else query_type,
+        action=action,
+        statement=statement,
+        query_execution=None if frame is None else (lambda: frame._jdf.queryExecution()),
+        rows=_rows,
+        changes_session=changes,
+    )
+
+
+def _call_text(action: str, args: tuple[Any, ...]) -> str:
+    shown = ", ".join(repr(a) for a in args if isinstance(a, (str, int, bool, float)))
+    return f"{action}({shown})"
+
+
+def _rows(result: Any) -> int | None:
+    """Rows that the caller got, where the result says it."""
+    if isinstance(result, bool) or result is None:
+        return None
+    if isinstance(result, int):
+        return 1
+    rows = getattr(result, "num_rows", None)
+    if isinstance(rows, int):
+        return rows
+    is_table = isinstance(result, list) or type(result).__name__ == "DataFrame" and hasattr(result, "iloc")
+    return len(result) if is_table and isinstance(result, Sized) else None
+
+
+def _sql(find: Find, name: str, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
+    interceptor = find(self)
+    text = args[0] if args else kwargs.get("sqlQuery")
+    if interceptor is None or interceptor.is_busy() or not isinstance(text, str):
+        return original(self, *args, **kwargs)
+    templated = bool(set(kwargs) - {"sqlQuery", "args"})
+    return interceptor.sql(text, lambda: original(self, *args, **kwargs), templated=templated)
+
+
+def _stream(find: Find, name: str, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
+    interceptor = find(self._spark)
+    if interceptor is None or interceptor.is_busy():
+        return original(self, *args, **kwargs)
+    return start_stream(interceptor, self, name, args, lambda: original(self, *args, **kwargs))
+
+
+def _foreach_batch(
+    find: Find, name: str, original: Callable[..., Any], self: Any, args: Any, kwargs: Any
+) -> Any:
+    interceptor = find(self._spark)
+    function = args[0] if args else kwargs.get("func")
+    if interceptor is None or not callable(function):
+        return original(self, *args, **kwargs)
+    return original(self, bind_batches(interceptor, self, function))
+
+
+def _analysed(find: Find, name: str, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
+    session = _session_of(self, args)
+    interceptor = find(session) if session is not None else None
+    quiet = nullcontext() if interceptor is None else jvm.tagged(interceptor.spark, ANALYSIS_TAG)
+    with quiet:
+        return original(self, *args, **kwargs)
+
+
+def _new_session(
+    find: Find, name: str, original: Callable[..., Any], self: Any, args: Any, kwargs: Any
+) -> Any:
+    child = original(self, *args, **kwargs)
+    interceptor = find(self)
+    if interceptor is not None:
+        interceptor.driver.adopt(child, interceptor.identity)
+    return child
+
+
+def _stop(find: Find, name: str, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
+    interceptor = find(self)
+    if interceptor is not None:
+        interceptor.driver.close()
+    return original(self, *args, **kwargs)
+
+
+def _is_result(self: Any) -> bool:
+    """Whether a DataFrame only holds what a command has returned already."""
+    return bool(getattr(self, "__dict__", {}).get("_audit_done"))
+
+
+def _frame_of(self: Any) -> Any:
+    """The DataFrame that a call reads: itself, or what a writer writes."""
+    if hasattr(type(self), "_jdf") or "_jdf" in getattr(self, "__dict__", {}):
+        return self
+    return getattr(self, "__dict__", {}).get("_df")
+
+
+_SESSION_ATTRIBUTES = ("_session", "_spark", "_sparkSession", "session", "sparkSession")
+
+
+def _session_of(self: Any, args: tuple[Any, ...]) -> SparkSession | None:
+    """The session that an object belongs to, or that a class method is given."""
+    session_class = _load(SESSION.owner)
+    if isinstance(self, session_class):
+        return self
+    for name in _SESSION_ATTRIBUTES:
+        value = getattr(self, "__dict__", {}).get(name)
+        if isinstance(value, session_class):
+            return value
+    frame = getattr(self, "__dict__", {}).get("_df")
+    if frame is not None:
+        return _session_of(frame, ())
+    return next((a for a in args if isinstance(a, session_class)), None)
+
+
+@functools.cache
+def _load(path: str) -> type:
+    module, name = path.rsplit(".", 1)
+    found: type = getattr(importlib.import_module(module), name)
+    return found

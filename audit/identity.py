@@ -1,0 +1,85 @@
+"""Who runs a statement, and on whose behalf: user, roles, parent statement, suppression.
+
+In: `as_user`, `audit.procedure`, `suppress`. Out: context variables, so that threads and coroutines
+keep their own. A thread that a user starts begins with the session's user, not its creator's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A user and the roles in force; the first role is the primary one."""
+
+    user: str
+    roles: tuple[str, ...] = ()
+
+    @property
+    def role(self) -> str | None:
+        """The primary role."""
+        return self.roles[0] if self.roles else None
+
+
+@dataclass(frozen=True, slots=True)
+class Lineal:
+    """The statement that the next ones belong to."""
+
+    parent_query_id: str
+    root_query_id: str
+
+
+_IDENTITY: ContextVar[Identity | None] = ContextVar("audit_identity", default=None)
+_LINEAL: ContextVar[Lineal | None] = ContextVar("audit_lineal", default=None)
+_SUPPRESSED: ContextVar[bool] = ContextVar("audit_suppressed", default=False)
+
+
+def current_identity(default: Identity) -> Identity:
+    """The identity in force here, else the session's."""
+    return _IDENTITY.get() or default
+
+
+def current_parent() -> Lineal | None:
+    """The statement or procedure that runs this code, if any."""
+    return _LINEAL.get()
+
+
+def is_suppressed() -> bool:
+    """Whether the code runs inside `suppress()`."""
+    return _SUPPRESSED.get()
+
+
+@contextmanager
+def acting_as(identity: Identity) -> Iterator[None]:
+    """Run as somebody else."""
+    token = _IDENTITY.set(identity)
+    try:
+        yield
+    finally:
+        _IDENTITY.reset(token)
+
+
+@contextmanager
+def child_of(query_id: str, root_query_id: str | None = None) -> Iterator[None]:
+    """Statements inside point at `query_id` as their parent."""
+    above = _LINEAL.get()
+    root = root_query_id or (above.root_query_id if above else query_id)
+    token = _LINEAL.set(Lineal(query_id, root))
+    try:
+        yield
+    finally:
+        _LINEAL.reset(token)
+
+
+@contextmanager
+def suppress() -> Iterator[None]:
+    """The audit's own reads and writes: nothing inside is recorded by the front door."""
+    token = _SUPPRESSED.set(True)
+    try:
+        yield
+    finally:
+        _SUPPRESSED.reset(token)

@@ -1,0 +1,188 @@
+"""The front door of one session: the way of a statement on the caller's thread.
+
+In: a call that PySpark is about to make, as an `Intent`. Out: what the call returns or raises,
+unchanged; on the way a START and an END in the spool, and a `Job` for the worker.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import lineage
+from audit import jvm
+from audit.errors import SpoolUnavailableError
+from audit.failure import describe_failure
+from audit.identity import Identity, current_identity, current_parent, is_suppressed
+from audit.spark_catalog import CatalogFacts, SessionCatalog
+from audit.worker import Job
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from audit.driver import Driver
+    from audit.streaming import StreamIntent
+
+T = TypeVar("T")
+
+ANALYSIS_TAG = "audit-analysis"
+STATEMENT_TAG = "audit-statement-"
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What is about to run: SQL text, or a call on a DataFrame, writer or Delta table."""
+
+    text: str
+    query_type: str
+    action: str
+    statement: lineage.Statement | None = None
+    query_execution: Callable[[], Any] | None = None
+    rows: Callable[[Any], int | None] = lambda _result: None
+    changes_session: bool = False
+    stream: StreamIntent | None = None
+
+
+class Interceptor:
+    """What `audit.attach` returns: the audited side of one SparkSession."""
+
+    def __init__(self, spark: SparkSession, driver: Driver, identity: Identity) -> None:
+        self.spark = spark
+        self.driver = driver
+        self.identity = identity
+        self.session_id = jvm.session_id(spark)
+        self.catalog = SessionCatalog(spark, driver.plans)
+        self._current: tuple[str, str] | None = None
+        self._inside = threading.local()
+
+    def is_busy(self) -> bool:
+        """Whether this thread is inside a statement already, or suppressed."""
+        return getattr(self._inside, "query_id", None) is not None or is_suppressed()
+
+    def sql(self, text: str, call: Callable[[], T], *, templated: bool = False) -> T:
+        """`spark.sql`: a query is only analysed here and recorded by its actions; the rest runs."""
+        statement = lineage.parse(text)
+        is_query = statement.is_query
+        if statement.statement_type == "UNKNOWN":
+            is_query = jvm.is_lazy(self.spark, text)
+        if not is_query:
+            frame = self.run(_intent_of_sql(statement, templated=templated), call)
+            frame.__dict__["_audit_done"] = True
+            return frame
+        try:
+            with jvm.tagged(self.spark, ANALYSIS_TAG):
+                frame = call()
+        except Exception as error:
+            self._record_failure(_intent_of_sql(statement, templated=templated), error)
+            raise
+        frame.__dict__["_audit_statement"] = replace(statement, tree=None) if templated else statement
+        return frame
+
+    def run(self, intent: Intent, call: Callable[[], T]) -> T:
+        """Run a statement on the record.
+
+        Raises:
+            SpoolUnavailableError: the start could not be recorded and `on_record_failure` is "block";
+                nothing has run.
+        """
+        started = self._start(intent)
+        before = self._facts(intent)
+        self._inside.query_id = started.query_id
+        try:
+            with jvm.tagged(self.spark, STATEMENT_TAG + started.query_id):
+                result = call()
+        except BaseException as error:
+            self._inside.query_id = None
+            self._end(intent, started, describe_failure(error, self.driver.clock()), before, None)
+            raise
+        self._inside.query_id = None
+        ended = Ended("SUCCESS", self.driver.clock(), rows_produced=intent.rows(result))
+        self._end(intent, started, ended, before, self._facts(intent))
+        return result
+
+    def current_schema(self) -> tuple[str, str]:
+        """The current catalog and schema of the session, asked once after each change."""
+        if self._current is None:
+            self._current = jvm.current_schema(self.spark)
+        return self._current
+
+    def forget_current_schema(self) -> None:
+        """Something may have changed the current catalog or schema."""
+        self._current = None
+
+    def _record_failure(self, intent: Intent, error: Exception) -> None:
+        started = self._start(intent)
+        self._end(intent, started, describe_failure(error, self.driver.clock()), None, None)
+
+    def _start(self, intent: Intent) -> Started:
+        started = self._started(intent)
+        self.driver.spool.start(started.query_id, started.to_dict())
+        return started
+
+    def _started(self, intent: Intent) -> Started:
+        identity, parent = current_identity(self.identity), current_parent()
+        catalog, schema = self.current_schema()
+        now = self.driver.clock()
+        statement = intent.statement
+        return Started(
+            query_id=self.driver.new_id(),
+            start_time=now,
+            user_name=identity.user,
+            query_text=intent.text,
+            query_type=intent.query_type,
+            action=intent.action,
+            role_name=identity.role,
+            database_name=catalog,
+            schema_name=schema,
+            parent_query_id=parent.parent_query_id if parent else None,
+            root_query_id=parent.root_query_id if parent else None,
+            session_id=self.session_id,
+            application_id=self.driver.application_id,
+            query_hash=statement.query_hash if statement else None,
+            query_parameterized_hash=statement.query_parameterized_hash if statement else None,
+            objects_tried=_names(statement, catalog, schema) if statement else (),
+        )
+
+    def _facts(self, intent: Intent) -> CatalogFacts | None:
+        """What a DDL statement's targets are, before and after it: nobody can say it later."""
+        statement = intent.statement
+        if statement is None or not statement.is_ddl or not statement.targets:
+            return None
+        return self.driver.catalog_facts(self, [target.parts for target in statement.targets])
+
+    def _end(
+        self,
+        intent: Intent,
+        started: Started,
+        ended: Ended,
+        before: CatalogFacts | None,
+        after: CatalogFacts | None,
+    ) -> None:
+        if intent.changes_session:
+            self.forget_current_schema()
+            self.driver.catalog_changed()
+        try:
+            self.driver.spool.end(started.query_id, ended.to_dict())
+        except SpoolUnavailableError as error:
+            # The statement has run; its start is on record. The next one is refused.
+            warnings.warn(f"{error} The end of {started.query_id} is not on record.", stacklevel=4)
+        job = Job(self, intent, started, ended, self.catalog.snapshot(), before, after)
+        self.driver.worker.submit(job)
+
+
+def _intent_of_sql(statement: lineage.Statement, *, templated: bool) -> Intent:
+    return Intent(
+        text=statement.text,
+        query_type=statement.statement_type,
+        action="SparkSession.sql",
+        statement=replace(statement, tree=None, reason="text with {…} templates") if templated else statement,
+        changes_session=statement.changes_session or statement.is_ddl,
+    )
+
+
+def _names(statement: lineage.Statement, catalog: str, schema: str) -> tuple[str, ...]:
+    full = ((catalog, schema)[: max(0, 3 - len(parts))] + tuple(parts) for parts in statement.references)
+    return tuple(dict.fromkeys(".".join(parts) for parts in full))

@@ -1,0 +1,216 @@
+"""The one module that knows Py4J: Spark's listener bus, job tags, sessions, Scala's options.
+
+In: a SparkSession. Out: Python values. Everything here costs about 40 µs a JVM call, so what the
+caller's thread needs is kept apart from what a worker may ask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+_START = "SparkListenerSQLExecutionStart"
+_END = "SparkListenerSQLExecutionEnd"
+_MARKER = "SparkListenerDriverAccumUpdates"
+_QUEUE_BOUND = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionStart:
+    """A SQL execution began. `root_id` differs from `execution_id` for Delta's and Spark's own inner ones."""
+
+    execution_id: int
+    root_id: int
+    tags: tuple[str, ...]
+    description: str
+    time_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionEnd:
+    """A SQL execution ended. `query_execution` is Spark's own (a JVM object)."""
+
+    execution_id: int
+    time_us: int
+    error: str
+    query_execution: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """All events posted before this marker have been delivered."""
+
+    number: int
+
+
+Event = ExecutionStart | ExecutionEnd | Marker
+
+
+class EventQueue:
+    """Spark's SQL execution events, queued inside the JVM and drained from Python when it suits.
+
+    A `java.beans.EventHandler` turns `onOtherEvent(e)` into `queue.offer(e)`: the listener bus never
+    calls into Python, so a busy or paused driver stalls nothing.
+    """
+
+    def __init__(self, context: SparkContext, name: str) -> None:
+        jvm = view(context)
+        self._jvm = jvm
+        self._bus = context._jsc.sc().listenerBus()
+        self._queue = jvm.java.util.concurrent.LinkedBlockingQueue(_QUEUE_BOUND)
+        loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+        interface = jvm.java.lang.Class.forName(
+            "org.apache.spark.scheduler.SparkListenerInterface", True, loader
+        )
+        self._listener = jvm.java.beans.EventHandler.create(
+            interface, self._queue, "offer", "", "onOtherEvent"
+        )
+        self._bus.addToQueue(self._listener, name)
+        self._markers = 0
+        self._none = getattr(jvm, "scala.collection.immutable.Nil$")
+        self._none = getattr(self._none, "MODULE$")
+
+    def close(self) -> None:
+        """Stop listening; what is queued is dropped."""
+        self._bus.removeListener(self._listener)
+
+    def mark(self) -> int:
+        """Post a marker behind everything posted so far; returns its number."""
+        self._markers += 1
+        # An accumulator update for an execution that no listener knows: every listener ignores it.
+        event = self._jvm.org.apache.spark.sql.execution.ui.SparkListenerDriverAccumUpdates(
+            -self._markers, self._none
+        )
+        self._bus.post(event)
+        return self._markers
+
+    def drain(self) -> Iterator[Event]:
+        """All events delivered so far, oldest first."""
+        batch = self._jvm.java.util.ArrayList()
+        self._queue.drainTo(batch)
+        for event in batch:
+            read = _READERS.get(event.getClass().getSimpleName())
+            value = read(event) if read else None
+            if value is not None:
+                yield value
+
+
+def _read_start(event: Any) -> ExecutionStart:
+    execution_id = event.executionId()
+    root = event.rootExecutionId()
+    root_id = root.get() if root.isDefined() else execution_id
+    tags = tuple(t for t in event.jobTags().mkString(",").split(",") if t)
+    return ExecutionStart(execution_id, root_id, tags, event.description(), event.time() * 1000)
+
+
+def _read_end(event: Any) -> ExecutionEnd:
+    error = event.errorMessage()
+    message = error.get() if error.isDefined() else ""
+    return ExecutionEnd(event.executionId(), event.time() * 1000, message, event.qe())
+
+
+def _read_marker(event: Any) -> Marker | None:
+    number = -event.executionId()
+    return Marker(number) if number > 0 else None
+
+
+_READERS: dict[str, Any] = {_START: _read_start, _END: _read_end, _MARKER: _read_marker}
+
+
+@contextmanager
+def tagged(spark: SparkSession, tag: str) -> Iterator[None]:
+    """Spark marks each SQL execution that starts inside with a job tag."""
+    context = spark.sparkContext
+    context.addJobTag(tag)
+    try:
+        yield
+    finally:
+        # A driver that is being stopped has no JVM to ask any more.
+        if context._jsc is not None:
+            context.removeJobTag(tag)
+
+
+def is_lazy(spark: SparkSession, text: str) -> bool:
+    """Whether Spark runs a text at an action only, by Spark's own parser; True for what it rejects."""
+    from pyspark.errors import ParseException
+
+    try:
+        plan = spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
+    except ParseException:
+        return True
+    while plan.getClass().getSimpleName() == "UnresolvedWith":
+        plan = plan.child()
+    forname = view(spark.sparkContext).java.lang.Class.forName
+    prefix = "org.apache.spark.sql.catalyst.plans.logical."
+    loader = plan.getClass().getClassLoader()
+    eager = ("Command", "ParsedStatement", "CompoundBody")
+    return not any(forname(prefix + name, True, loader).isInstance(plan) for name in eager)
+
+
+def option(value: Any) -> Any | None:
+    """A Scala Option as a value or None."""
+    return value.get() if value.isDefined() else None
+
+
+def some(context: SparkContext, value: Any) -> Any:
+    """A Scala Option of a value; None gives Scala's None."""
+    return view(context).scala.Option.apply(value)
+
+
+def sequence(values: Any) -> list[Any]:
+    """A Scala Seq as a list."""
+    return [values.apply(i) for i in range(values.size())]
+
+
+def session_id(spark: SparkSession) -> str:
+    """Spark's own UUID of a session."""
+    return str(spark._jsparkSession.sessionUUID())
+
+
+def current_schema(spark: SparkSession) -> tuple[str, str]:
+    """The current catalog and schema; a multi-level namespace is joined by dots."""
+    manager = spark._jsparkSession.sessionState().catalogManager()
+    return manager.currentCatalog().name(), ".".join(manager.currentNamespace())
+
+
+def fragment(query_execution: Any) -> str | None:
+    """The part of the SQL text that a plan stands for: one statement of a script."""
+    origin = query_execution.logical().origin()
+    text, first, last = (option(v) for v in (origin.sqlText(), origin.startIndex(), origin.stopIndex()))
+    if text is None or first is None or last is None:
+        return text
+    return str(text)[first : last + 1]
+
+
+def sql_text(query_execution: Any) -> str | None:
+    """The SQL text that a plan came from (`spark.sql`), None for a DataFrame's."""
+    return option(query_execution.logical().origin().sqlText())
+
+
+def function_identifier(spark: SparkSession, parts: Sequence[str]) -> Any:
+    """Spark's FunctionIdentifier of `name`, `schema.name` or `catalog.schema.name`."""
+    jvm = view(spark.sparkContext)
+    *above, name = parts
+    catalog, schema = (None, None, *above)[-2:]
+    some = jvm.scala.Option.apply
+    return jvm.org.apache.spark.sql.catalyst.FunctionIdentifier(name, some(schema), some(catalog))
+
+
+def sql_function(spark: SparkSession, metadata: Any) -> Any:
+    """Spark's SQLFunction from the metadata of a persistent function."""
+    jvm = view(spark.sparkContext)
+    parser = spark._jsparkSession.sessionState().sqlParser()
+    return jvm.org.apache.spark.sql.catalyst.catalog.SQLFunction.fromCatalogFunction(metadata, parser)
+
+
+def view(context: SparkContext) -> Any:
+    """The JVM of a running SparkContext."""
+    jvm = context._jvm
+    assert jvm is not None, "the SparkContext has been stopped"  # noqa: S101
+    return jvm

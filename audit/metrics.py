@@ -1,0 +1,65 @@
+"""What Spark counted while a statement ran.
+
+In: the executions of a statement. Out: rows and bytes, None where Spark does not know them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from audit.executions import Execution
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """Rows written, bytes of files read and written."""
+
+    rows_written: int | None = None
+    bytes_scanned: int | None = None
+    bytes_written: int | None = None
+
+
+def execution_metrics(executions: Sequence[Execution]) -> Metrics:
+    """The metrics of the last execution's physical plan."""
+    if not executions or executions[-1].error:
+        return Metrics()
+    plan = executions[-1].query_execution.executedPlan()
+    scanned = [_value(leaf, "filesSize") for leaf in _scans(plan)]
+    known = [size for size in scanned if size is not None]
+    return Metrics(_written(plan, "numOutputRows"), sum(known) if known else None, _written(plan, "numOutputBytes"))
+
+
+def _scans(plan: Any) -> list[Any]:
+    if plan.getClass().getSimpleName() == "AdaptiveSparkPlanExec":
+        plan = plan.executedPlan()
+    leaves = plan.collectLeaves()
+    found = [leaves.apply(i) for i in range(leaves.size())]
+    # With adaptive execution a leaf may be a finished stage, which holds the scan.
+    return [_inside(leaf) for leaf in found]
+
+
+def _inside(leaf: Any) -> Any:
+    while leaf.getClass().getSimpleName().endswith("QueryStageExec"):
+        below = leaf.plan().collectLeaves()
+        leaf = below.apply(0)
+    return leaf
+
+
+def _written(plan: Any, name: str) -> int | None:
+    """A metric of the command itself, wherever Spark's wrapper has put it."""
+    kind = plan.getClass().getSimpleName()
+    if kind == "CommandResultExec":
+        plan = plan.commandPhysicalPlan()
+        kind = plan.getClass().getSimpleName()
+    return _value(plan, name) if kind in _COMMANDS else None
+
+
+_COMMANDS = frozenset({"ExecutedCommandExec", "DataWritingCommandExec", "AppendDataExec", "OverwriteByExpressionExec"})
+
+
+def _value(plan: Any, name: str) -> int | None:
+    metric = plan.metrics().get(name)
+    return int(metric.get().value()) if metric.isDefined() else None

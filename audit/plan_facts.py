@@ -1,0 +1,96 @@
+"""Reads a live plan out of the JVM, in one Py4J call: its shape, and the relations and targets behind it.
+
+In: a py4j JVM view and a Java `LogicalPlan` (analyzed). Out: the JSON and the `PlanFacts` that
+`lineage.plan.analyze_plan` takes. A small Java class (`plan_facts.java`) does the walk; it is compiled
+in the driver's JVM once, by the compiler that Spark ships for its own code generation (Janino, 0.15 s),
+so that nothing has to be built or put on a class path.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib import resources
+from typing import Any
+
+from lineage.model import Column
+from lineage.plan.facts import Change, Leaf, PlanFacts, Target
+
+Jvm = Any
+JavaPlan = Any
+Json = dict[str, Any]
+
+
+class PlanFactsReader:
+    """A compiled reader of one JVM; make it once a driver and keep it.
+
+    Args:
+        jvm: `spark.sparkContext._jvm`.
+    """
+
+    def __init__(self, jvm: Jvm) -> None:
+        compiler = jvm.org.codehaus.janino.SimpleCompiler()
+        compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
+        compiler.cook(resources.files("audit").joinpath("plan_facts.java").read_text("utf-8"))
+        self._java = compiler.getClassLoader().loadClass("PlanFacts").newInstance()
+
+    def read(self, plan: JavaPlan, registered: Mapping[str, str] | None = None) -> tuple[str, PlanFacts]:
+        """The plan's JSON (the shape of `toJSON`, without what lineage does not need) and its facts.
+
+        One Py4J call. `registered` maps locations to the names of tables that are known to lie there.
+        """
+        shape, _, facts = self._java.read(plan).partition("\n")
+        return shape, facts_of(facts, registered)
+
+    def collect_facts(self, plan: JavaPlan, registered: Mapping[str, str] | None = None) -> PlanFacts:
+        """The facts alone, to go with Spark's own `toJSON`."""
+        return facts_of(self._java.facts(plan), registered)
+
+    def leaves(self, plan: JavaPlan) -> tuple[Leaf, ...]:
+        """The relations that a plan reads, those in subqueries and below commands included."""
+        return self.collect_facts(plan).leaves
+
+
+def facts_of(text: str, registered: Mapping[str, str] | None = None) -> PlanFacts:
+    """Facts from their JSON.
+
+    >>> facts_of('{"leaves":[{"node":"LogicalRelation","key":7,"name":"c.s.t"}],"targets":[]}').leaves[0].name
+    'c.s.t'
+    """
+    found = json.loads(text)
+    return PlanFacts(
+        tuple(map(_leaf, found["leaves"])),
+        tuple(map(_target, found["targets"])),
+        dict(registered or {}),
+    )
+
+
+def _leaf(found: Json) -> Leaf:
+    columns = found.get("columns", ())
+    mapped = any(len(column) > 2 for column in columns)  # noqa: PLR2004  # name, type, mapping id
+    return Leaf(
+        node=found["node"],
+        key=found.get("key"),
+        name=found.get("name"),
+        provider=found.get("provider"),
+        locations=tuple(found.get("locations", ())),
+        table_id=found.get("table_id"),
+        version=found.get("version"),
+        columns=tuple(Column(column[0], column[1]) for column in columns),
+        partition_columns=tuple(found.get("partition_columns", ())),
+        view=found.get("view", False),
+        external=found.get("external", False),
+        temporary=found.get("temporary", False),
+        streaming=found.get("streaming", False),
+        mapping_ids=tuple(column[2] if len(column) > 2 else None for column in columns) if mapped else (),  # noqa: PLR2004
+    )
+
+
+def _target(found: Json) -> Target:
+    return Target(
+        _leaf(found),
+        mode=found.get("mode"),
+        new_name=found.get("new_name"),
+        source=found.get("source"),
+        changes=tuple(Change(*change) for change in found.get("changes", ())),
+    )

@@ -1,0 +1,196 @@
+"""The record of one statement: what the front door notes, what the spool keeps, what the tables hold.
+
+In: what is known when a statement starts and when it ends, and its `Access`. Out: `Row`, a dict with
+`query` (a row of query_history) and `access` (rows of access_history: none for a statement that
+did not succeed, one otherwise, two for a SWAP).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal
+
+import orjson
+
+from audit.record_hash import record_hash
+from lineage.model import Access
+
+Status = Literal["SUCCESS", "FAIL", "DENIED", "RUNNING", "INCOMPLETE"]
+CapturedBy = Literal["text", "plan", "listener"]
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """What is known before a statement runs. Times are UTC microseconds since the epoch."""
+
+    query_id: str
+    start_time: int
+    user_name: str
+    query_text: str
+    query_type: str
+    action: str
+    role_name: str | None = None
+    database_name: str | None = None
+    schema_name: str | None = None
+    parent_query_id: str | None = None
+    root_query_id: str | None = None
+    session_id: str | None = None
+    application_id: str | None = None
+    query_hash: str | None = None
+    query_parameterized_hash: str | None = None
+    objects_tried: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The payload of a START entry."""
+        return asdict(self)
+
+    @staticmethod
+    def from_dict(payload: Mapping[str, Any]) -> Started:
+        """Read a START entry back."""
+        return Started(**{**payload, "objects_tried": tuple(payload.get("objects_tried") or ())})
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a statement ended. `end_time` is None when the driver died before it knew."""
+
+    status: Status
+    end_time: int | None = None
+    error_code: str | None = None
+    error_message: str | None = None
+    rows_produced: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The payload of an END entry."""
+        return asdict(self)
+
+    @staticmethod
+    def from_dict(payload: Mapping[str, Any]) -> Ended:
+        """Read an END entry back."""
+        return Ended(**{k: v for k, v in payload.items() if k != "query_id"})
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectVersion:
+    """The Delta version of an object that a statement read or wrote."""
+
+    object_name: str
+    access: Literal["read", "write"]
+    version: int
+    object_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a worker found out after the fact."""
+
+    access: Access
+    captured_by: CapturedBy
+    versions: tuple[ObjectVersion, ...] = ()
+    rows_produced: int | None = None
+    bytes_scanned: int | None = None
+    bytes_written: int | None = None
+    query_text: str | None = None
+    query_type: str | None = None
+    query_hash: str | None = None
+    more: tuple[Access, ...] = field(default=())
+
+
+def build_row(started: Started, ended: Ended, finding: Finding | None) -> dict[str, Any]:
+    """The complete rows of one statement, ready for the spool and for ingest."""
+    started = _with_finding(started, finding)
+    access = []
+    if finding and ended.status == "SUCCESS":
+        access = [_access_row(started, finding, one) for one in (finding.access, *finding.more)]
+    return {"query": _query_row(started, ended, finding), "access": access}
+
+
+def _with_finding(started: Started, finding: Finding | None) -> Started:
+    if finding is None:
+        return started
+    tried = started.objects_tried or objects_named(finding.access)
+    return replace(
+        started,
+        query_text=finding.query_text or started.query_text,
+        query_type=finding.query_type or started.query_type,
+        query_hash=started.query_hash or finding.query_hash,
+        objects_tried=tried,
+    )
+
+
+def objects_named(access: Access) -> tuple[str, ...]:
+    """The names of all objects that an analysis found, each once, in order."""
+    names = [o.name for o in (*access.direct_objects_accessed, *access.objects_modified)]
+    if access.object_modified_by_ddl:
+        names.append(access.object_modified_by_ddl.name)
+    return tuple(dict.fromkeys(names))
+
+
+def _query_row(started: Started, ended: Ended, finding: Finding | None) -> dict[str, Any]:
+    row = {k: v for k, v in started.to_dict().items() if v is not None}
+    row["start_time"] = utc_text(started.start_time)
+    row["execution_status"] = ended.status
+    if ended.end_time is not None:
+        row["end_time"] = utc_text(ended.end_time)
+        row["total_elapsed_time"] = (ended.end_time - started.start_time) // 1000
+    row |= {"error_code": ended.error_code, "error_message": ended.error_message}
+    row["rows_produced"] = ended.rows_produced
+    if finding:
+        row["bytes_scanned"] = finding.bytes_scanned
+        row["bytes_written"] = finding.bytes_written
+        if finding.rows_produced is not None:
+            row["rows_produced"] = finding.rows_produced
+    return {k: v for k, v in row.items() if v is not None}
+
+
+def _access_row(started: Started, finding: Finding, access: Access) -> dict[str, Any]:
+    row: dict[str, Any] = access.to_dict()
+    ddl = row.pop("object_modified_by_ddl")
+    if ddl:
+        row["object_modified_by_ddl"] = {**ddl, "properties": canonical_json(ddl.get("properties", {}))}
+    row |= {
+        "query_id": started.query_id,
+        "query_start_time": utc_text(started.start_time),
+        "user_name": started.user_name,
+        "parent_query_id": started.parent_query_id,
+        "root_query_id": started.root_query_id,
+        "session_id": started.session_id,
+        "application_id": started.application_id,
+        "captured_by": finding.captured_by,
+        "analysis": access.analysis,
+        "analysis_reason": access.reason,
+        "object_versions": _versions(finding.versions),
+    }
+    row = {k: v for k, v in row.items() if v is not None}
+    row["record_hash"] = record_hash(row)
+    return row
+
+
+def _versions(versions: Sequence[ObjectVersion]) -> list[dict[str, Any]]:
+    rows = (
+        {"objectName": v.object_name, "objectId": v.object_id, "access": v.access, "version": v.version}
+        for v in versions
+    )
+    return [{k: value for k, value in row.items() if value is not None} for row in rows]
+
+
+def canonical_json(value: Any) -> str:
+    """JSON text with sorted keys and no white space.
+
+    >>> canonical_json({"b": 1, "a": [True]})
+    '{"a":[true],"b":1}'
+    """
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def utc_text(micros: int) -> str:
+    """A time in ISO 8601, UTC, six digits.
+
+    >>> utc_text(1_700_000_000_000_001)
+    '2023-11-14T22:13:20.000001Z'
+    """
+    from datetime import datetime, timezone
+
+    seconds, rest = divmod(micros, 1_000_000)
+    return f"{datetime.fromtimestamp(seconds, timezone.utc):%Y-%m-%dT%H:%M:%S}.{rest:06d}Z"

@@ -1,0 +1,315 @@
+"""The one module that knows PySpark's catalog: names to objects, as the session resolves them.
+
+In: parts of a name and a session. Out: `lineage.model.Relation`s and `Function`s with stable ids. A
+name is resolved by Spark itself (`session.table(name)`), so that temp views, catalogs and rules of
+precedence are Spark's own; what came out is kept until a statement changes the catalog.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from audit import jvm
+from lineage.object_ids import column_id, object_id
+from lineage.model import Access, Column, Domain, Function, Relation
+from lineage.plan import Leaf, PlanFacts, analyze_plan
+from lineage.plan.facts import quoted
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from audit.plan_facts import PlanFactsReader
+
+Current = tuple[str, str]
+Key = tuple[Current, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogFacts:
+    """What some names stood for at a moment; None for a name that stood for nothing."""
+
+    relations: Mapping[tuple[str, ...], Relation | None] = field(default_factory=dict)
+
+
+class CatalogMovedError(LookupError):
+    """A name was asked for after a later statement had changed the catalog: today's answer is not that day's."""
+
+
+class SessionCatalog:
+    """Look-ups in one session, kept until a statement changes the catalog."""
+
+    def __init__(self, spark: SparkSession, plans: PlanFactsReader) -> None:
+        self.spark = spark
+        self.plans = plans
+        self._snapshot = CatalogSnapshot(self)
+
+    def snapshot(self) -> CatalogSnapshot:
+        """The catalog as it is now; it answers from what it has seen, or not at all once it is old."""
+        return self._snapshot
+
+    def forget(self) -> None:
+        """Something changed the catalog."""
+        self._snapshot = CatalogSnapshot(self)
+
+    def look_up(self, parts: Sequence[str], current: Current) -> Relation | None:
+        """The table or view that a name means now, with `current` as current catalog and schema."""
+        plan = self._analyzed(parts, current)
+        return None if plan is None else _relation_of(self.plans, plan)
+
+    def _analyzed(self, parts: Sequence[str], current: Current) -> Any | None:
+        from pyspark.errors import AnalysisException
+
+        names = [tuple(parts)]
+        if current != jvm.current_schema(self.spark) and len(parts) < _FULL:
+            names.insert(0, (*current[: _FULL - len(parts)], *parts))
+        for name in names:
+            try:
+                frame = self.spark._jsparkSession.table(_sql_name(name))
+            except AnalysisException:
+                continue
+            return frame.queryExecution().analyzed()
+        return None
+
+
+_FULL = 3
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class CatalogSnapshot:
+    """What names mean between two changes of the catalog."""
+
+    session: SessionCatalog
+    relations: dict[Key, Relation | None] = field(default_factory=dict)
+    functions: dict[Key, Function | None] = field(default_factory=dict)
+    places: dict[str, str] | None = None
+
+    def relation(self, parts: Sequence[str], current: Current) -> Relation | None:
+        """The table or view that a name means.
+
+        Raises:
+            CatalogMovedError: the catalog has changed, and nobody asked for this name before.
+        """
+        return self._kept(self.relations, (current, tuple(parts)), self.session.look_up)
+
+    def function(self, parts: Sequence[str], current: Current) -> Function | None:
+        """The user-defined function that a name means; None for a built-in one. Raises as `relation`."""
+        return self._kept(self.functions, (current, tuple(parts)), self._function)
+
+    def registered(self, facts: PlanFacts) -> dict[str, str]:
+        """The tables that lie at the locations which a plan reads or writes by path."""
+        leaves = (*facts.leaves, *(target.leaf for target in facts.targets))
+        wanted = {location for leaf in leaves if leaf.name is None for location in leaf.locations}
+        return self.at(wanted) if wanted else {}
+
+    def at(self, locations: Iterable[str]) -> dict[str, str]:
+        """The names of the tables of the session catalog that lie at some locations."""
+        if self.places is None:
+            self.places = dict(_places(self.session.spark))
+        found = ((location, self.places.get(_place(location))) for location in locations)
+        return {location: name for location, name in found if name is not None}
+
+    def _function(self, parts: Sequence[str], current: Current) -> Function | None:
+        return _function_of(self.session.spark, parts, current)
+
+    def _kept(self, kept: dict[Key, T], key: Key, ask: Callable[[Sequence[str], Current], T]) -> T:
+        if key not in kept:
+            value = ask(key[1], key[0])
+            if self.session.snapshot() is not self:
+                raise CatalogMovedError(".".join(key[1]))
+            kept[key] = value
+        return kept[key]
+
+
+@dataclass(frozen=True, slots=True)
+class StatementCatalog:
+    """The catalog of one statement: first what its own plan has read, then the session's."""
+
+    session: CatalogSnapshot
+    current: Current
+    read: Mapping[str, Relation] = field(default_factory=dict)
+    known: Mapping[tuple[str, ...], Relation | None] = field(default_factory=dict)
+
+    def relation(self, parts: Sequence[str], current: Current | None = None) -> Relation | None:
+        """See `lineage.Catalog`."""
+        if tuple(parts) in self.known:
+            return self.known[tuple(parts)]
+        current = current or self.current
+        full = _dotted((*current[: max(0, _FULL - len(parts))], *parts)).casefold()
+        found = self.read.get(full)
+        temporary = len(parts) == 1 and self._temporary(parts, current)
+        return temporary or found or self.session.relation(parts, current)
+
+    def _temporary(self, parts: Sequence[str], current: Current) -> Relation | None:
+        found = self.session.relation(parts, current)
+        return found if found is not None and found.temporary else None
+
+    def path(self, provider: str, location: str) -> Relation:
+        """See `lineage.Catalog`."""
+        for relation in self.read.values():
+            if relation.location and _place(relation.location) == _place(location):
+                return relation
+        named = next(iter(self.session.at([location]).values()), None)
+        found = self.session.relation(parts_of(named), self.current) if named else None
+        if found is not None:
+            return found
+        return Relation(location, Domain.STAGE, object_id("STAGE", location), location=location)
+
+    def function(self, parts: Sequence[str], current: Current | None = None) -> Function | None:
+        """See `lineage.Catalog`."""
+        return self.session.function(parts, current or self.current)
+
+
+def read_relations(found: Sequence[Leaf]) -> dict[str, Relation]:
+    """The relations that a plan has read, by lower-case qualified name or location."""
+    relations = (relation_of_leaf(leaf) for leaf in found if leaf.name or leaf.locations)
+    return {relation.name.casefold(): relation for relation in relations}
+
+
+def relation_of_leaf(leaf: Leaf) -> Relation:
+    """A leaf of a plan with its stable ids."""
+    location = leaf.locations[0] if leaf.locations else None
+    name = leaf.name or location or leaf.node
+    domain = Domain.STAGE if leaf.name is None else Domain.VIEW if leaf.view else Domain.TABLE
+    identity = object_id("TABLE", leaf.table_id) if leaf.table_id else object_id(domain.value, name)
+    relation = Relation(name, domain, identity, leaf.columns, location=location, version=leaf.version)
+    return with_ids(relation, leaf.mapping_ids)
+
+
+def with_ids(relation: Relation, mapping_ids: Sequence[int | None] = ()) -> Relation:
+    """Give each column its id: Delta's column-mapping id where it has one, else its name's."""
+    if relation.object_id is None:
+        relation = replace(relation, object_id=object_id(relation.domain.value, relation.name))
+    mapped = mapping_ids or (None,) * len(relation.columns)
+    columns = tuple(
+        replace(c, column_id=column_id(relation.object_id or 0, m or c.name))
+        for c, m in zip(relation.columns, mapped, strict=True)
+    )
+    return replace(relation, columns=columns)
+
+
+def _relation_of(plans: PlanFactsReader, plan: Any) -> Relation | None:
+    """A relation from the plan of `session.table(name)`: SubqueryAlias over a view or a relation."""
+    alias = plan.identifier() if plan.nodeName() == "SubqueryAlias" else None
+    child = plan.child() if alias is not None else plan
+    if child.nodeName() == "View":
+        return _view(plans, child, plan)
+    found = plans.leaves(plan)
+    if alias is not None and alias.qualifier().isEmpty():
+        return _temp_view(plans, alias.name(), plan)
+    return relation_of_leaf(found[0]) if found else None
+
+
+def _view(plans: PlanFactsReader, view: Any, plan: Any) -> Relation:
+    description = view.desc()
+    identifier = description.identifier()
+    temporary = view.isTempView()
+    text = jvm.option(description.viewText())
+    name = identifier.table() if temporary else _dotted(list(identifier.nameParts()))
+    if temporary and text is None:
+        return _temp_view(plans, name, plan)
+    where = list(description.viewCatalogAndNamespace())
+    return with_ids(
+        Relation(
+            name,
+            Domain.VIEW,
+            object_id(Domain.VIEW.value, name),
+            _columns(plan),
+            view_text=text,
+            view_current=(where[0], ".".join(where[1:])) if where else None,
+            temporary=temporary,
+        )
+    )
+
+
+def _temp_view(plans: PlanFactsReader, name: str, plan: Any) -> Relation:
+    access: Access = analyze_plan(*plans.read(plan))
+    return Relation(name, Domain.VIEW, None, _columns(plan), view_access=access, temporary=True)
+
+
+def _columns(plan: Any) -> tuple[Column, ...]:
+    return tuple(_fields(plan.schema()))
+
+
+def _function_of(spark: SparkSession, parts: Sequence[str], current: Current) -> Function | None:
+    """A user-defined function by Spark's own registry; built-ins are none of ours."""
+    catalog = spark._jsparkSession.sessionState().catalog()
+    if len(parts) == 1:
+        if catalog.isBuiltinFunction(parts[0]):
+            return None
+        if catalog.isTemporaryFunction(jvm.function_identifier(spark, (parts[0],))):
+            return Function(parts[0], object_id(Domain.FUNCTION.value, parts[0]))
+    full = (*current[: max(0, _FULL - len(parts))], *parts)
+    identifier = jvm.function_identifier(spark, full)
+    if len(full) > _FULL or not catalog.isPersistentFunction(identifier):
+        return None
+    return _persistent(spark, catalog.getFunctionMetadata(identifier), _dotted(full))
+
+
+def _persistent(spark: SparkSession, metadata: Any, name: str) -> Function:
+    identity = object_id(Domain.FUNCTION.value, name)
+    if not metadata.className().startswith(_SQL_FUNCTION):
+        return Function(name, identity)
+    function = jvm.sql_function(spark, metadata)
+    body = jvm.option(function.exprText()) or jvm.option(function.queryText())
+    declared = jvm.option(function.inputParam())
+    parameters = () if declared is None else tuple(_fields(declared))
+    kind = function.returnType().value()
+    return Function(name, identity, parameters, kind.simpleString(), body, bool(function.isTableFunc()))
+
+
+# SQLFunction.SQL_FUNCTION_PREFIX in Spark 4.2
+_SQL_FUNCTION = "sqlFunction."
+
+
+def _fields(schema: Any) -> list[Column]:
+    return [Column(f.name(), f.dataType().simpleString()) for f in schema.fields()]
+
+
+def named_relations(facts: PlanFacts) -> dict[str, Relation]:
+    """The relations of a plan, targets included; one read by path has its table's name where it has one."""
+    leaves = (*facts.leaves, *(target.leaf for target in facts.targets))
+    named = (
+        replace(leaf, name=facts.registered.get(leaf.locations[0])) if leaf.name is None and leaf.locations else leaf
+        for leaf in leaves
+    )
+    return read_relations(tuple(named))
+
+
+def _places(spark: SparkSession) -> Iterator[tuple[str, str]]:
+    """Location and qualified name of every table of the session catalog."""
+    catalog = spark._jsparkSession.sessionState().catalog().externalCatalog()
+    for schema in jvm.sequence(catalog.listDatabases()):
+        for table in jvm.sequence(catalog.getTablesByName(schema, catalog.listTables(schema))):
+            location = jvm.option(table.storage().locationUri())
+            if location is not None:
+                yield _place(location.toString()), _dotted((_SESSION_CATALOG, schema, table.identifier().table()))
+
+
+_SESSION_CATALOG = "spark_catalog"
+
+
+def _place(location: str) -> str:
+    """A location without what may be written in more than one way."""
+    return re.sub(r"^file:(//)?(?=/)", "", location).rstrip("/")
+
+
+def parts_of(name: str) -> tuple[str, ...]:
+    """The parts of a qualified name.
+
+    >>> parts_of("a.`b.c`")
+    ('a', 'b.c')
+    """
+    found = re.findall(r"`((?:[^`]|``)*)`|([^.`]+)", name)
+    return tuple(plain or inside.replace("``", "`") for inside, plain in found)
+
+
+def _sql_name(parts: Sequence[str]) -> str:
+    return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
+
+
+def _dotted(parts: Sequence[str]) -> str:
+    return ".".join(quoted(part) for part in parts)

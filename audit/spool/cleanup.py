@@ -1,0 +1,110 @@
+"""What is removed, when, and only then: ingested segments, and spools of dead drivers with nothing left.
+
+In: paths that ingest has committed, directories of dead drivers. Out: a smaller disk. A damaged
+file is never removed: it goes to quarantine for a person to look at.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+from audit.errors import SpoolEntryError
+from audit.spool.layout import Layout, require_version, set_aside
+from audit.spool.liveness import take_lock
+from audit.spool.segment import is_whole, sync_directory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+
+def remove_ingested(spool_dir: Path, paths: Iterable[Path]) -> tuple[Path, ...]:
+    """Removes sealed segments after ingest has committed them. Ones already gone are passed over.
+
+    Args:
+        spool_dir: the driver's directory, alive or dead.
+        paths: files of its `sealed/`.
+
+    Returns:
+        Where damaged ones now lie.
+
+    Raises:
+        SpoolEntryError: a path is no sealed segment of this spool; nothing is removed.
+        OSError: the file system refused.
+    """
+    layout = Layout(spool_dir)
+    chosen = [layout.sealed / path.name for path in _checked(layout, paths)]
+    aside = tuple(_remove(layout, path) for path in chosen if path.exists())
+    if chosen:
+        sync_directory(layout.sealed)
+    return tuple(path for path in aside if path is not None)
+
+
+def _checked(layout: Layout, paths: Iterable[Path]) -> list[Path]:
+    paths = list(paths)
+    for path in paths:
+        if path.suffix != ".jsonl" or path.resolve().parent != layout.sealed.resolve():
+            raise SpoolEntryError(
+                f"{path} is no sealed segment of {layout.path}", "pass files of its sealed/ only"
+            )
+    return paths
+
+
+def _remove(layout: Layout, path: Path) -> Path | None:
+    if not is_whole(path.read_bytes()):
+        return set_aside(path, layout.quarantine)
+    path.unlink()
+    return None
+
+
+def retire(spool_dir: Path) -> bool:
+    """Removes the directory of a dead driver from which nothing is left to recover or to ingest.
+
+    Quarantined files move to `<root>/quarantine/<driver id>/`. Killed half-way, it leaves a hidden
+    directory, which the next call for any spool of that root removes.
+
+    Returns:
+        Whether it was removed; False where a process holds it or something is left in it.
+
+    Raises:
+        SpoolVersionError: the spool is of another format.
+        OSError: the file system refused.
+    """
+    layout = Layout(spool_dir)
+    _sweep(spool_dir.parent)
+    if not spool_dir.is_dir():
+        return False
+    require_version(layout)
+    locks = [take_lock(layout.lock), take_lock(layout.ingest_lock)]
+    try:
+        if None in locks or any(layout.journal.iterdir()) or layout.sealed_segments():
+            return False
+        _keep_quarantine(layout)
+        hidden = spool_dir.with_name(f".retired-{spool_dir.name}")
+        spool_dir.rename(hidden)
+        sync_directory(spool_dir.parent)
+        shutil.rmtree(hidden, ignore_errors=True)
+    finally:
+        for lock in locks:
+            if lock is not None:
+                os.close(lock)
+    return True
+
+
+def _sweep(parent: Path) -> None:
+    if parent.is_dir():
+        for hidden in parent.glob(".retired-*"):
+            shutil.rmtree(hidden, ignore_errors=True)
+
+
+def _keep_quarantine(layout: Layout) -> None:
+    if not any(layout.quarantine.iterdir()):
+        return
+    root = layout.path.parent.parent
+    target = root / "quarantine" / layout.driver_id
+    target.mkdir(parents=True, exist_ok=True)
+    for path in sorted(layout.quarantine.iterdir()):
+        path.rename(target / path.name)
+    sync_directory(target)

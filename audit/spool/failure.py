@@ -1,0 +1,134 @@
+"""What happens when the spool cannot be written: one clear error, or a warning and a counted loss.
+
+In: the OSError of a write, an fsync or a rename, and what `on_record_failure` says. Out: a
+`SpoolUnavailableError` that names the path and the way out, or a warning once per cause and, as soon
+as writing works again, the payload of a gap entry.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import warnings
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from audit.errors import RecordLossWarning, SpoolFullError, SpoolUnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from audit.spool.entry import Kind
+
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""Errors of a write after which the file itself is as good as before."""
+
+_WAYS_OUT = {
+    errno.ENOSPC: "free space on that disk",
+    errno.EDQUOT: "free space within the quota of that disk",
+    errno.EFBIG: "raise the limit on file sizes (ulimit -f)",
+    errno.EROFS: "mount that file system writable, or choose another root",
+    errno.EACCES: "give this user write permission there, or choose another root",
+    errno.EPERM: "give this user write permission there, or choose another root",
+    errno.ENOENT: "someone removed the directory: attach the audit again",
+}
+
+
+class BoundReachedError(OSError):
+    """The spool's own bound, told like a quota of the file system."""
+
+    def __init__(self, max_bytes: int) -> None:
+        super().__init__(errno.EDQUOT, f"its bound of {max_bytes:,} bytes is reached")
+
+
+def cause_of(error: OSError) -> str:
+    """The name under which a cause is warned of once and counted.
+
+    Example:
+        >>> cause_of(OSError(28, "No space left on device")), cause_of(BoundReachedError(10))
+        ('ENOSPC', 'max_bytes')
+    """
+    if isinstance(error, BoundReachedError):
+        return "max_bytes"
+    return errno.errorcode.get(error.errno or 0, "OSError")
+
+
+def unavailable(path: Path, error: OSError) -> SpoolUnavailableError:
+    """The error that a user sees for an OSError at `path`."""
+    if isinstance(error, BoundReachedError):
+        way_out = "run `audit ingest`, or raise max_bytes"
+        return SpoolFullError(f"the spool {path} takes no more: {error.strerror}", way_out)
+    way_out = _WAYS_OUT.get(error.errno or 0, "check the disk, or choose another root")
+    return SpoolUnavailableError(f"the spool {path} cannot be used ({error.strerror or error})", way_out)
+
+
+@contextlib.contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Turns an OSError of the block into a SpoolUnavailableError that names `path`."""
+    try:
+        yield
+    except OSError as error:
+        raise unavailable(path, error) from error
+
+
+class Losses:
+    """Statements whose entries were refused since the last gap entry, and the warnings given.
+
+    Only those that nothing else brings back: a statement whose start is journaled is completed by
+    recovery. Not thread-safe.
+    """
+
+    __slots__ = ("_causes", "_queries", "_records", "_since", "_warned")
+
+    def __init__(self) -> None:
+        self._queries: set[str] = set()
+        self._records: set[str] = set()
+        self._causes: Counter[str] = Counter()
+        self._warned: set[str] = set()
+        self._since = ""
+
+    def __len__(self) -> int:
+        return len(self._queries)
+
+    def add(self, kind: Kind, query_id: str, cause: str, at: str) -> None:
+        """Counts a refused start or record; the others matter only beside a journaled start."""
+        if kind not in ("S", "R"):
+            return
+        self._since = self._since or at
+        self._queries.add(query_id)
+        self._causes[cause] += 1
+        if kind == "R":
+            self._records.add(query_id)
+
+    def recorded(self, query_id: str) -> None:
+        """A statement whose record got through after all is not lost."""
+        self._queries.discard(query_id)
+        self._records.discard(query_id)
+
+    def warn(self, error: SpoolUnavailableError, cause: str) -> None:
+        """Warns, once per cause and outage."""
+        if cause not in self._warned:
+            self._warned.add(cause)
+            text = f"statements run unrecorded: {error} (said once for {cause})"
+            warnings.warn(text, RecordLossWarning, stacklevel=5)
+
+    def gap(self, at: str) -> dict[str, Any]:
+        """The payload of the gap entry.
+
+        `queries` counts statements that lost an entry and have no start in the journal; `records`
+        those of them whose record is among the lost. A statement counted in the first alone may
+        yet get its record.
+        """
+        return {
+            "gap": "refused",
+            "since": self._since,
+            "until": at,
+            "queries": len(self._queries),
+            "records": len(self._records),
+            "causes": dict(self._causes),
+        }
+
+    def clear(self) -> None:
+        """Forgets what a gap entry now tells."""
+        self.__init__()  # type: ignore[misc]

@@ -1,0 +1,350 @@
+"""The segments being written: group commit, rotation, and mending after a disk has failed.
+
+In: lines, from any thread. Out: sealed segments, or an OSError that says why a line is not written.
+Every line is written at once (a SIGKILL loses nothing that returned); a durable one returns when the
+disk has it. One `fdatasync` serves every thread that waits: whoever gets `_sync_lock` syncs for all
+lines written so far, and the next in line finds itself served.
+
+Lock order: `_sync_lock` (who syncs, mends, rotates), then `_write_lock` (who writes a line).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from audit.errors import SpoolClosedError
+from audit.spool.failure import NO_ROOM, BoundReachedError
+from audit.spool.layout import set_aside
+from audit.spool.segment import SegmentFile, is_whole, parse_segment, sync_directory
+from audit.spool.statements import Lines, Running, Statements
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from audit.spool.entry import Kind
+    from audit.spool.layout import Layout
+
+
+@dataclass(frozen=True, slots=True)
+class _Unsynced:
+    """A line written and not known to be on the disk."""
+
+    ticket: int
+    kind: Kind
+    query_id: str
+    line: bytes
+    durable: bool
+    dropped: Lines | None
+
+
+class Journal:
+    """Writes the segments of one spool directory, which nobody else writes.
+
+    Args:
+        layout: the directory.
+        max_bytes: bound on the bytes in journal and sealed files.
+
+    Attributes:
+        appends: lines written.
+        syncs: fdatasyncs for them; fewer where threads share them.
+        quarantined: files set aside since, for a gap entry to tell of.
+    """
+
+    def __init__(self, layout: Layout, max_bytes: int) -> None:
+        self.appends = self.syncs = 0
+        self.quarantined: list[Path] = []
+        self._layout = layout
+        self._max_bytes = max_bytes
+        self._sync_lock = threading.Lock()
+        self._write_lock = threading.Lock()
+        self._statements = Statements()
+        self._ticket = self._synced = 0
+        self._unsynced: deque[_Unsynced] = deque()
+        self._refused: dict[int, OSError] = {}
+        self._broken: OSError | None = None
+        self._closed = False
+        self._unsealed: SegmentFile | None = None
+        self._sealed_bytes = 0
+        self._ingestable = False
+        self._number = 0
+        self._segment = self._new_segment(())
+
+    # -- appending --------------------------------------------------------------------------------
+
+    def append(self, kind: Kind, query_id: str, line: bytes, *, durable: bool) -> None:
+        """Writes a line; returns when the disk has it, if it is durable.
+
+        Raises:
+            OSError: it is not written.
+            SpoolClosedError: the journal is closed.
+        """
+        if self._broken is not None:
+            self._try_to_mend()
+        with self._write_lock:
+            ticket = self._write(kind, query_id, line, durable=durable)
+        if durable:
+            self._sync_up_to(ticket)
+
+    def _write(self, kind: Kind, query_id: str, line: bytes, *, durable: bool) -> int:
+        """Writes a line; its ticket. Needs `_write_lock`."""
+        self._require_sound()
+        self._admit(kind, query_id, len(line))
+        try:
+            self._segment.write(line)
+        except OSError as cause:
+            if cause.errno not in NO_ROOM:
+                self._broken = cause
+            raise
+        self.appends += 1
+        self._ticket += 1
+        dropped = self._statements.note(kind, query_id, line)
+        self._unsynced.append(_Unsynced(self._ticket, kind, query_id, line, durable, dropped))
+        if kind in ("R", "G"):
+            self._ingestable = True
+        return self._ticket
+
+    def _admit(self, kind: Kind, query_id: str, size: int) -> None:
+        """Holds the bound. Let over it are gaps and what a journaled statement still has to say: that is
+        little, and to refuse the record of a statement that ran is worse than some bytes too many.
+        """
+        if self._sealed_bytes + self._segment.size + size <= self._max_bytes:
+            return
+        if kind == "G" or (kind != "S" and query_id in self._statements):
+            return
+        # Another process may have ingested meanwhile.
+        self._measure_sealed()
+        if self._sealed_bytes + self._segment.size + size > self._max_bytes:
+            raise BoundReachedError(self._max_bytes)
+
+    def _require_sound(self) -> None:
+        if self._closed:
+            raise SpoolClosedError(f"the spool {self._layout.path} is closed", "attach the audit again")
+        if self._broken is not None:
+            raise self._broken
+
+    # -- group commit -----------------------------------------------------------------------------
+
+    def sync(self) -> None:
+        """Returns when everything written is on the disk.
+
+        Raises:
+            OSError: it is not; lines that are not durable stay in memory and are tried again.
+        """
+        with self._sync_lock:
+            self._sync_all()
+            self._require_sound()
+
+    def _sync_up_to(self, ticket: int) -> None:
+        """Returns when the line of `ticket` is on the disk; raises what kept it from there."""
+        with self._sync_lock:
+            if self._synced < ticket and ticket not in self._refused:
+                self._sync_all()
+            cause = self._refused.pop(ticket, None)
+            if cause is None and self._synced < ticket:
+                self._require_sound()
+        if cause is not None:
+            raise cause
+
+    def _sync_all(self) -> None:
+        """Syncs what is written so far, others writing on meanwhile. Needs `_sync_lock`."""
+        with self._write_lock:
+            if self._broken is not None or self._closed:
+                self._mend()
+                return
+            target, segment = self._ticket, self._segment
+        try:
+            covered = segment.length()
+            segment.sync()
+        except OSError as cause:
+            with self._write_lock:
+                self._broken = cause
+                self._mend()
+            return
+        self.syncs += 1
+        segment.synced = covered
+        self._now_synced(target)
+
+    def _now_synced(self, target: int) -> None:
+        self._synced = target
+        # Another thread may append meanwhile, which a deque bears; only who holds `_sync_lock` takes away.
+        while self._unsynced and self._unsynced[0].ticket <= target:
+            self._unsynced.popleft()
+
+    # -- mending ----------------------------------------------------------------------------------
+
+    def _try_to_mend(self) -> None:
+        with self._sync_lock, self._write_lock:
+            if self._broken is not None:
+                self._mend()
+            self._require_sound()
+
+    def _mend(self) -> None:
+        """Replaces a segment whose fsync failed: the kernel may have dropped any page of it since.
+
+        What was synced before is read back and checked, what was not is still in memory; both go into
+        a new segment. If that fails, `_broken` stays, durable lines are refused and the others wait in
+        memory. Needs both locks.
+        """
+        old = self._segment
+        if self._closed:
+            return
+        try:
+            kept, whole = _synced_part(old)
+            self._segment = self._new_segment([kept, *(item.line for item in self._unsynced)])
+        except OSError as cause:
+            self._broken = cause
+            self._give_up(cause)
+            return
+        self._broken = None
+        self._now_synced(self._ticket)
+        with contextlib.suppress(OSError):
+            old.close()
+        # Should the old file stay, it goes before the next segment is sealed; recovery would merge both.
+        with contextlib.suppress(OSError):
+            if not whole:
+                self.quarantined.append(set_aside(old.path, self._layout.quarantine, keep=True))
+            self._remove_strays()
+
+    def _give_up(self, cause: OSError) -> None:
+        """Refuses the durable lines that wait; their callers raise. Needs both locks."""
+        for item in reversed(self._unsynced):
+            if item.durable:
+                self._refused[item.ticket] = cause
+                self._statements.undo(item.kind, item.query_id, item.line, item.dropped)
+        self._unsynced = deque(item for item in self._unsynced if not item.durable)
+        with contextlib.suppress(OSError):
+            self._segment.take_back(item.line for item in self._unsynced)
+
+    # -- segments ---------------------------------------------------------------------------------
+
+    def _new_segment(self, head: Iterable[bytes]) -> SegmentFile:
+        """A new journal file. Its number is used up even where creating it fails."""
+        self._number += 1
+        return SegmentFile(self._layout.open_segment(self._number), head)
+
+    def rotate(self) -> Path | None:
+        """Seals the current segment and opens the next, which carries the statements without a record.
+
+        Returns:
+            The sealed file; None where the segment holds neither a record nor a gap.
+
+        Raises:
+            OSError: the disk refused; nothing is lost, and the next call goes on.
+        """
+        with self._sync_lock, self._write_lock:
+            return self._rotate()
+
+    def rotate_beyond(self, size: int) -> None:
+        """Rotates a segment of at least `size` bytes; if the disk refuses, a later call will."""
+        if self._segment.size < size:
+            return
+        with self._sync_lock, self._write_lock, contextlib.suppress(OSError):
+            if self._segment.size >= size:
+                self._rotate()
+
+    def _rotate(self) -> Path | None:
+        """Needs both locks."""
+        if self._broken is None:
+            try:
+                self._segment.sync()
+            except OSError as cause:
+                self._broken = cause
+        if self._broken is not None:
+            self._mend()
+        self._require_sound()
+        self._now_synced(self._ticket)
+        self._seal_unsealed()
+        if not self._ingestable:
+            return None
+        following = self._new_segment(self._statements.carried())
+        # In this order: a KeyboardInterrupt between the two must not make the old file a stray.
+        self._unsealed = self._segment
+        self._segment = following
+        self._ingestable = False
+        return self._seal_unsealed()
+
+    def _seal_unsealed(self) -> Path | None:
+        """Seals the segment before the current one. Until that works no later one is sealed: a record in
+        a sealed file whose start is in an open one would be made twice by recovery. Needs both locks.
+        """
+        if self._unsealed is self._segment:
+            self._unsealed = None
+        self._remove_strays()
+        if self._unsealed is None:
+            return None
+        source = self._unsealed.path
+        target = self._layout.sealed / f"{source.stem}.jsonl"
+        if source.exists():
+            source.rename(target)
+        sync_directory(self._layout.sealed)
+        sync_directory(self._layout.journal)
+        self._unsealed.close()
+        self._unsealed = None
+        self._measure_sealed()
+        return target
+
+    def _remove_strays(self) -> None:
+        """Removes journal files whose content stands in a newer one (after mending, or a broken rotation)."""
+        ours = {self._segment.path, self._unsealed.path if self._unsealed else None}
+        strays = [path for path in self._layout.open_segments() if path not in ours]
+        for path in strays:
+            path.unlink()
+        if strays:
+            sync_directory(self._layout.journal)
+
+    def _measure_sealed(self) -> None:
+        unsealed = 0 if self._unsealed is None else self._unsealed.size
+        self._sealed_bytes = unsealed + self._layout.sealed_bytes()
+
+    # -- reading and closing ----------------------------------------------------------------------
+
+    def running(self) -> tuple[Running, ...]:
+        """Statements that have started and not ended."""
+        with self._write_lock:
+            return self._statements.running()
+
+    def holds(self, query_id: str) -> bool:
+        """Whether a statement's start is journaled and its record is not."""
+        return query_id in self._statements
+
+    def unfinished(self) -> int:
+        """Number of statements without a record."""
+        return len(self._statements)
+
+    def spooled_bytes(self) -> int:
+        """Bytes in journal and sealed files, measured anew."""
+        with self._write_lock:
+            self._measure_sealed()
+            return self._sealed_bytes + self._segment.size
+
+    def close(self) -> None:
+        """Seals what is complete; what is not stays open for recovery.
+
+        Raises:
+            OSError: the disk refused; the journal is closed all the same.
+        """
+        with self._sync_lock, self._write_lock:
+            if self._closed:
+                return
+            try:
+                self._rotate()
+                if not self._statements:
+                    self._segment.path.unlink()
+                    sync_directory(self._layout.journal)
+            finally:
+                self._closed = True
+                self._segment.close()
+
+
+def _synced_part(segment: SegmentFile) -> tuple[bytes, bool]:
+    """The good lines of what was synced, and whether they are all of it."""
+    with segment.path.open("rb") as file:
+        data = file.read(segment.synced)
+    if is_whole(data):
+        return data, True
+    return b"".join(entry.line for entry in parse_segment(data).entries), False

@@ -1,0 +1,151 @@
+"""Who holds a spool: locks that the kernel frees when their process dies.
+
+In: spool directories. Out: held locks, and a list of spools with alive or dead. A driver holds
+`lock` from before its directory gets its name until it ends; a SIGKILL frees it at once, and no pid
+or heartbeat can be mistaken.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from audit.errors import SpoolBusyError
+from audit.spool.layout import Layout, read_meta, require_version, spools_under
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_PROBE_RETRIES = 5
+_PROBE_SECONDS = 0.002
+
+
+@dataclass(frozen=True, slots=True)
+class SpoolInfo:
+    """A spool directory as found.
+
+    Attributes:
+        path: the directory.
+        driver_id: its driver.
+        alive: whether a driver (or a recovery) holds it.
+        version: its format, None where meta.json does not say.
+        meta: what meta.json says.
+        journal: number of segments not sealed; in a dead spool they wait for `recover`.
+        sealed: number of segments that wait for ingest.
+    """
+
+    path: Path
+    driver_id: str
+    alive: bool
+    version: int | None
+    meta: dict[str, Any]
+    journal: int
+    sealed: int
+
+
+def take_lock(path: Path) -> int | None:
+    """Takes a lock file exclusively; its descriptor, or None where another holds it or it is gone.
+
+    A prober holds the lock for microseconds (`is_held`), so a refusal is tried again for some milliseconds.
+
+    Raises:
+        OSError: the file system refused.
+    """
+    for attempt in range(_PROBE_RETRIES):
+        if attempt:
+            time.sleep(_PROBE_SECONDS)
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+        except FileNotFoundError:
+            return None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            continue
+        if _is_same(descriptor, path):
+            return descriptor
+        os.close(descriptor)
+    return None
+
+
+def _is_same(descriptor: int, path: Path) -> bool:
+    """Whether the locked file is still the one at `path`: retire may have removed it in between."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def is_held(path: Path) -> bool:
+    """Whether a process holds a lock file. Probers share, so that two of them do not see each other."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+@contextlib.contextmanager
+def ingest_lock(spool_dir: Path, *, timeout: float = 0.0) -> Iterator[None]:
+    """Keeps every other process from ingesting one spool while the block runs.
+
+    Args:
+        spool_dir: the driver's directory, alive or dead.
+        timeout: seconds to wait for another ingest to end.
+
+    Raises:
+        SpoolBusyError: another process ingests it still, or the spool is gone.
+        SpoolVersionError: the spool is of another format.
+    """
+    layout = Layout(spool_dir)
+    require_version(layout)
+    deadline = time.monotonic() + timeout
+    descriptor = take_lock(layout.ingest_lock)
+    while descriptor is None and time.monotonic() < deadline:
+        descriptor = take_lock(layout.ingest_lock)
+    if descriptor is None:
+        raise SpoolBusyError(f"another process ingests the spool {spool_dir}", "try again when it is done")
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def find_spools(root: Path) -> tuple[SpoolInfo, ...]:
+    """The spools under a root, oldest driver first, those of other formats included.
+
+    Raises:
+        OSError: the directory cannot be read.
+    """
+    parent = spools_under(root)
+    if not parent.is_dir():
+        return ()
+    # Names with a dot are spools half made or half removed.
+    found = sorted(path for path in parent.iterdir() if path.is_dir() and not path.name.startswith("."))
+    return tuple(_inspect(Layout(path)) for path in found)
+
+
+def _inspect(layout: Layout) -> SpoolInfo:
+    meta = read_meta(layout) or {}
+    version = meta.get("version")
+    return SpoolInfo(
+        path=layout.path,
+        driver_id=layout.driver_id,
+        alive=is_held(layout.lock),
+        version=version if isinstance(version, int) else None,
+        meta=meta,
+        journal=len(list(layout.journal.glob("*.*"))),
+        sealed=len(layout.sealed_segments()),
+    )

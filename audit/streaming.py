@@ -1,0 +1,159 @@
+"""Streaming writes: one record a micro-batch, each the child of the statement that started the stream.
+
+In: `writeStream.start()` and `toTable()`. Out: a record of the start, and a row for each micro-batch as
+Spark ends it. A stream's thread inherits the job tag of its start, so its batches are known by it.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import re
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from audit.identity import child_of
+from audit.record import Ended, Finding, Started, build_row
+from lineage.model import Access, ModifiedColumn, ModifiedObject, Relation
+
+if TYPE_CHECKING:
+    from audit.driver import Driver
+    from audit.executions import Execution, Executions
+    from audit.interceptor import Interceptor
+
+_BATCH = re.compile(r"batch = (\d+)")
+Write = Callable[[str, dict[str, Any]], None]
+
+
+@dataclass(slots=True)
+class Stream:
+    """A stream that this driver started, with the ids of its micro-batches."""
+
+    started: Started | None = None
+    finding: Finding | None = None
+    batch_ids: dict[int, str] = field(default_factory=dict)
+
+
+class Streams:
+    """The streams of a driver, by the query id of their start."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self._streams: dict[str, Stream] = {}
+        self._lock = threading.Lock()
+
+    def known(self, query_id: str) -> Stream | None:
+        """The stream that a statement started, if it started one."""
+        return self._streams.get(query_id)
+
+    def add(self, started: Started, finding: Finding, stream: Stream) -> None:
+        """A start has its record: from now on its batches can have theirs."""
+        stream.started, stream.finding = started, finding
+        self._streams[started.query_id] = stream
+
+    def batch_id(self, stream: Stream, number: int) -> str:
+        """The query id of a micro-batch, the same whoever asks first: its function or its record."""
+        with self._lock:
+            return stream.batch_ids.setdefault(number, self._driver.new_id())
+
+    def take_batches(self, executions: Executions, write: Write) -> None:
+        """Write a row for each micro-batch that has ended."""
+        for query_id in executions.ended_ids():
+            stream = self._streams.get(query_id)
+            if stream is not None:
+                for execution in executions.of(query_id):
+                    self._write_batch(stream, execution, write)
+
+    def _write_batch(self, stream: Stream, execution: Execution, write: Write) -> None:
+        assert stream.started is not None  # noqa: S101
+        found = _BATCH.search(execution.description)
+        query_id = self.batch_id(stream, int(found.group(1))) if found else self._driver.new_id()
+        started = replace(
+            stream.started,
+            query_id=query_id,
+            start_time=execution.start_time,
+            query_type="STREAM_BATCH",
+            parent_query_id=stream.started.query_id,
+            root_query_id=stream.started.root_query_id or stream.started.query_id,
+        )
+        status = "FAIL" if execution.error else "SUCCESS"
+        ended = Ended(status, execution.end_time, None, execution.error or None)
+        write(query_id, build_row(started, ended, stream.finding if status == "SUCCESS" else None))
+
+
+def bind_batches(
+    interceptor: Interceptor, writer: Any, function: Callable[[Any, int], None]
+) -> Callable[[Any, int], None]:
+    """What a foreachBatch function runs points at its micro-batch, under the user who started it."""
+    stream = writer.__dict__.setdefault("_audit_stream", Stream())
+    context = contextvars.copy_context()
+
+    def bound(batch: Any, number: int) -> None:
+        def run() -> None:
+            with child_of(interceptor.driver.streams.batch_id(stream, number)):
+                function(batch, number)
+
+        context.copy().run(run)
+
+    return bound
+
+
+def start_stream(
+    interceptor: Interceptor, writer: Any, name: str, args: tuple[Any, ...], call: Callable[[], Any]
+) -> Any:
+    """`start` and `toTable` on the record; the stream's batches get theirs as they end."""
+    from audit.interceptor import Intent
+
+    stream = writer.__dict__.pop("_audit_stream", None) or Stream()
+    started: list[Any] = []
+
+    def call_and_keep() -> Any:
+        query = call()
+        started.append(query)
+        return query
+
+    target = str(args[0]) if name == "toTable" and args else None
+    intent = Intent(
+        text=f"DataStreamWriter.{name}({', '.join(map(repr, args))})",
+        query_type="STREAM",
+        action=f"DataStreamWriter.{name}",
+        query_execution=lambda: writer._df._jdf.queryExecution(),
+        stream=StreamIntent(stream, target, started),
+    )
+    return interceptor.run(intent, call_and_keep)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamIntent:
+    """What the worker needs of a start: the stream, the table it goes to, the query once it runs."""
+
+    stream: Stream
+    table: str | None
+    queries: list[Any]
+
+    @property
+    def location(self) -> str | None:
+        """Where the sink writes, None for one without a place (console, memory, foreachBatch)."""
+        if not self.queries:
+            return None
+        sink = str(self.queries[0]._jsq.streamingQuery().sink())
+        found = re.fullmatch(r"(?:DeltaSink|FileSink)\[(.*)\]", sink)
+        return found.group(1) if found else None
+
+
+def batch_access(query: Access, target: Relation | None) -> Access:
+    """The access of each micro-batch: what the streaming query reads, written into its target.
+
+    Args:
+        query: the access of the streaming query, with its output columns.
+        target: the table or location that the sink writes, None where it has none.
+    """
+    access = replace(query, statement_type="STREAM_BATCH")
+    if target is None:
+        return access
+    columns = tuple(
+        ModifiedColumn(c.name, None, c.base_sources, c.direct_sources) for c in query.columns
+    )
+    modified = ModifiedObject(target.name, target.domain, target.object_id, columns, target.location)
+    return replace(access, objects_modified=(modified,))

@@ -1,0 +1,178 @@
+"""The two audit tables: their columns, their creation by path, their names in a metastore.
+
+In: a root and a SparkSession. Out: Delta tables `<root>/access_history` and `<root>/query_history`
+that any Delta reader opens by path, and tables of the same names in the schema `account_usage`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from audit.errors import TableAlteredError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_SOURCE = (
+    "STRUCT<columnName: STRING, columnId: BIGINT, objectDomain: STRING, objectId: BIGINT, objectName: STRING>"
+)
+_OBJECT = (
+    "STRUCT<objectDomain: STRING, objectId: BIGINT, objectName: STRING,"
+    " columns: ARRAY<STRUCT<columnId: BIGINT, columnName: STRING>>,"
+    " location: STRING, stageKind: STRING, argumentSignature: STRING, dataType: STRING>"
+)
+_MODIFIED = (
+    "STRUCT<objectDomain: STRING, objectId: BIGINT, objectName: STRING,"
+    f" columns: ARRAY<STRUCT<columnId: BIGINT, columnName: STRING, baseSources: ARRAY<{_SOURCE}>,"
+    f" directSources: ARRAY<{_SOURCE}>>>, location: STRING, stageKind: STRING>"
+)
+_POLICY = "STRUCT<policyName: STRING, policyId: BIGINT, policyKind: STRING>"
+_REFERENCED = (
+    f"STRUCT<columns: ARRAY<STRUCT<columnId: BIGINT, columnName: STRING, policies: ARRAY<{_POLICY}>>>,"
+    f" objectDomain: STRING, objectId: BIGINT, objectName: STRING, policies: ARRAY<{_POLICY}>>"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditTable:
+    """An audit table: `columns` are (name, SQL type, comment), `time` is the column of its partition."""
+
+    name: str
+    time: str
+    columns: tuple[tuple[str, str, str], ...]
+
+    @property
+    def row_schema(self) -> str:
+        """The DDL of a row as the spool carries it (without the generated partition column)."""
+        return ", ".join(f"{name} {kind}" for name, kind, _ in self.columns)
+
+    def location(self, root: str) -> str:
+        """Where the table lies under a root."""
+        return f"{root.rstrip('/')}/{self.name}"
+
+    def create_sql(self, root: str) -> str:
+        """CREATE TABLE by path; safe to run when the table is there.
+
+        The partition is the UTC day by arithmetic on epoch seconds. `CAST(query_start_time AS DATE)`
+        would be cut by the session's time zone: Delta 4.4 derives partition filters from such a cast
+        in the reader's zone, and a reader in Tokyo silently loses rows that were written in UTC. Delta
+        prunes by the minimum and maximum of the time column instead, which no zone touches.
+        """
+        day = f"DATE_ADD(DATE'1970-01-01', CAST(CAST({self.time} AS BIGINT) DIV 86400 AS INT))"
+        lines = [f"{name} {kind} COMMENT '{text}'" for name, kind, text in self.columns]
+        lines.insert(2, f"query_date DATE GENERATED ALWAYS AS ({day}) COMMENT 'Partition: the day (UTC)'")
+        return (
+            f"CREATE TABLE IF NOT EXISTS delta.`{self.location(root)}` ({', '.join(lines)})"
+            " USING delta PARTITIONED BY (query_date)"
+            " TBLPROPERTIES ('delta.enableDeletionVectors' = 'false',"
+            " 'delta.dataSkippingStatsColumns' = '" + f"query_id,{self.time},user_name" + "')"
+        )
+
+
+ACCESS_HISTORY = AuditTable(
+    "access_history",
+    "query_start_time",
+    (
+        ("query_id", "STRING", "Identifier of the statement, as in query_history"),
+        ("query_start_time", "TIMESTAMP", "When the statement started (UTC, microseconds)"),
+        ("user_name", "STRING", "Who issued the statement"),
+        ("direct_objects_accessed", f"ARRAY<{_OBJECT}>", "Objects and columns that the statement names"),
+        ("base_objects_accessed", f"ARRAY<{_OBJECT}>", "Objects and columns below views"),
+        ("objects_modified", f"ARRAY<{_MODIFIED}>", "Objects written, with the sources of each column"),
+        (
+            "object_modified_by_ddl",
+            "STRUCT<objectDomain: STRING, objectId: BIGINT, objectName: STRING, operationType: STRING,"
+            " properties: STRING>",
+            "The DDL operation; properties is JSON text",
+        ),
+        ("policies_referenced", f"ARRAY<{_REFERENCED}>", "Policies in force on what was accessed"),
+        ("parent_query_id", "STRING", "The statement, script or procedure that ran this one"),
+        ("root_query_id", "STRING", "The topmost of the chain of parents"),
+        ("session_id", "STRING", "The Spark session"),
+        ("application_id", "STRING", "The Spark application"),
+        ("captured_by", "STRING", "text, plan or listener"),
+        ("analysis", "STRING", "full, partial or opaque"),
+        ("analysis_reason", "STRING", "Why the analysis is not full"),
+        (
+            "object_versions",
+            "ARRAY<STRUCT<objectName: STRING, objectId: BIGINT, access: STRING, version: BIGINT>>",
+            "The Delta version of each object read and written",
+        ),
+        ("record_hash", "STRING", "SHA-256 over the canonical JSON of the record"),
+    ),
+)
+
+QUERY_HISTORY = AuditTable(
+    "query_history",
+    "start_time",
+    (
+        ("query_id", "STRING", "Identifier of the statement"),
+        ("start_time", "TIMESTAMP", "When the statement started (UTC, microseconds)"),
+        ("user_name", "STRING", "Who issued the statement"),
+        ("end_time", "TIMESTAMP", "When it ended; null while it runs or after a crash"),
+        ("total_elapsed_time", "BIGINT", "Milliseconds between the two"),
+        ("query_text", "STRING", "The SQL text, or the DataFrame action with its plan"),
+        ("query_type", "STRING", "SELECT, INSERT, MERGE, CREATE_TABLE, ..."),
+        ("role_name", "STRING", "The role in force"),
+        ("database_name", "STRING", "The current catalog"),
+        ("schema_name", "STRING", "The current schema"),
+        ("execution_status", "STRING", "SUCCESS, FAIL, DENIED, RUNNING or INCOMPLETE (after a crash)"),
+        ("error_code", "STRING", "The error class of Spark, or the type of the exception"),
+        ("error_message", "STRING", "The message of the error"),
+        ("rows_produced", "BIGINT", "Rows returned or written, where Spark knows them"),
+        ("bytes_scanned", "BIGINT", "Bytes of the files read, where Spark knows them"),
+        ("bytes_written", "BIGINT", "Bytes of the files written, where Spark knows them"),
+        ("query_hash", "STRING", "The same for texts that differ in white space, comments and case only"),
+        ("query_parameterized_hash", "STRING", "The same for texts that differ in literals, too"),
+        ("parent_query_id", "STRING", "The statement, script or procedure that ran this one"),
+        ("root_query_id", "STRING", "The topmost of the chain of parents"),
+        ("objects_tried", "ARRAY<STRING>", "The objects that the statement names"),
+        ("action", "STRING", "The Python call that ran it"),
+        ("session_id", "STRING", "The Spark session"),
+        ("application_id", "STRING", "The Spark application"),
+    ),
+)
+
+AUDIT_TABLES = (ACCESS_HISTORY, QUERY_HISTORY)
+
+
+def create_tables(spark: SparkSession, root: str) -> None:
+    """Create the audit tables under a root where they are missing; check those that are there.
+
+    Raises:
+        TableAlteredError: a table at the path lacks a column, or has one with another type.
+    """
+    for table in AUDIT_TABLES:
+        spark.sql(table.create_sql(root))
+        _check(spark, table, root)
+
+
+def register_tables(spark: SparkSession, root: str, schema: str) -> None:
+    """Make the tables known by name as `<schema>.access_history` and `<schema>.query_history`."""
+    spark.sql(f"CREATE SCHEMA IF NOT EXISTS {quote(schema)}")
+    for table in AUDIT_TABLES:
+        name = f"{quote(schema)}.{table.name}"
+        spark.sql(f"CREATE TABLE IF NOT EXISTS {name} USING delta LOCATION '{sql_string(table.location(root))}'")
+
+
+def quote(name: str) -> str:
+    """A name as an identifier: each part in back-ticks."""
+    return ".".join("`" + part.replace("`", "``") + "`" for part in name.split("."))
+
+
+def sql_string(text: str) -> str:
+    """A text for use between single quotes in Spark SQL."""
+    return text.replace("\\", "\\\\").replace("'", "\\'")
+
+
+def _check(spark: SparkSession, table: AuditTable, root: str) -> None:
+    from pyspark.sql.types import StructType
+
+    path = table.location(root)
+    found = {field.name: field.dataType for field in spark.read.format("delta").load(path).schema}
+    for field in StructType.fromDDL(table.row_schema):
+        if field.name not in found:
+            raise TableAlteredError(path, f"the column {field.name} is missing")
+        if found[field.name].simpleString() != field.dataType.simpleString():
+            raise TableAlteredError(path, f"the column {field.name} is of type {found[field.name].simpleString()}")

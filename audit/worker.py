@@ -1,0 +1,127 @@
+"""The worker: from facts that are on record to the record itself, off the caller's thread.
+
+In: a `Job` for each statement that ended, and Spark's executions. Out: one RECORD entry a statement in
+the spool. An analysis that fails never reaches the user's query: the record says so.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+
+from audit.analysis import Analyst, opaque
+from audit.children import child_rows, unseen_row
+from audit.record import Ended, Started, build_row
+
+if TYPE_CHECKING:
+    from audit.driver import Driver
+    from audit.executions import Execution
+    from audit.interceptor import Intent, Interceptor
+    from audit.spark_catalog import CatalogFacts, CatalogSnapshot
+
+_IDLE_SECONDS = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A statement that has ended and waits for its record."""
+
+    interceptor: Interceptor
+    intent: Intent
+    started: Started
+    ended: Ended
+    catalog: CatalogSnapshot
+    before: CatalogFacts | None
+    after: CatalogFacts | None
+
+
+class Worker:
+    """One thread for all sessions of a driver."""
+
+    def __init__(self, driver: Driver, analyst: Analyst) -> None:
+        self._driver = driver
+        self._analyst = analyst
+        self._jobs: queue.SimpleQueue[Job | threading.Event | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._loop, name="audit-worker", daemon=True)
+        self._thread.start()
+
+    def submit(self, job: Job) -> None:
+        """Take a statement that has ended; returns at once."""
+        self._jobs.put(job)
+
+    def drain(self, timeout: float = 60.0) -> bool:
+        """Wait until everything submitted so far has its record; False when time ran out."""
+        done = threading.Event()
+        self._jobs.put(done)
+        return done.wait(timeout)
+
+    def close(self) -> None:
+        """Finish what is queued and end the thread."""
+        self._jobs.put(None)
+        self._thread.join(timeout=60.0)
+
+    def _loop(self) -> None:
+        # What this thread asks of Spark (a view's definition, say) is no statement of a user.
+        self._driver.spark.sparkContext.addJobTag(self._driver.quiet_tag)
+        while True:
+            try:
+                item = self._jobs.get(timeout=_IDLE_SECONDS)
+            except queue.Empty:
+                self._pump()
+                continue
+            if item is None:
+                return
+            if isinstance(item, threading.Event):
+                self._settle()
+                item.set()
+            else:
+                self._finish(item)
+
+    def _finish(self, job: Job) -> None:
+        """Write the record of one statement, and of what it ran inside."""
+        executions = self._executions(job)
+        finding = None
+        if job.ended.status == "SUCCESS":
+            try:
+                finding = self._analyst.analyse(job, executions)
+            except Exception as error:  # the one guard: an analysis never breaks a user's query
+                finding = opaque(job, f"{type(error).__name__}: {error}")
+                self._driver.note_failure(job.started.query_id, error)
+        self._write(job.started.query_id, build_row(job.started, job.ended, finding))
+        for query_id, row in child_rows(self._driver, self._analyst, job, executions):
+            self._write(query_id, row)
+
+    def _executions(self, job: Job) -> list[Execution]:
+        executions = self._driver.executions
+        if executions is None:
+            return []
+        executions.pump()
+        found = executions.of(job.started.query_id)
+        if not found and job.ended.status == "SUCCESS":
+            executions.settle()
+            found = executions.of(job.started.query_id)
+        return found
+
+    def _settle(self) -> None:
+        if self._driver.executions is not None:
+            self._driver.executions.settle()
+        self._pump()
+
+    def _pump(self) -> None:
+        executions = self._driver.executions
+        if executions is None:
+            return
+        executions.pump()
+        for execution in executions.unseen():
+            made = unseen_row(self._driver, self._analyst, execution)
+            if made is not None:
+                self._write(*made)
+        self._driver.streams.take_batches(executions, self._write)
+
+    def _write(self, query_id: str, row: dict[str, object]) -> None:
+        self._driver.spool.record(query_id, row)
+
+

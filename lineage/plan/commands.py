@@ -1,0 +1,242 @@
+"""Commands of a plan into what they modify: writers, UPDATE, DELETE, MERGE.
+
+In: a command's nodes, the target that the facts name, and the plan's reader. Out: a `Written`: what is
+modified, and the flow of what was read to do so. DDL is read in `ddl`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from lineage.model import Domain, Relation
+from lineage.plan.expressions import evaluate
+from lineage.plan.facts import Leaf, Target
+from lineage.plan.operators import attributes
+from lineage.plan.reader import PlanReader, leaf_of, name_of
+from lineage.plan.scope import Flow, Scope
+from lineage.plan.tree import Node, Tree, children, is_tree, kind, trees
+from lineage.plan.values import Value, as_condition, union
+
+
+@dataclass(slots=True)
+class Written:
+    """What a command did: the objects that it wrote, their columns by name, and what it read."""
+
+    statement_type: str
+    owners: tuple[Relation, ...] = ()
+    columns: dict[str, Value] = field(default_factory=dict)
+    read: Flow = field(default_factory=Flow)
+    implied: int = 0
+    """Object numbers of the target where the plan scans it: accessed only if a column of it is."""
+
+
+Rule = Callable[[Tree, Target, PlanReader], Written]
+
+
+def plan_in(nodes: Tree, name: str) -> Tree | None:
+    """The plan in a command's field `name`; as a child the field is a number, or absent, or null."""
+    value = nodes[0].get(name)
+    if is_tree(value):
+        return value  # type: ignore[no-any-return]  # is_tree has just said so
+    below = children(nodes)
+    if isinstance(value, int) and not isinstance(value, bool) and value < len(below):
+        return below[value]
+    return below[-1] if below else None
+
+
+def _query(nodes: Tree, reader: PlanReader) -> Flow:
+    query = plan_in(nodes, "query") or plan_in(nodes, "plan")
+    if query is None:
+        reader.doubt(f"{kind(nodes[0])}: its query is not in the JSON")
+        return Flow()
+    return reader.plan(query)
+
+
+def owners_of(target: Target, node: Node, reader: PlanReader) -> tuple[Relation, ...]:
+    """The objects that a command writes."""
+    leaf = target.leaf
+    if leaf.name is None and not leaf.locations:
+        leaf = _from_json(node)
+    if leaf.name is None and not leaf.locations:
+        reader.doubt(f"{kind(node)}: its target is not known")
+        return ()
+    return reader.resolve(leaf)
+
+
+def _from_json(node: Node) -> Leaf:
+    """What the JSON of a command says of its target, where no facts came along."""
+    for name in ("catalogTable", "table", "tableDesc", "name"):
+        value = node.get(name)
+        if is_tree(value):
+            return leaf_of(value[0], attributes(value[0].get("output")))
+        if isinstance(value, dict):
+            found = name_of(value) or name_of({"identifier": value})
+            if found:
+                return Leaf(kind(node), name=found)
+    return Leaf(kind(node))
+
+
+def _writer(nodes: Tree, target: Target, reader: PlanReader, how: str) -> Written:
+    """A query into a target: by name where the command says so, else by position."""
+    node = nodes[0]
+    flow = _query(nodes, reader)
+    scope = Scope.over([flow], None)
+    conditions = [evaluate(tree, scope, reader) for tree in trees(node.get("deleteExpr")) if _readable(tree, flow)]
+    owners = owners_of(target, node, reader)
+    names = [name for _, name in flow.out]
+    known = [column.name for column in target.leaf.columns] or _table_columns(node)
+    if known and how == "INSERT":
+        names = _by_name(names, known) if node.get("isByName") else known[: len(names)] + names[len(known) :]
+    columns: dict[str, Value] = {}
+    for name, value in zip(names, flow.values(), strict=False):
+        columns[name] = union((columns[name], value)) if name in columns else value
+    return Written(how, owners, columns, scope.flow(flow.out, flow.env, as_condition(union(conditions))))
+
+
+def _readable(tree: Tree, flow: Flow) -> bool:
+    """An overwrite's delete expression reads the target, which is no child: nothing to look up."""
+    return all(node["exprId"]["id"] in flow.env for node in tree if kind(node) == "AttributeReference")
+
+
+def _table_columns(node: Node) -> list[str]:
+    for name in ("table", "logicalRelation"):
+        value = node.get(name)
+        if is_tree(value):
+            return [column for _, column in attributes(value[0].get("output"))]
+    return []
+
+
+def _by_name(names: list[str], known: list[str]) -> list[str]:
+    """The target's spelling of each name."""
+    spelling = {name.lower(): name for name in known}
+    return [spelling.get(name.lower(), name) for name in names]
+
+
+def insert(nodes: Tree, target: Target, reader: PlanReader) -> Written:
+    """A writer into a table or location that is there."""
+    return _writer(nodes, target, reader, "INSERT")
+
+
+def create_as(nodes: Tree, target: Target, reader: PlanReader) -> Written:
+    """A writer that also defines its table."""
+    if target.mode == "Append":
+        return _writer(nodes, target, reader, "INSERT")
+    return _writer(nodes, target, reader, "CREATE_TABLE_AS_SELECT")
+
+
+def save(nodes: Tree, target: Target, reader: PlanReader) -> Written:
+    """`df.write.save(path)`: a location, whose columns are the query's."""
+    return _writer(nodes, target, reader, "INSERT")
+
+
+def _scanned(nodes: Tree, target: Target, reader: PlanReader) -> tuple[Flow, tuple[Relation, ...]]:
+    """The target as the plan scans it: its flow, and the objects that it stands for."""
+    flow = reader.plan(nodes)
+    found = tuple(reader.registry.objects[number] for number in range(len(reader.registry.objects)) if flow.base >> number & 1)
+    if target.leaf.name is None and not target.leaf.locations:
+        return flow, found
+    return flow, reader.resolve(target.leaf)
+
+
+def delete(nodes: Tree, target: Target, reader: PlanReader) -> Written:
+    """DELETE: rows of the target, by a condition."""
+    flow, owners = _scanned(plan_in(nodes, "target") or plan_in(nodes, "child") or nodes[1:], target, reader)
+    scope = Scope.over([flow], None)
+    steered = as_condition(union(evaluate(tree, scope, reader) for tree in trees(nodes[0].get("condition"))))
+    return Written("DELETE", owners, {}, scope.flow([], {}, steered), flow.base | flow.direct)
+
+
+def update(nodes: Tree, target: Target, reader: PlanReader) -> Written:
+    """UPDATE: one expression a column of the target (Delta 4.4); an untouched column is itself."""
+    flow, owners = _scanned(plan_in(nodes, "target") or nodes[1:], target, reader)
+    scope = Scope.over([flow], None)
+    steered = as_condition(union(evaluate(tree, scope, reader) for tree in trees(nodes[0].get("condition"))))
+    columns = {
+        name: evaluate(tree, scope, reader)
+        for (number, name), tree in zip(flow.out, nodes[0].get("updateExpressions") or (), strict=False)
+        if not _untouched(tree, number)
+    }
+    if not columns:
+        reader.doubt(f"{kind(nodes[0])}: no assignment found")
+    read = scope.flow([(-1, "")], {-1: union(columns.values())}, steered)
+    return Written("UPDATE", owners, columns, read, flow.base | flow.direct)
+
+
+def _untouched(tree: Tree, number: int) -> bool:
+    return all(kind(node) in ("AttributeReference", "Alias", "Cast") for node in tree) and tree[-1]["exprId"]["id"] == number
+
+
+def merge(nodes: Tree, target: Target, reader: PlanReader) -> Written:
+    """MERGE: the columns of every branch; the conditions of all of them steer."""
+    node = nodes[0]
+    below = children(nodes)
+    goal = node["target"] if is_tree(node.get("target")) else below[0]
+    from_plan = node["source"] if is_tree(node.get("source")) else below[-1]
+    flow, owners = _scanned(goal, target, reader)
+    source = reader.plan(from_plan)
+    scope = Scope.over([flow, source], None)
+    conditions = [evaluate(tree, scope, reader) for tree in trees(node.get("condition"))]
+    columns: dict[str, Value] = {}
+    ids = {name.lower(): number for number, name in flow.out}
+    for name in ("matchedClauses", "notMatchedClauses", "notMatchedBySourceClauses"):
+        for clause in trees(node.get(name)):
+            _clause(clause, scope, reader, conditions, columns, ids)
+    read = scope.flow([(-1, "")], {-1: union(columns.values())}, as_condition(union(conditions)))
+    return Written("MERGE", owners, columns, read, flow.base | flow.direct)
+
+
+def _clause(
+    clause: Tree, scope: Scope, reader: PlanReader, conditions: list[Value], columns: dict[str, Value], ids: dict[str, int]
+) -> None:
+    """One branch: its condition, and its assignments, which are children (`DeltaMergeAction`)."""
+    for child in children(clause):
+        if kind(child[0]) not in ("DeltaMergeAction", "Assignment"):
+            conditions.append(evaluate(child, scope, reader))
+            continue
+        name, value = _assignment(child)
+        if not _untouched(value, ids.get(name.lower(), -1)):
+            found = evaluate(value, scope, reader)
+            columns[name] = union((columns[name], found)) if name in columns else found
+
+
+def _assignment(action: Tree) -> tuple[str, Tree]:
+    """The column (its top-level name) and the expression of an assignment."""
+    below = children(action)
+    parts = action[0].get("targetColNameParts")
+    if isinstance(parts, str):  # toJSON writes a list of strings as "[a]"
+        return parts[1:-1], below[-1]
+    if isinstance(parts, list):
+        return str(parts[0]), below[-1]
+    return next(str(node["name"]) for node in reversed(below[0]) if kind(node) == "AttributeReference"), below[-1]
+
+
+RULES: dict[str, Rule] = {
+    **dict.fromkeys(
+        (
+            "AppendData", "OverwriteByExpression", "OverwritePartitionsDynamic", "DeltaDynamicPartitionOverwriteCommand",
+            "InsertIntoDataSourceCommand", "InsertIntoHiveTable", "WriteToMicroBatchDataSource",
+            "WriteToMicroBatchDataSourceV1", "WriteIntoDelta", "AppendDataExec",
+            "DeltaInsertReplaceOnOrUsingCommand",
+        ),
+        insert,
+    ),
+    **dict.fromkeys(
+        (
+            "CreateTableAsSelect", "ReplaceTableAsSelect", "CreateDataSourceTableAsSelectCommand",
+            "SaveAsV1TableCommand", "CreateHiveTableAsSelectCommand",
+        ),
+        create_as,
+    ),
+    **dict.fromkeys(
+        (
+            "SaveIntoDataSourceCommand", "InsertIntoHadoopFsRelationCommand", "InsertIntoDataSourceDirCommand",
+            "InsertIntoHiveDirCommand",
+        ),
+        save,
+    ),
+    **dict.fromkeys(("DeleteCommand", "DeleteFromTable", "DeleteFromTableWithFilters"), delete),
+    **dict.fromkeys(("UpdateCommand", "UpdateTable"), update),
+    **dict.fromkeys(("MergeIntoCommand", "MergeIntoTable"), merge),
+}
+__all__ = ["RULES", "Domain", "Written", "owners_of", "plan_in"]

@@ -1,0 +1,208 @@
+"""The plan engine's way: nodes → flow → record.
+
+In: a plan's JSON and its facts. Out: an `Access`. What the engine does not know makes the analysis
+partial (some of it was read) or opaque (nothing was), with the reason that names the node.
+"""
+
+from __future__ import annotations
+
+from lineage.model import (
+    Access,
+    AccessedObject,
+    Analysis,
+    Column,
+    Domain,
+    ModifiedColumn,
+    ModifiedObject,
+    OutputColumn,
+)
+from lineage.plan import commands, ddl
+from lineage.plan.commands import Written
+from lineage.plan.facts import Leaf, PlanFacts, Target
+from lineage.plan.operators import RULES
+from lineage.plan.reader import PlanReader, Resolver
+from lineage.plan.scope import Flow
+from lineage.plan.tree import Tree, children, kind, parse
+from lineage.plan.values import Value, numbers, union
+
+
+def analyze_plan(plan_json: str | bytes, facts: PlanFacts, resolver: Resolver | None = None) -> Access:
+    """What the statement behind an analyzed plan read and changed.
+
+    Args:
+        plan_json: `queryExecution().analyzed().toJSON()`, or the smaller text of the same shape that
+            the plan reader of the audit makes.
+        facts: the relations and targets behind the plan; `PlanFacts()` where nobody collected them.
+        resolver: gives the objects of a leaf, view or target (with ids and column ids), or None to
+            leave it to the facts.
+
+    Raises:
+        PlanJsonError: the text is no plan JSON.
+    """
+    reader = PlanReader(facts, resolver)
+    nodes = parse(plan_json)
+    commanded = _commands(nodes)
+    if not commanded:
+        return _queried(reader, reader.plan(nodes))
+    accesses = [_command(tree, target, reader) for tree, target in zip(commanded, _targets(facts, commanded), strict=True)]
+    return accesses[0] if len(accesses) == 1 else _several(accesses)
+
+
+def _commands(nodes: Tree) -> list[Tree]:
+    """The commands of a plan: its root, or the branches of a multi-insert's Union."""
+    head = kind(nodes[0])
+    if head in ("Union", "MultiResult"):
+        branches = children(nodes)
+        found = [branch for branch in branches if _is_command(kind(branch[0]))]
+        return found if len(found) == len(branches) else []
+    if head == "WithCTE" and _is_command(kind(children(nodes)[-1][0])):
+        return [nodes]
+    return [nodes] if _is_command(head) else []
+
+
+def _is_command(name: str) -> bool:
+    return name in commands.RULES or ddl.known(name) or (name not in RULES and name.endswith("Command"))
+
+
+def _targets(facts: PlanFacts, commanded: list[Tree]) -> list[Target]:
+    """The targets of the commands: in order, matched by node."""
+    left = list(facts.targets)
+    found = []
+    for tree in commanded:
+        name = kind((children(tree)[-1] if kind(tree[0]) == "WithCTE" else tree)[0])
+        while left and left[0].leaf.node != name:
+            left.pop(0)
+        found.append(left.pop(0) if left else Target(Leaf(name)))
+    return found
+
+
+def _command(nodes: Tree, target: Target, reader: PlanReader) -> Access:
+    if kind(nodes[0]) == "WithCTE":
+        below = children(nodes)
+        for definition in below[:-1]:
+            reader.plan(definition)
+        nodes = below[-1]
+    name = kind(nodes[0])
+    rule = commands.RULES.get(name)
+    if rule is not None:
+        return _modified(rule(nodes, target, reader), target, nodes, reader)
+    if ddl.known(name):
+        return ddl.analyze(nodes, target, reader, _queried)
+    return Access(name, analysis="opaque", reason=f"unknown command {name}")
+
+
+def _queried(reader: PlanReader, flow: Flow, statement_type: str = "SELECT") -> Access:
+    """A query: its output columns, and the objects with the columns that it used."""
+    direct, base = accessed(reader, flow)
+    analysis, reason = judged(reader)
+    refs = reader.registry.refs
+    columns = tuple(
+        OutputColumn(
+            name,
+            refs(value.base),
+            refs(value.direct),
+            refs(value.base_by | flow.by.base_by),
+        )
+        for (_, name), value in zip(flow.out, flow.values(), strict=True)
+    )
+    return Access(statement_type, direct, base, columns=columns, analysis=analysis, reason=reason)
+
+
+def _modified(written: Written, target: Target, nodes: Tree, reader: PlanReader) -> Access:
+    direct, base = accessed(reader, written.read, written.implied)
+    defined = ddl.created(written, target, nodes[0], direct)
+    analysis, reason = judged(reader)
+    refs = reader.registry.refs
+    modified = tuple(
+        ModifiedObject(
+            owner.name,
+            owner.domain,
+            owner.object_id,
+            tuple(
+                ModifiedColumn(name, _column(owner, name).column_id, refs(value.base), refs(value.direct))
+                for name, value in written.columns.items()
+            ),
+            owner.location if owner.domain is Domain.STAGE else None,
+            "External Named" if owner.domain is Domain.STAGE else None,
+        )
+        for owner in written.owners
+    )
+    return Access(written.statement_type, direct, base, modified, defined, analysis=analysis, reason=reason)
+
+
+def _column(owner: object, name: str) -> Column:
+    columns: tuple[Column, ...] = getattr(owner, "columns", ())
+    return next((column for column in columns if column.name.lower() == name.lower()), Column(name))
+
+
+def judged(reader: PlanReader) -> tuple[Analysis, str | None]:
+    """How much of the plan was understood, and why not all of it."""
+    if not reader.doubts:
+        return "full", None
+    return "partial", "; ".join(reader.doubts)
+
+
+def accessed(
+    reader: PlanReader, flow: Flow, implied: int = 0
+) -> tuple[tuple[AccessedObject, ...], tuple[AccessedObject, ...]]:
+    """The direct and the base objects, each with the columns that anything of the plan used.
+
+    Objects in `implied` count only if one of their columns is used.
+    """
+    used = union((flow.everything(), flow.by))
+    return (
+        _objects(reader, flow.direct, implied, used.direct | used.direct_by),
+        _objects(reader, flow.base, implied, used.base | used.base_by),
+    )
+
+
+def _objects(reader: PlanReader, touched: int, implied: int, bits: int) -> tuple[AccessedObject, ...]:
+    columns = reader.registry.columns(bits)
+    wanted = {number for number in numbers(touched) if not implied >> number & 1} | columns.keys()
+    found = []
+    for number in sorted(wanted):
+        owner = reader.registry.objects[number]
+        used = columns.get(number, {})
+        order = {column.name: place for place, column in enumerate(owner.columns)}
+        listed = sorted(used.values(), key=lambda column: order.get(column.name, len(order)))  # noqa: B023
+        found.append(
+            AccessedObject(
+                owner.name,
+                owner.domain,
+                owner.object_id,
+                tuple(listed),
+                owner.location if owner.domain is Domain.STAGE else None,
+                version=owner.version,
+            )
+        )
+    return tuple(found)
+
+
+def _several(accesses: list[Access]) -> Access:
+    """The branches of a multi-insert as one statement."""
+    reasons = [access.reason for access in accesses if access.reason]
+    return Access(
+        "MULTI_INSERT",
+        _merged([item for access in accesses for item in access.direct_objects_accessed]),
+        _merged([item for access in accesses for item in access.base_objects_accessed]),
+        tuple(item for access in accesses for item in access.objects_modified),
+        analysis="partial" if reasons else "full",
+        reason="; ".join(dict.fromkeys(reasons)) or None,
+    )
+
+
+def _merged(objects: list[AccessedObject]) -> tuple[AccessedObject, ...]:
+    """Each object once, with the columns of all its mentions."""
+    from dataclasses import replace
+
+    found: dict[tuple[str, Domain], AccessedObject] = {}
+    for item in objects:
+        before = found.get((item.name, item.domain))
+        if before is not None:
+            names = {column.name: column for column in (*before.columns, *item.columns)}
+            item = replace(before, columns=tuple(names.values()))  # noqa: PLW2901
+        found[item.name, item.domain] = item
+    return tuple(found.values())
+
+
+__all__ = ["Value", "analyze_plan"]

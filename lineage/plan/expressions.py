@@ -1,0 +1,230 @@
+"""Expressions of a plan into values: which columns an expression is made of.
+
+In: an expression tree (nodes in pre-order) and the scope of its operator. Out: a `Value`. Children are
+united, but for the few expressions that steer instead of yield (window and sort keys, EXISTS, IN), that
+reach into structs, that name functions, or that hold a plan of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from lineage.model import Domain, Relation
+from lineage.plan.scope import Flow, Scope
+from lineage.plan.tree import Node, Tree, kind
+from lineage.plan.values import NOTHING, Registry, Value, as_condition, union
+
+Kids = list[Value]
+
+
+class Reader(Protocol):
+    """The part of the plan's reader that expressions need."""
+
+    registry: Registry
+
+    def plan(self, nodes: Tree, outer: Scope | None) -> Flow:
+        """Read a plan."""
+
+    def doubt(self, reason: str) -> None:
+        """Note why the analysis is only partial."""
+
+
+Rule = Callable[[Node, Kids, Scope, Reader], Value]
+
+
+def evaluate(nodes: Tree, scope: Scope, reader: Reader) -> Value:
+    """The value of an expression.
+
+    Walks the pre-order backwards, so that a node finds its children on top of the stack.
+    """
+    stack: list[Value] = []
+    for node in reversed(nodes):
+        count = node["num-children"]
+        rule = RULES.get(kind(node))
+        if rule is None:
+            if count == 1:
+                if stack[-1][4] is not None:
+                    stack[-1] = stack[-1]._replace(shape=None)
+                continue
+            kids = stack[len(stack) - count :] if count else []
+            if count:
+                del stack[len(stack) - count :]
+                stack.append(union(kids))
+            else:
+                stack.append(_leaf(node, reader))
+            continue
+        kids = stack[len(stack) - count :][::-1] if count else []
+        if count:
+            del stack[len(stack) - count :]
+        stack.append(rule(node, kids, scope, reader))
+    return stack[-1]
+
+
+def expression_id(node: Node) -> int:
+    """The expression id of an attribute or alias (unique within a JVM)."""
+    number: int = node["exprId"]["id"]
+    return number
+
+
+def _leaf(node: Node, reader: Reader) -> Value:
+    """A leaf that is no column reads none; one that Spark has not resolved is not to be trusted."""
+    if kind(node).startswith("Unresolved"):
+        reader.doubt(f"unresolved expression {kind(node)}")
+    return NOTHING
+
+
+def _attribute(node: Node, _kids: Kids, scope: Scope, reader: Reader) -> Value:
+    number = node["exprId"]["id"]
+    value = scope.env.get(number) or scope.find(number)
+    if value is None:
+        reader.doubt(f"column {node.get('name')}#{number} has no known origin")
+        return NOTHING
+    return value
+
+
+def _same(_node: Node, kids: Kids, _scope: Scope, _reader: Reader) -> Value:
+    """Alias, Cast and their like keep the shape of a struct."""
+    return kids[0]
+
+
+def _outer(node: Node, _kids: Kids, scope: Scope, reader: Reader) -> Value:
+    """OuterReference is a leaf that keeps its column in a field (Spark 4.2)."""
+    return evaluate(node["e"], scope, reader)
+
+
+def _condition(_node: Node, kids: Kids, _scope: Scope, _reader: Reader) -> Value:
+    return as_condition(union(kids))
+
+
+def _aggregate(_node: Node, kids: Kids, _scope: Scope, _reader: Reader) -> Value:
+    """AggregateExpression: the function first, then the condition of its FILTER clause."""
+    if len(kids) == 1:
+        return kids[0]
+    return union((kids[0], as_condition(union(kids[1:]))))
+
+
+def _field(node: Node, kids: Kids, _scope: Scope, reader: Reader) -> Value:
+    """GetStructField and GetArrayStructFields follow the field where the struct is untouched."""
+    value = kids[0]
+    shape = value.shape
+    name = node.get("name")
+    if name is None and isinstance(node.get("field"), dict):
+        name = node["field"].get("name")
+    if isinstance(shape, dict):
+        found = list(shape.values())[node["ordinal"]] if name is None else shape.get(name)
+        return found if found is not None else value._replace(shape=None)
+    if shape is None or name is None:
+        return value._replace(shape=None)
+    direct, base = (reader.registry.field(number, name) for number in shape)
+    return Value(1 << direct, 1 << base, value.direct_by, value.base_by, (direct, base))
+
+
+def _struct(_node: Node, kids: Kids, _scope: Scope, _reader: Reader) -> Value:
+    """CreateNamedStruct: names and values in turn; a name arrives as the shape of its literal."""
+    shape = {
+        name.shape: value for name, value in zip(kids[::2], kids[1::2], strict=False) if isinstance(name.shape, str)
+    }
+    return union(kids)._replace(shape=shape if len(shape) * 2 == len(kids) else None)
+
+
+def _literal(node: Node, _kids: Kids, _scope: Scope, _reader: Reader) -> Value:
+    if node.get("dataType") == "string" and isinstance(node.get("value"), str):
+        return Value(shape=node["value"])
+    return NOTHING
+
+
+def _scalar_subquery(node: Node, _kids: Kids, scope: Scope, reader: Reader) -> Value:
+    """A scalar subquery yields its column; its filters steer. Its children are the outer columns."""
+    flow = _subplan(node, scope, reader)
+    value = flow.values()[0] if flow.out else NOTHING
+    return union((value, flow.by))._replace(shape=value.shape)
+
+
+def _steering_subquery(node: Node, _kids: Kids, scope: Scope, reader: Reader) -> Value:
+    """EXISTS and the list of IN never yield values, only rows (document: "EXISTS Subquery")."""
+    flow = _subplan(node, scope, reader)
+    return as_condition(union((flow.everything() if kind(node) == "ListQuery" else NOTHING, flow.by)))
+
+
+def _subplan(node: Node, scope: Scope, reader: Reader) -> Flow:
+    flow = reader.plan(node["plan"], scope)
+    scope.direct |= flow.direct
+    scope.base |= flow.base
+    return flow
+
+
+def _in_subquery(node: Node, kids: Kids, scope: Scope, reader: Reader) -> Value:
+    return union(kids)
+
+
+def _function(node: Node, kids: Kids, _scope: Scope, reader: Reader) -> Value:
+    """A function that Spark cannot look into: direct and base object, its arguments are sources."""
+    name = node.get("udfName") or node.get("name")
+    value = union(kids)
+    if not isinstance(name, str) or name == "<lambda>":
+        return value
+    bit = 1 << _function_source(name, reader)
+    return value._replace(direct_by=value.direct_by | bit, base_by=value.base_by | bit)
+
+
+def _sql_function(node: Node, kids: Kids, scope: Scope, reader: Reader) -> Value:
+    """A SQL function: its arguments are direct sources, what its body reads are base sources.
+
+    It is an object of direct alone; base records only functions that cannot be opened (document:
+    "UDFs & Stored Procedure notes").
+    """
+    body = kids[0]
+    given = union(evaluate(tree, scope, reader) for tree in node.get("inputs") or ())
+    name = function_name(node)
+    if name is None:
+        reader.doubt("SQLScalarFunction: the JSON lacks the function's name")
+        return Value(given.direct, body.base, given.direct_by, body.base_by | given.base_by)
+    bit = 1 << _function_source(name, reader)
+    return Value(given.direct, body.base, given.direct_by | bit, body.base_by | given.base_by)
+
+
+def function_name(node: Node) -> str | None:
+    """The name of a SQL function; Spark's own JSON leaves it out (`function` is no tree node)."""
+    function = node.get("function")
+    return function.get("name") if isinstance(function, dict) else None
+
+
+def _function_source(name: str, reader: Reader) -> int:
+    owner = reader.registry.object(Relation(name, Domain.FUNCTION))
+    return reader.registry.source(owner, None)
+
+
+RULES: dict[str, Rule] = {
+    **dict.fromkeys(("AttributeReference", "PrettyAttribute"), _attribute),
+    **dict.fromkeys(
+        ("Alias", "Cast", "UpCast", "KnownNotNull", "KnownNullable", "AssertNotNull", "TempResolvedColumn"), _same
+    ),
+    "OuterReference": _outer,
+    **dict.fromkeys(("WindowSpecDefinition", "SortOrder"), _condition),
+    "AggregateExpression": _aggregate,
+    **dict.fromkeys(("GetStructField", "GetArrayStructFields"), _field),
+    "CreateNamedStruct": _struct,
+    "Literal": _literal,
+    **dict.fromkeys(("ScalarSubquery", "LateralSubquery", "FunctionTableSubqueryArgumentExpression"), _scalar_subquery),
+    **dict.fromkeys(("Exists", "ListQuery"), _steering_subquery),
+    "InSubquery": _in_subquery,
+    **dict.fromkeys(
+        (
+            "ScalaUDF",
+            "PythonUDF",
+            "PythonUDAF",
+            "PythonUDTF",
+            "ScalaAggregator",
+            "ScalaUDAF",
+            "HiveSimpleUDF",
+            "HiveGenericUDF",
+            "HiveGenericUDTF",
+            "HiveUDAFFunction",
+            "ApplyFunctionExpression",
+            "V2Aggregator",
+        ),
+        _function,
+    ),
+    "SQLScalarFunction": _sql_function,
+}

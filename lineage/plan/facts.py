@@ -1,0 +1,121 @@
+"""What a plan's JSON leaves out: the relations and targets behind it, as the session knows them.
+
+In: values collected from a live plan, by whoever can reach the JVM. Out: `PlanFacts`, which
+`analyze_plan` reads beside the JSON. A relation is matched to its node by `key`, the expression id of
+its first output column (unique in an analyzed plan); a target by its place among the commands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from lineage.model import Column, Domain, Relation
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A relation that a plan reads, or the target that a command writes.
+
+    `name` is the fully qualified catalog name (parts joined by dots, back-ticks where needed), None
+    for a relation known by location alone. `table_id` is Delta's metadata id, `version` the Delta
+    version that the plan pinned (of a target: the latest one known when the facts were read).
+    `locations` are URLs without a trailing slash. `mapping_ids` are Delta's column-mapping ids beside
+    `columns`, empty for a table without them.
+    """
+
+    node: str
+    key: int | None = None
+    name: str | None = None
+    provider: str | None = None
+    locations: tuple[str, ...] = ()
+    table_id: str | None = None
+    version: int | None = None
+    columns: tuple[Column, ...] = ()
+    partition_columns: tuple[str, ...] = ()
+    view: bool = False
+    external: bool = False
+    temporary: bool = False
+    streaming: bool = False
+    mapping_ids: tuple[int | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A column that a DDL command adds, drops or alters (`operation`: ADD, DROP, ALTER)."""
+
+    operation: str
+    column: str
+    type: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a command writes or defines.
+
+    `mode` is a writer's save mode, `new_name` what a rename gives, `source` the qualified name behind
+    LIKE. `existed` says whether the target was there before; None where nobody looked.
+    """
+
+    leaf: Leaf
+    mode: str | None = None
+    new_name: str | None = None
+    source: str | None = None
+    changes: tuple[Change, ...] = ()
+    existed: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFacts:
+    """The leaves of a plan, the targets of its commands (both in pre-order), and registered paths.
+
+    `registered` gives the qualified table name of a location that belongs to a table.
+    """
+
+    leaves: tuple[Leaf, ...] = ()
+    targets: tuple[Target, ...] = ()
+    registered: Mapping[str, str] = field(default_factory=dict)
+
+
+def relations(leaf: Leaf, facts: PlanFacts) -> tuple[Relation, ...]:
+    """The objects that a leaf stands for: its table or view, else one STAGE for each location.
+
+    >>> relations(Leaf("LogicalRelation", locations=("s3://b/x",)), PlanFacts())[0].domain.value
+    'STAGE'
+    """
+    if leaf.name is not None:
+        return (_relation(leaf, leaf.name, leaf.locations[0] if leaf.locations else None),)
+    return tuple(_located(leaf, location, facts.registered.get(location)) for location in leaf.locations)
+
+
+def _located(leaf: Leaf, location: str, name: str | None) -> Relation:
+    if name is not None:
+        return _relation(leaf, name, location)
+    return Relation(location, Domain.STAGE, None, leaf.columns, location=location, version=leaf.version)
+
+
+def _relation(leaf: Leaf, name: str, location: str | None) -> Relation:
+    domain = Domain.VIEW if leaf.view else Domain.EXTERNAL_TABLE if leaf.external else Domain.TABLE
+    return Relation(
+        name,
+        domain,
+        None,
+        leaf.columns,
+        location=location,
+        version=leaf.version,
+        temporary=leaf.temporary,
+    )
+
+
+def qualified(*parts: str | None) -> str | None:
+    """Join the parts of a name that are there; None if none is.
+
+    >>> qualified("spark_catalog", None, "a.b")
+    'spark_catalog.`a.b`'
+    """
+    return ".".join(quoted(part) for part in parts if part) or None
+
+
+def quoted(part: str) -> str:
+    """A part of a name, in back-ticks where it holds a dot or a back-tick."""
+    return "`" + part.replace("`", "``") + "`" if "." in part or "`" in part else part

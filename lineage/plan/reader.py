@@ -1,0 +1,141 @@
+"""Reads a plan bottom-up: each node once, children before parents, without recursion.
+
+In: the nodes of a plan and its facts. Out: the `Flow` of its root, objects and sources numbered in a
+`Registry`, and the reasons for doubt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from lineage.model import Column, Domain, Relation
+from lineage.plan.facts import Leaf, PlanFacts, qualified, relations
+from lineage.plan.operators import LEAVES, RULES, attributes, unknown
+from lineage.plan.scope import Attribute, Flow, Scope
+from lineage.plan.tree import Node, Tree, kind
+from lineage.plan.values import Registry
+
+Resolver = Callable[[Leaf], "tuple[Relation, ...] | None"]
+_ROUNDS = 32
+
+
+@dataclass(slots=True)
+class PlanReader:
+    """One analysis: what it reads with, and what it has found so far."""
+
+    facts: PlanFacts
+    resolver: Resolver | None = None
+    registry: Registry = field(default_factory=Registry)
+    doubts: dict[str, None] = field(default_factory=dict)
+    ctes: dict[int, Flow] = field(default_factory=dict)
+    loops: dict[int, Flow] = field(default_factory=dict)
+    _by_key: dict[int, Leaf] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._by_key.update((leaf.key, leaf) for leaf in self.facts.leaves if leaf.key is not None)
+
+    def doubt(self, reason: str) -> None:
+        """Note why the analysis is only partial; each reason once."""
+        self.doubts[reason] = None
+
+    def plan(self, nodes: Tree, outer: Scope | None = None) -> Flow:
+        """The flow of the plan's root.
+
+        A node waits on the stack until its children have arrived. A recursive CTE is read again until
+        its columns gain no more sources.
+        """
+        waiting: list[tuple[int, list[Flow]]] = []
+        at = 0
+        while True:
+            node = nodes[at]
+            at += 1
+            flow = None if node["num-children"] else self._read(node, [], outer)
+            if flow is None:
+                waiting.append((at - 1, []))
+                continue
+            while waiting:
+                start, kids = waiting[-1]
+                kids.append(flow)
+                node = nodes[start]
+                if len(kids) < node["num-children"]:
+                    if kind(node) == "UnionLoop":
+                        self.loops[node["id"]] = flow
+                    break
+                waiting.pop()
+                flow = self._read(node, kids, outer)
+                if kind(node) == "UnionLoop" and self._grown(node, flow):
+                    at = self._again(nodes, start, kids, waiting)
+                    break
+            else:
+                return flow
+
+    def _again(self, nodes: Tree, start: int, kids: list[Flow], waiting: list[tuple[int, list[Flow]]]) -> int:
+        """Go back to the recursive half of a loop; gives where it begins."""
+        waiting.append((start, kids[:1]))
+        at, open_nodes = start + 1, 1
+        while open_nodes:
+            open_nodes += nodes[at]["num-children"] - 1
+            at += 1
+        return at
+
+    def _grown(self, node: Node, flow: Flow) -> bool:
+        """Whether a round through a loop has brought new sources."""
+        before = self.loops[node["id"]]
+        old = [value[:4] for value in before.values()]
+        new = [value[:4] for value in flow.values()]
+        if old == new and before.by[:4] == flow.by[:4] and before.base == flow.base:
+            return False
+        self.loops[node["id"]] = flow
+        return True
+
+    def _read(self, node: Node, kids: list[Flow], outer: Scope | None) -> Flow:
+        rule = RULES.get(kind(node))
+        return (rule or unknown)(node, kids, outer, self)
+
+    def relations(self, node: Node, columns: list[Attribute]) -> list[Relation]:
+        """The objects behind a leaf: from the facts, else from what the JSON itself says."""
+        leaf = self._by_key.get(columns[0][0]) if columns else None
+        if leaf is None or leaf.node != kind(node):
+            leaf = leaf_of(node, columns)
+        found = self.resolve(leaf)
+        if not found:
+            self.doubt(f"{kind(node)}: neither a table name nor a location is known")
+        if leaf.streaming:
+            self.doubt(f"{kind(node)}: a streaming source")
+        return list(found)
+
+    def resolve(self, leaf: Leaf) -> tuple[Relation, ...]:
+        """The objects of a leaf or target, by the caller's resolver first."""
+        found = self.resolver(leaf) if self.resolver else None
+        return relations(leaf, self.facts) if found is None else found
+
+    def view(self, node: Node, columns: list[Attribute]) -> Relation | None:
+        """The view that a View node marks; temporary ones are transparent."""
+        if node["isTempView"]:
+            return None
+        leaf = Leaf(
+            "View", name=name_of(node["desc"]), columns=tuple(Column(name) for _, name in columns), view=True
+        )
+        found = self.resolve(leaf)
+        return found[0] if found else None
+
+
+def leaf_of(node: Node, columns: list[Attribute]) -> Leaf:
+    """A leaf as far as its JSON tells: the catalog table of a v1 relation, columns by name."""
+    table = node.get("catalogTable") or node.get("tableMeta")
+    name = name_of(table) if isinstance(table, dict) else None
+    if name is None and isinstance(node.get("identifier"), dict):
+        name = name_of(node)
+    return Leaf(kind(node), name=name, columns=tuple(Column(column) for _, column in columns))
+
+
+def name_of(table: Node) -> str | None:
+    """The qualified name in a CatalogTable or in anything with a TableIdentifier."""
+    identifier = table.get("identifier")
+    if not isinstance(identifier, dict):
+        return None
+    return qualified(identifier.get("catalog"), identifier.get("database"), identifier.get("table"))
+
+
+__all__ = ["LEAVES", "Domain", "PlanReader", "Resolver", "attributes", "leaf_of", "name_of"]

@@ -1,0 +1,83 @@
+"""What an operator knows while it is read: its input columns, the outer query's, and what it touches.
+
+In: the results of an operator's children. Out: `Flow`, the columns that an operator hands up, and
+`Scope`, in which its expressions are evaluated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from lineage.plan.values import NOTHING, Value, union
+
+Attribute = tuple[int, str]
+
+
+@dataclass(slots=True)
+class Flow:
+    """What an operator hands up.
+
+    `out` lists its columns (expression id, name) in order; `env` gives their values by id. `by` holds
+    what steered its rows (filters, join, group and sort keys). `direct` and `base` are sets of object
+    numbers that were touched, columns or not. Children's dicts are shared, never changed.
+    """
+
+    out: list[Attribute] = field(default_factory=list)
+    env: dict[int, Value] = field(default_factory=dict)
+    by: Value = NOTHING
+    direct: int = 0
+    base: int = 0
+
+    def values(self) -> list[Value]:
+        """The values of the columns, in order."""
+        return [self.env[number] for number, _ in self.out]
+
+    def everything(self) -> Value:
+        """The union of all columns."""
+        return union(self.values())
+
+
+@dataclass(slots=True)
+class Scope:
+    """The columns that an operator's expressions see, and the objects that their subqueries touch."""
+
+    env: dict[int, Value]
+    outer: Scope | None = None
+    by: Value = NOTHING
+    direct: int = 0
+    base: int = 0
+
+    @classmethod
+    def over(cls, kids: list[Flow], outer: Scope | None) -> Scope:
+        """The scope of an operator above `kids`."""
+        if len(kids) == 1:
+            kid = kids[0]
+            return cls(kid.env, outer, kid.by, kid.direct, kid.base)
+        scope = cls({}, outer)
+        for kid in kids:
+            scope.env.update(kid.env)
+            scope.touch(kid)
+        return scope
+
+    def touch(self, flow: Flow) -> None:
+        """Take over what a child or a subquery touched, and what steered its rows."""
+        self.by = union((self.by, flow.by))
+        self.direct |= flow.direct
+        self.base |= flow.base
+
+    def find(self, number: int) -> Value | None:
+        """The value of a column, looked up outwards."""
+        scope: Scope | None = self
+        while scope is not None:
+            value = scope.env.get(number)
+            if value is not None:
+                return value
+            scope = scope.outer
+        return None
+
+    def flow(self, out: list[Attribute], env: dict[int, Value], steered: Value = NOTHING) -> Flow:
+        """What the operator hands up; `steered` is what its own conditions read."""
+        by = self.by
+        if steered is not NOTHING:
+            by = Value(0, 0, by[2] | steered[0] | steered[2], by[3] | steered[1] | steered[3])
+        return Flow(out, env, by, self.direct, self.base)

@@ -1,0 +1,126 @@
+"""Sets of sources as integers: each source has a bit, so that a union is one `|`.
+
+In: objects and columns as the plan is walked. Out: a `Registry` that numbers them, and `Value`, what a
+column of a plan is made of. Values are plain tuples: a plan of 2,000 columns makes millions of unions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from lineage.model import Column, ColumnRef, Domain, Relation
+
+
+class Value(NamedTuple):
+    """The sources of one column: direct and base, and the indirect ones of either kind.
+
+    `shape` keeps what is needed to follow a field into a struct: the pair of source numbers (direct,
+    base) of an untouched column, the values of a struct built on the way by name, or None.
+    """
+
+    direct: int = 0
+    base: int = 0
+    direct_by: int = 0
+    base_by: int = 0
+    shape: Any = None
+
+
+NOTHING = Value()
+
+
+@dataclass(slots=True)
+class Source:
+    """A column of an object, or a field of one; `column` is None for an object as a whole."""
+
+    owner: int
+    column: Column | None
+    path: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Registry:
+    """Numbers objects and sources, each once."""
+
+    objects: list[Relation] = field(default_factory=list)
+    sources: list[Source] = field(default_factory=list)
+    signatures: dict[int, tuple[str, str]] = field(default_factory=dict)
+    _object_ids: dict[tuple[str, Domain], int] = field(default_factory=dict)
+    _source_ids: dict[tuple[int, str | None, tuple[str, ...]], int] = field(default_factory=dict)
+
+    def object(self, relation: Relation) -> int:
+        """The number of an object; the first relation of a name is the one that is kept."""
+        key = (relation.name, relation.domain)
+        number = self._object_ids.get(key)
+        if number is None:
+            number = self._object_ids[key] = len(self.objects)
+            self.objects.append(relation)
+        return number
+
+    def source(self, owner: int, column: Column | None, path: tuple[str, ...] = ()) -> int:
+        """The number of a column, of a field below it, or of the object itself."""
+        key = (owner, column.name if column else None, path)
+        number = self._source_ids.get(key)
+        if number is None:
+            number = self._source_ids[key] = len(self.sources)
+            self.sources.append(Source(owner, column, path))
+        return number
+
+    def field(self, number: int, name: str) -> int:
+        """The number of the field `name` of a source."""
+        parent = self.sources[number]
+        return self.source(parent.owner, parent.column, (*parent.path, name))
+
+    def refs(self, bits: int) -> tuple[ColumnRef, ...]:
+        """The columns in a set, in the order in which the plan first named them."""
+        found = []
+        for number in numbers(bits):
+            source = self.sources[number]
+            if source.column is not None:
+                owner = self.objects[source.owner]
+                column = source.column
+                found.append(
+                    ColumnRef(
+                        owner.name, column.name, owner.domain, owner.object_id, column.column_id, source.path
+                    )
+                )
+        return tuple(found)
+
+    def columns(self, bits: int) -> dict[int, dict[str, Column]]:
+        """The columns in a set by object (fields count as their column)."""
+        found: dict[int, dict[str, Column]] = {}
+        for number in numbers(bits):
+            source = self.sources[number]
+            columns = found.setdefault(source.owner, {})
+            if source.column is not None:
+                columns[source.column.name] = source.column
+        return found
+
+
+def numbers(bits: int) -> Iterator[int]:
+    """The numbers in a set, ascending.
+
+    >>> list(numbers(0b10100))
+    [2, 4]
+    """
+    while bits:
+        low = bits & -bits
+        yield low.bit_length() - 1
+        bits ^= low
+
+
+def union(values: Iterable[Value]) -> Value:
+    """A value made of several."""
+    direct = base = direct_by = base_by = 0
+    for value in values:
+        direct |= value[0]
+        base |= value[1]
+        direct_by |= value[2]
+        base_by |= value[3]
+    return Value(direct, base, direct_by, base_by)
+
+
+def as_condition(value: Value) -> Value:
+    """A value that only steers others: all of it becomes indirect."""
+    return Value(0, 0, value[0] | value[2], value[1] | value[3])

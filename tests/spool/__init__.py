@@ -1,0 +1,1 @@
+"""Tests of the spool, the clock, the ids and the record hash."""
