@@ -162,6 +162,12 @@ def _alter(tokens: list[Token], text: str) -> Command | None:
     verb, what = word(tokens, at), word(tokens, at + 1)
     if verb in ("SET", "UNSET") or (verb, what) in _ALTER_REST or verb in ("CLUSTER", "RECOVER", "PARTITION"):
         return Command(f"ALTER_{noun}", domain, name, if_clause=if_clause, properties=_set_pairs(tokens, at))
+    if verb in ("CHANGE", "ALTER"):
+        column, end = read_name(tokens, at + (2 if what == "COLUMN" else 1))
+        if column and word(tokens, end) in ("COMMENT", "FIRST", "AFTER", "SET", "DROP"):
+            return Command(
+                f"ALTER_{noun}", domain, name, if_clause=if_clause, columns=((column[0], "ALTER"),)
+            )
     if verb == "RENAME" and what == "TO":
         new_name, _ = read_name(tokens, at + 2)
         return Command(f"RENAME_{noun}", domain, name, if_clause=if_clause, new_name=new_name)
@@ -202,6 +208,12 @@ def _set_pairs(tokens: list[Token], at: int) -> tuple[tuple[str, str | None], ..
     return tuple(pairs)
 
 
+def _drop(tokens: list[Token], text: str) -> Command | None:
+    del text
+    words = {word(tokens, n) for n in range(1, min(len(tokens), 4))}
+    return Command("DROP_VARIABLE") if words & {"VARIABLE", "VAR"} else None
+
+
 def _comment(tokens: list[Token], text: str) -> Command | None:
     del text
     noun = word(tokens, 2)
@@ -233,13 +245,15 @@ _READERS: dict[str, _Reader] = {
     "COMMENT": _comment,
     "CONVERT": _named("CONVERT", "TO", "DELTA"),
     "CREATE": _create,
-    "DECLARE": _plain("DECLARE"),
+    "DECLARE": _named("DECLARE", "OR", "REPLACE", "VAR", "VARIABLE"),
     "DESC": _describe,
     "DESCRIBE": _describe,
+    "DROP": _drop,
     "EXECUTE": _execute,
     "EXPLAIN": _explain,
     "LIST": _plain("LIST"),
     "MSCK": _named("REPAIR", "REPAIR", "TABLE"),
+    "MSCK REPAIR": _named("REPAIR", "TABLE"),
     "OPTIMIZE": _named("OPTIMIZE", "TABLE"),
     "REFRESH": _refresh,
     "REORG": _named("OPTIMIZE", "TABLE"),

@@ -135,6 +135,11 @@ def trace_ddl_command(tracer: Tracer, statement: Statement, command: Command, ex
         return tracer.access(kind)
     relation = before or _created(tracer, command.target, before, domain)
     properties = _pairs(command)
+    if command.columns:
+        properties["columns"] = {
+            _known(relation, Column(name)).name: _column(relation, name, operation)
+            for name, operation in command.columns
+        }
     if command.new_name:
         properties["objectName"] = {"value": _renamed(tracer, relation, command.target, command.new_name)}
     return tracer.access(kind, ddl=_ddl(relation, "ALTER", properties))

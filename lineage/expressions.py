@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from lineage.resolve import Resolver
 from lineage.scope import Frame, Out, Scope, Sink, Source
+from lineage.types import element_type
 
 if TYPE_CHECKING:
     from lineage.model import Function
@@ -218,9 +219,23 @@ class Expressions(Resolver):
             if plain is not None:
                 found = self.name(plain, scope)
                 return out if found is None else found.renamed(name or found.name)
+        if isinstance(node, exp.Bracket) and len(node.expressions) == 1:
+            return self._element(node, scope, out)
         self.values(node, scope, out)
         if isinstance(node, exp.Struct):
             out.fields = self._fields(node, scope)
+        return out
+
+    def _element(self, node: Node, scope: Scope, out: Out) -> Out:
+        # arr[0].f is the field f of arr: an element of an array has the array's fields.
+        of = self.out_of(node.args["this"], scope)
+        index = node.expressions[0]
+        out.merge(of)
+        element = element_type(of.type)
+        if element is not None and isinstance(index, exp.Literal):
+            out.plain, out.type = of.plain, element
+        else:
+            self.values(index, scope, out)
         return out
 
     def _fields(self, node: Node, scope: Scope) -> dict[str, Out] | None:

@@ -48,6 +48,7 @@ def _query_kind(tokens: list[Token]) -> str:
 
 def _ddl_kind(words: list[str], tokens: list[Token]) -> str:
     verb = "REPLACE" if "REPLACE" in words[:3] else words[0]
+    words = ["VARIABLE" if w == "VAR" else w for w in words]
     noun = next((w for w in words[1:] if w in ("TABLE", "VIEW", "FUNCTION", "VARIABLE", *_SCHEMAS)), "")
     if noun in _SCHEMAS:
         noun = "SCHEMA"
@@ -66,7 +67,7 @@ def _selects(tokens: list[Token]) -> bool:
 
 def kind_of_tree(tree: exp.Expr, tokens: list[Token]) -> tuple[str, bool, bool]:
     """Kind, whether it is a query, whether it makes something temporary."""
-    if isinstance(tree, exp.Query):
+    if isinstance(tree, (exp.Query, exp.Values)):
         return "SELECT", True, False
     kind = _SIMPLE.get(type(tree))
     if kind is not None:

@@ -7,10 +7,12 @@ needs none passes through untouched.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from sqlglot.tokens import Token, TokenType
 
+from lineage.errors import BadNameError
+from lineage.names import split_name
 from lineage.tokens import made, word
 
 _VERSION = re.compile(r"v(\d+)$", re.IGNORECASE)
@@ -19,8 +21,8 @@ _BEFORE_TABLE = frozenset(
 )
 
 
-def mend(tokens: list[Token], types: Collection[TokenType]) -> list[Token]:
-    """All rules, in turn."""
+def mend(tokens: list[Token], types: Collection[TokenType], upper: str) -> list[Token]:
+    """All rules, in turn; `upper` is the text in upper case, to skip rules that cannot apply."""
     first = word(tokens, 0)
     if first == "REPLACE":
         tokens = _replace_table(tokens)
@@ -32,7 +34,10 @@ def mend(tokens: list[Token], types: Collection[TokenType]) -> list[Token]:
         tokens = _table_statements(tokens)
     if TokenType.PARAMETER in types:
         tokens = _versions(tokens)
-    return _streams(tokens)
+    for marker, rule in _BY_WORD:
+        if marker in upper:
+            tokens = rule(tokens)
+    return tokens
 
 
 def _replace_table(tokens: list[Token]) -> list[Token]:
@@ -151,6 +156,91 @@ def _version_at(tokens: list[Token], at: int) -> tuple[str, Token] | None:
     return None
 
 
+def _identifiers(tokens: list[Token]) -> list[Token]:
+    # IDENTIFIER('a.b') is the name a.b wherever a name may stand; literals joined by || are one.
+    found: list[Token] = []
+    at = 0
+    while at < len(tokens):
+        literal, end = _identifier_literal(tokens, at)
+        if literal is None:
+            found.append(tokens[at])
+            at += 1
+            continue
+        try:
+            parts = split_name(literal)
+        except BadNameError:
+            return tokens
+        for n, part in enumerate(parts):
+            if n:
+                found.append(made(TokenType.DOT, ".", tokens[at]))
+            found.append(made(TokenType.IDENTIFIER, part, tokens[at]))
+        at = end
+    return found
+
+
+def _identifier_literal(tokens: list[Token], at: int) -> tuple[str | None, int]:
+    if word(tokens, at) != "IDENTIFIER" or word(tokens, at + 1) != "(":
+        return None, at
+    if at and tokens[at - 1].token_type in (TokenType.COLON, TokenType.DOT, TokenType.PLACEHOLDER):
+        return None, at
+    pieces: list[str] = []
+    end = at + 2
+    while end < len(tokens) and tokens[end].token_type is TokenType.STRING:
+        pieces.append(tokens[end].text)
+        end += 1
+        if word(tokens, end) == ")":
+            return "".join(pieces), end + 1
+        if word(tokens, end) != "||":
+            break
+        end += 1
+    return None, at
+
+
+def _recursion_levels(tokens: list[Token]) -> list[Token]:
+    # WITH RECURSIVE r MAX RECURSION LEVEL 10 AS (…): a bound, no lineage (Spark 4.1).
+    for at in range(len(tokens) - 3):
+        if [word(tokens, at + n) for n in range(3)] == ["MAX", "RECURSION", "LEVEL"]:
+            return _recursion_levels(tokens[:at] + tokens[at + 4 :])
+    return tokens
+
+
+def _table_arguments(tokens: list[Token]) -> list[Token]:
+    # f(TABLE(t) PARTITION BY a ORDER BY b): the whole table is an argument already.
+    found: list[Token] = []
+    at = 0
+    while at < len(tokens):
+        if tokens[at].token_type is TokenType.TABLE and word(tokens, at + 1) == "(" and word(tokens, at - 1) in "(,":
+            close = _closing(tokens, at + 1)
+            after = word(tokens, close + 1)
+            found += tokens[at : close + 1]
+            at = close + 1
+            if after in ("PARTITION", "PARTITION BY", "WITH", "ORDER", "ORDER BY", "DISTRIBUTE", "DISTRIBUTE BY"):
+                at = _end_of_argument(tokens, at)
+            continue
+        found.append(tokens[at])
+        at += 1
+    return found
+
+
+def _end_of_argument(tokens: list[Token], at: int) -> int:
+    depth = 0
+    while at < len(tokens):
+        text = word(tokens, at)
+        if depth == 0 and text == ")":
+            return at
+        depth += (text == "(") - (text == ")")
+        at += 1
+    return at
+
+
+def _collations(tokens: list[Token]) -> list[Token]:
+    # CREATE … DEFAULT COLLATION x (Spark 4.0) says how text compares, not where it comes from.
+    for at in range(len(tokens) - 2):
+        if word(tokens, at) == "DEFAULT" and word(tokens, at + 1) == "COLLATION":
+            return tokens[:at] + tokens[at + 3 :]
+    return tokens
+
+
 def _streams(tokens: list[Token]) -> list[Token]:
     # FROM STREAM t reads t; sqlglot takes STREAM for the table.
     for at in range(len(tokens) - 2):
@@ -161,6 +251,15 @@ def _streams(tokens: list[Token]) -> list[Token]:
         ):
             return _streams(tokens[: at + 1] + tokens[at + 2 :])
     return tokens
+
+
+_BY_WORD: tuple[tuple[str, Callable[[list[Token]], list[Token]]], ...] = (
+    ("IDENTIFIER", _identifiers),
+    ("RECURSION", _recursion_levels),
+    ("TABLE(", _table_arguments),
+    ("COLLATION", _collations),
+    ("STREAM", _streams),
+)
 
 
 def mend_variant_paths(tokens: list[Token]) -> list[Token] | None:
@@ -175,9 +274,10 @@ def mend_variant_paths(tokens: list[Token]) -> list[Token] | None:
             token.token_type is TokenType.COLON
             and 0 < at < len(tokens) - 1
             and tokens[at - 1].token_type in (TokenType.VAR, TokenType.IDENTIFIER, TokenType.R_BRACKET)
-            and tokens[at + 1].token_type in (TokenType.VAR, TokenType.IDENTIFIER)
+            and tokens[at + 1].token_type in (TokenType.VAR, TokenType.IDENTIFIER, TokenType.L_BRACKET)
         ):
-            found.append(made(TokenType.DOT, ".", token))
+            if tokens[at + 1].token_type is not TokenType.L_BRACKET:
+                found.append(made(TokenType.DOT, ".", token))
             changed = True
         else:
             found.append(token)

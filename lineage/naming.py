@@ -17,6 +17,10 @@ _FUNCTIONS: dict[type, str] = {
     exp.Lower: "lower", exp.Length: "length", exp.Coalesce: "coalesce", exp.Concat: "concat",
     exp.RowNumber: "row_number", exp.First: "first", exp.Last: "last", exp.Sqrt: "sqrt",
 }  # fmt: skip
+_NILADIC: dict[type, str] = {
+    exp.CurrentDate: "current_date()", exp.CurrentTimestamp: "current_timestamp()",
+    exp.CurrentUser: "current_user()", exp.SessionUser: "session_user()",
+}  # fmt: skip
 
 
 def column_name(node: exp.Expr) -> str:
@@ -39,6 +43,8 @@ def column_name(node: exp.Expr) -> str:
         return node.args["expression"].name
     if kind is exp.Count:
         return _count(node)
+    if kind in _NILADIC:
+        return _NILADIC[kind]
     operator = _OPERATORS.get(kind)
     if operator is not None:
         return f"({_inner(node.args['this'])} {operator} {_inner(node.args['expression'])})"

@@ -6,6 +6,9 @@ runs something that the text does not show.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 from sqlglot import exp
 
 from lineage.building import Tracer
@@ -16,11 +19,13 @@ from lineage.writes import target_relation
 
 _SILENT = frozenset(
     {"USE", "SET", "RESET", "SHOW", "DESCRIBE", "EXPLAIN", "REFRESH", "UNCACHE", "ADD", "LIST", "DECLARE",
-     "ANALYZE", "OPTIMIZE", "VACUUM", "REPAIR", "COMMENT", "CONVERT"}
+     "ANALYZE", "OPTIMIZE", "VACUUM", "REPAIR", "COMMENT", "CONVERT", "DROP_VARIABLE"}
 )  # fmt: skip
 
 
-def trace_command(tracer: Tracer, statement: Statement, command: Command) -> Access:
+def trace_command(
+    tracer: Tracer, statement: Statement, command: Command, trace_inner: Callable[[Statement], Access]
+) -> Access:
     """A command that is no DDL of an object."""
     kind = command.kind
     if kind == "CACHE":
@@ -28,6 +33,8 @@ def trace_command(tracer: Tracer, statement: Statement, command: Command) -> Acc
     if kind == "RESTORE" and command.target:
         relation = tracer.entry(command.target).relation
         return tracer.access(kind, modified=[tracer.modified(relation)])
+    if kind == "EXECUTE_IMMEDIATE" and command.text is not None:
+        return replace(trace_inner(parse(command.text)), statement_type=kind)
     if kind in _SILENT:
         # They read metadata, or rewrite files without changing a row.
         return Access(kind)

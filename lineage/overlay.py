@@ -25,6 +25,7 @@ class Overlay:
         self._current = below.current
         self._known: dict[tuple[str, ...], Relation | None] = {}
         self._temporary: dict[str, Relation | None] = {}
+        self.variables: frozenset[str] = frozenset()
 
     @property
     def current(self) -> tuple[str, str]:
@@ -56,6 +57,8 @@ class Overlay:
         command, tree = statement.command, statement.tree
         if command is not None and command.kind == "USE" and command.target:
             self._use(command.target, catalog=bool(command.source))
+        elif command is not None and command.kind == "DECLARE":
+            self.variables |= {name[-1].lower() for name in (command.target,) if name}
         elif isinstance(tree, exp.Create) and tree.args["kind"].upper() == "VIEW":
             self._view(statement, tree, access)
         else:

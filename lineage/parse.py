@@ -45,7 +45,7 @@ def parse(sql: str) -> Statement:
         return _of_command(sql, command)
     if TokenType.PIPE_GT in types:
         return _without_tree(sql, tokens, "pipe syntax |>")
-    tree, reason = _tree(mend(tokens, types), sql)
+    tree, reason = _tree(mend(tokens, types, sql.upper()), sql)
     if tree is None:
         return _without_tree(sql, tokens, reason)
     return _of_tree(sql, tokens, tree)

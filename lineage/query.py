@@ -233,7 +233,8 @@ class Queries(Views):
                 outs += self.star(item, scope)
             elif kind is exp.Column:
                 out = self.out_of(item, scope)
-                outs.append(out if out.name else Out(item.name))
+                # Spark 4.2 names an output as the query spells it (AttributeSeq.resolve, withName).
+                outs.append(out.renamed(item.name))
             else:
                 outs += self._unnamed(item, scope)
         return outs

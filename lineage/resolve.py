@@ -55,7 +55,8 @@ class Resolver:
         self.current = current
         self.ledger = Ledger()
         self.doubts: dict[str, None] = {}
-        self.variables: frozenset[str] = frozenset()
+        # Session variables that earlier statements of a script declared.
+        self.variables: frozenset[str] = getattr(catalog, "variables", frozenset())
         # True while the statement's own text is read: whatever it names is accessed. Inside a view
         # only what the used columns need is (Snowflake records columns that the plan evaluates).
         self.keep = True
@@ -127,16 +128,9 @@ class Resolver:
         while at is not None:
             out = self._in_scope(keys, parts, at)
             if out is not None:
-                if at is not scope:
-                    self._correlated(out)
                 return out
             at = at.outer
         return self._unfound(keys, parts, scope)
-
-    def _correlated(self, out: Out) -> None:
-        # A column of an outer query that a subquery reads is accessed, whatever becomes of it.
-        if self.keep:
-            self.ledger.touch(out)
 
     def _in_scope(self, keys: list[str], parts: Sequence[str], scope: Scope) -> Out | None:
         if len(keys) > 1:

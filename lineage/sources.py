@@ -13,6 +13,7 @@ from sqlglot import exp
 from lineage.expressions import Expressions, call_arguments
 from lineage.generators import generated
 from lineage.model import Column
+from lineage.names import split_name
 from lineage.pivots import pivoted
 from lineage.scope import Entry, Frame, Out, Scope, Sink, Source
 
@@ -140,7 +141,7 @@ class Sources(Expressions):
                 self.doubt("column aliases over unknown columns")
             return Source(alias, self._aliased(source.all(), columns), parts=parts)
         if len(parts) > 0 and relation.name and not relation.temporary:
-            source.parts = tuple(p.lower() for p in relation.name.split("."))
+            source.parts = _name_parts(relation.name)
         return source
 
     def _take(self, entry: Entry, frame: Frame, scope: Scope) -> None:
@@ -356,6 +357,12 @@ def table_parts(node: Node) -> list[str]:
     elif this is not None:
         parts.append(this.name)
     return parts
+
+
+def _name_parts(name: str) -> tuple[str, ...]:
+    if "`" in name:
+        return tuple([p.lower() for p in split_name(name)])
+    return tuple(name.lower().split("."))
 
 
 def _bare(node: exp.Subquery) -> bool:

@@ -18,7 +18,10 @@ from lineage.targets import references_of, targets_of
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A statement that a reader of its own took from the tokens, since sqlglot lacks it."""
+    """A statement that a reader of its own took from the tokens, since sqlglot lacks it.
+
+    `columns` are pairs of a column's name and its subOperationType.
+    """
 
     kind: str
     domain: Domain | None = None
@@ -30,6 +33,7 @@ class Command:
     new_name: tuple[str, ...] = ()
     properties: tuple[tuple[str, str | None], ...] = ()
     text: str | None = None
+    columns: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,9 +24,28 @@ def spark() -> Spark:
 def tokenize(text: str) -> list[Token] | None:
     """The tokens of a text, None where it cannot be cut into any (an open quote)."""
     try:
-        return list(spark().tokenize(text))
+        tokens = list(spark().tokenize(text))
+        return _whole(tokens, text) if any(t.token_type in _SWALLOWING for t in tokens) else tokens
     except SqlglotError:
         return None
+
+
+# sqlglot takes all that follows these words, at the start of a statement, for one string.
+_SWALLOWING = frozenset({TokenType.COMMAND, TokenType.EXECUTE, TokenType.SHOW, TokenType.FETCH, TokenType.RENAME})
+
+
+def _whole(tokens: list[Token], text: str) -> list[Token]:
+    # Cut once more with such words masked by plain ones of the same length.
+    masked: dict[int, Token] = {}
+    while True:
+        found = [t for t in tokens if t.token_type in _SWALLOWING and t.start not in masked]
+        if not found:
+            return [masked.get(token.start, token) for token in tokens]
+        for token in found:
+            masked[token.start] = token
+            size = token.end + 1 - token.start
+            text = text[: token.start] + "x" * size + text[token.end + 1 :]
+        tokens = list(spark().tokenize(text))
 
 
 def parse_tokens(tokens: list[Token], text: str) -> exp.Expr | None:

@@ -59,7 +59,7 @@ def _trace(tracer: Tracer, statement: Statement, existed: bool | None) -> Access
     if command is not None:
         if command.domain is not None:
             return trace_ddl_command(tracer, statement, command, existed)
-        return trace_command(tracer, statement, command)
+        return trace_command(tracer, statement, command, lambda inner: _trace(tracer, inner, existed))
     if tree is None:
         return Access(statement.statement_type, analysis="opaque", reason=statement.reason)
     if statement.is_query:

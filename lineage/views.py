@@ -164,6 +164,8 @@ class Views(Sources):
         """The frame of an SQL function's body, its parameters standing for the arguments."""
         del arguments
         body = (function.body or "").strip()
+        if body.upper().startswith("RETURN "):
+            body = body[7:].strip()
         statement = parse(body)
         if statement.tree is None or not statement.is_query:
             statement = parse("SELECT " + body)
