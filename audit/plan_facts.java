@@ -21,7 +21,7 @@ import org.apache.spark.sql.catalyst.trees.TreeNode;
 public class PlanFacts {
   private static final HashSet KEPT = new HashSet(java.util.Arrays.asList(new String[] {
       "isTempView", "isByName", "ordinal", "id", "cteId", "loopId", "ignoreIfExists", "ifNotExists", "ifExists",
-      "replace", "allowExisting", "overwrite", "orCreate", "isView"}));
+      "replace", "allowExisting", "overwrite", "orCreate", "isView", "isAll"}));
   private final StringBuilder plan = new StringBuilder(16384);
   private final StringBuilder leaves = new StringBuilder(4096);
   private final StringBuilder targets = new StringBuilder(1024);
@@ -38,6 +38,15 @@ public class PlanFacts {
     PlanFacts facts = new PlanFacts(true);
     facts.tree(root);
     return facts.plan + "\n" + facts.found();
+  }
+
+  /** As `read`, and a third line: the current catalog and schema of the execution's session. */
+  public String readExecution(org.apache.spark.sql.execution.QueryExecution execution) {
+    Object manager = call(call(execution.sparkSession(), "sessionState"), "catalogManager");
+    String[] space = (String[]) call(manager, "currentNamespace");
+    String current = quoted((String) call(call(manager, "currentCatalog"), "name"));
+    for (int i = 0; i < space.length; i++) current = current + "." + quoted(space[i]);
+    return read(execution.analyzed()) + "\n" + current;
   }
 
   /** The second line of `read` alone. */
@@ -199,6 +208,10 @@ public class PlanFacts {
     }
     if (targets.length() > 0) targets.append(',');
     fact.write(targets);
+    if (fact.cloned != null) {
+      if (leaves.length() > 0) leaves.append(',');
+      fact.cloned.write(leaves);
+    }
   }
 
   /** What is known of one relation or target; fields that stay null are left out. */
@@ -221,6 +234,7 @@ public class PlanFacts {
     scala.collection.Seq partitions;
     Object schema;
     ArrayList changes = new ArrayList();
+    Fact cloned;
 
     void relation(Object node) {
       Object relation = call(node, "relation");
@@ -317,6 +331,9 @@ public class PlanFacts {
     void part(String field, Object value) {
       String kind = kind(value);
       if (value instanceof CatalogTable) catalogTable(value);
+      else if (field.equals("column") && value instanceof TreeNode) change("ALTER", value);
+      else if (field.equals("newName") && value instanceof scala.collection.Seq) newName = ((scala.collection.Seq) value).mkString(".");
+      else if (kind.equals("CloneTableCommand")) clone(value);
       else if (value instanceof TableIdentifier) {
         String given = identifierName((TableIdentifier) value);
         if (field.equals("sourceTable")) source = given;
@@ -352,9 +369,20 @@ public class PlanFacts {
         newName = qualified(null, value);
       } else if (value instanceof scala.collection.Seq) {
         changes(field, (scala.collection.Seq) value);
-      } else if (field.equals("column") && value instanceof TreeNode) {
-        change("ALTER", value);
       }
+    }
+
+    /** What CREATE TABLE … CLONE copies: the table (Delta 4.4 keeps the clone as the query of its create). */
+    void clone(Object value) {
+      Object from = call(value, "sourceTable");
+      Fact fact = new Fact();
+      fact.node = "CloneSource";
+      Object table = call(from, "sourceTable");
+      if (table != null) fact.v2(table, null, null);
+      else { fact.catalogTable(some(call(from, "catalogTable"))); }
+      if (fact.name == null && fact.locations.isEmpty()) fact.name = String.valueOf(call(from, "name"));
+      cloned = fact;
+      source = fact.name;
     }
 
     void resolved(String field, Object value, String kind) {

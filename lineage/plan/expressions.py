@@ -144,7 +144,7 @@ def _scalar_subquery(node: Node, _kids: Kids, scope: Scope, reader: Reader) -> V
 def _steering_subquery(node: Node, _kids: Kids, scope: Scope, reader: Reader) -> Value:
     """EXISTS and the list of IN never yield values, only rows (document: "EXISTS Subquery")."""
     flow = _subplan(node, scope, reader)
-    return as_condition(union((flow.everything() if kind(node) == "ListQuery" else NOTHING, flow.by)))
+    return as_condition(union((flow.everything(), flow.by)))
 
 
 def _subplan(node: Node, scope: Scope, reader: Reader) -> Flow:
@@ -154,8 +154,9 @@ def _subplan(node: Node, scope: Scope, reader: Reader) -> Flow:
     return flow
 
 
-def _in_subquery(node: Node, kids: Kids, scope: Scope, reader: Reader) -> Value:
-    return union(kids)
+def _pivot_first(_node: Node, kids: Kids, _scope: Scope, _reader: Reader) -> Value:
+    """PivotFirst picks the value of one pivot value: the pivot column steers."""
+    return union((as_condition(kids[0]), *kids[1:]))
 
 
 def _function(node: Node, kids: Kids, _scope: Scope, reader: Reader) -> Value:
@@ -208,7 +209,7 @@ RULES: dict[str, Rule] = {
     "Literal": _literal,
     **dict.fromkeys(("ScalarSubquery", "LateralSubquery", "FunctionTableSubqueryArgumentExpression"), _scalar_subquery),
     **dict.fromkeys(("Exists", "ListQuery"), _steering_subquery),
-    "InSubquery": _in_subquery,
+    "PivotFirst": _pivot_first,
     **dict.fromkeys(
         (
             "ScalaUDF",

@@ -15,7 +15,7 @@ from lineage.plan import expressions
 from lineage.plan.expressions import evaluate, expression_id, function_name
 from lineage.plan.facts import Leaf
 from lineage.plan.scope import Attribute, Flow, Scope
-from lineage.plan.tree import Node, Tree, is_tree, kind, trees
+from lineage.plan.tree import Node, Tree, children, is_tree, kind, trees
 from lineage.plan.values import NOTHING, Value, as_condition, union
 
 
@@ -143,10 +143,22 @@ def _union(node: Node, kids: list[Flow], outer: Scope | None, _reader: Reader) -
     return scope.flow(out, env)
 
 
-def _except(_node: Node, kids: list[Flow], outer: Scope | None, _reader: Reader) -> Flow:
+def _distinct(_node: Node, kids: list[Flow], outer: Scope | None, _reader: Reader) -> Flow:
+    """DISTINCT groups by every column."""
+    scope = Scope.over(kids, outer)
+    return scope.flow(kids[0].out, kids[0].env, as_condition(kids[0].everything()))
+
+
+def _intersect(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader) -> Flow:
+    flow = _union(node, kids, outer, reader)
+    return flow if node.get("isAll") else _distinct(node, [flow], None, reader)
+
+
+def _except(node: Node, kids: list[Flow], outer: Scope | None, _reader: Reader) -> Flow:
     """Values come from the left alone; the right takes rows away."""
     scope = Scope.over(kids, outer)
-    return scope.flow(kids[0].out, kids[0].env, as_condition(kids[1].everything()))
+    compared = kids[1:] if node.get("isAll") else kids
+    return scope.flow(kids[0].out, kids[0].env, as_condition(union(kid.everything() for kid in compared)))
 
 
 def _expand(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader) -> Flow:
@@ -161,17 +173,16 @@ def _expand(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader) -
 def _generate(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader) -> Flow:
     scope = Scope.over(kids, outer)
     made = attributes(node["generatorOutput"])
-    values = _generated(node["generator"], len(made), scope, reader)
+    values = _generated(node["generator"], [name for _, name in made], scope, reader)
     env = dict(scope.env)
     env.update((number, value) for (number, _), value in zip(made, values, strict=True))
     return scope.flow(kids[0].out + made, env, as_condition(union(values)))
 
 
-def _generated(tree: Tree, width: int, scope: Scope, reader: Reader) -> list[Value]:
+def _generated(tree: Tree, names: list[str], scope: Scope, reader: Reader) -> list[Value]:
     """The values of a generator's columns; stack and inline are followed column by column."""
-    from lineage.plan.tree import children
-
     name = kind(tree[0])
+    width = len(names)
     if name == "Stack":
         cells = [evaluate(child, scope, reader) for child in children(tree)[1:]]
         return [union(cells[at::width]) for at in range(width)]
@@ -182,13 +193,11 @@ def _generated(tree: Tree, width: int, scope: Scope, reader: Reader) -> list[Val
     if name == "Inline":
         child = evaluate(tree[1:], scope, reader)
         if isinstance(child.shape, tuple):
-            return _fields(child, [field for _, field in attributes([])], width, reader) or [value] * width
+            return _fields(child, names, reader)
     return [value] * width
 
 
-def _fields(child: Value, names: list[str], width: int, reader: Reader) -> list[Value] | None:
-    if len(names) != width:
-        return None
+def _fields(child: Value, names: list[str], reader: Reader) -> list[Value]:
     found = []
     for name in names:
         direct, base = (reader.registry.field(number, name) for number in child.shape)
@@ -347,7 +356,7 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(("Window", "WindowGroupLimit"), _window),
     **dict.fromkeys(
         (
-            "Filter", "Sort", "SubqueryAlias", "GlobalLimit", "LocalLimit", "LimitAll", "Tail", "Offset", "Distinct",
+            "Filter", "Sort", "SubqueryAlias", "GlobalLimit", "LocalLimit", "LimitAll", "Tail", "Offset",
             "Deduplicate", "DeduplicateWithinWatermark", "Sample", "Repartition", "RepartitionByExpression",
             "RebalancePartitions", "ResolvedHint", "UnresolvedHint", "ReturnAnswer", "Subquery", "EventTimeWatermark",
             "UpdateEventTimeWatermarkColumn", "TypedFilter", "WithCTE", "WithWindowDefinition", "TransientMarker",
@@ -356,7 +365,9 @@ RULES: dict[str, Rule] = {
     ),
     **dict.fromkeys(("Join", "AsOfJoin", "NearestByJoin"), _join),
     "LateralJoin": _lateral_join,
-    **dict.fromkeys(("Union", "UnionLoop", "Intersect", "SequentialStreamingUnion"), _union),
+    **dict.fromkeys(("Union", "UnionLoop", "SequentialStreamingUnion"), _union),
+    "Distinct": _distinct,
+    "Intersect": _intersect,
     "Except": _except,
     "Expand": _expand,
     "Generate": _generate,
