@@ -33,24 +33,56 @@ public class PlanFacts {
   /** The instance that Python holds. */
   public PlanFacts() { this(false); }
 
+  // ---- what Python calls
+
+  private static final int PIECE = 6000;
+  private final java.util.HashMap kept = new java.util.HashMap();
+  private int last = 0;
+
+  /** "<id> <length>" and the first piece. Py4J's replies of more than 8 KiB take 40 ms longer, whatever
+   *  the work (two writes on a socket with Nagle's algorithm, a reader that delays its ACK), so that a
+   *  long text is fetched in pieces of 0.1 ms. */
+  private synchronized String send(String text) {
+    if (text.length() <= PIECE) return "0 " + text.length() + "\n" + text;
+    last++;
+    kept.put(Integer.valueOf(last), text);
+    return last + " " + text.length() + "\n" + text.substring(0, PIECE);
+  }
+
+  /** The piece of a kept text that begins at `from`; the last one forgets it. */
+  public synchronized String piece(int id, int from) {
+    String text = (String) kept.get(Integer.valueOf(id));
+    int stop = Math.min(from + PIECE, text.length());
+    if (stop == text.length()) kept.remove(Integer.valueOf(id));
+    return text.substring(from, stop);
+  }
+
+  public String read(LogicalPlan root) { return send(readText(root)); }
+
+  public String facts(LogicalPlan root) { return send(factsText(root)); }
+
+  public String readExecution(org.apache.spark.sql.execution.QueryExecution execution) {
+    return send(readExecutionText(execution));
+  }
+
   /** Two lines: the plan's nodes, and {"leaves": [...], "targets": [...]}. */
-  public String read(LogicalPlan root) {
+  private static String readText(LogicalPlan root) {
     PlanFacts facts = new PlanFacts(true);
     facts.tree(root);
     return facts.plan + "\n" + facts.found();
   }
 
   /** As `read`, and a third line: the current catalog and schema of the execution's session. */
-  public String readExecution(org.apache.spark.sql.execution.QueryExecution execution) {
+  private static String readExecutionText(org.apache.spark.sql.execution.QueryExecution execution) {
     Object manager = call(call(execution.sparkSession(), "sessionState"), "catalogManager");
     String[] space = (String[]) call(manager, "currentNamespace");
     String current = quoted((String) call(call(manager, "currentCatalog"), "name"));
     for (int i = 0; i < space.length; i++) current = current + "." + quoted(space[i]);
-    return read(execution.analyzed()) + "\n" + current;
+    return readText(execution.analyzed()) + "\n" + current;
   }
 
   /** The second line of `read` alone. */
-  public String facts(LogicalPlan root) {
+  private static String factsText(LogicalPlan root) {
     PlanFacts facts = new PlanFacts(false);
     facts.tree(root);
     return facts.found();
@@ -593,7 +625,10 @@ public class PlanFacts {
     for (int i = 0; i < text.length(); i++) {
       char c = text.charAt(i);
       if (c == '"' || c == '\\') out.append('\\').append(c);
-      else if (c < ' ') out.append("\\u00").append(Character.forDigit(c >> 4, 16)).append(Character.forDigit(c & 15, 16));
+      else if (c < ' ' || c > '~') {
+        out.append("\\u").append(Character.forDigit(c >> 12, 16)).append(Character.forDigit(c >> 8 & 15, 16))
+            .append(Character.forDigit(c >> 4 & 15, 16)).append(Character.forDigit(c & 15, 16));
+      }
       else out.append(c);
     }
     out.append('"');

@@ -43,9 +43,9 @@ class PlanFactsReader:
     def read(self, plan: JavaPlan, registered: Mapping[str, str] | None = None) -> tuple[str, PlanFacts]:
         """The plan's JSON (the shape of `toJSON`, without what lineage does not need) and its facts.
 
-        One Py4J call. `registered` maps locations to the names of tables that are known to lie there.
+        One Py4J call, and one more for every 6,000 characters beyond the first. `registered` maps locations to the names of tables that are known to lie there.
         """
-        shape, _, facts = self._java.read(plan).partition("\n")
+        shape, _, facts = self._whole(self._java.read(plan)).partition("\n")
         return shape, facts_of(facts, registered)
 
     def read_execution(
@@ -55,16 +55,26 @@ class PlanFactsReader:
 
         The session is asked when this runs: a USE in between would be taken for the statement's own.
         """
-        shape, facts, current = self._java.readExecution(execution).split("\n")
+        shape, facts, current = self._whole(self._java.readExecution(execution)).split("\n")
         return shape, facts_of(facts, registered, current)
 
     def collect_facts(self, plan: JavaPlan, registered: Mapping[str, str] | None = None) -> PlanFacts:
         """The facts alone, to go with Spark's own `toJSON`."""
-        return facts_of(self._java.facts(plan), registered)
+        return facts_of(self._whole(self._java.facts(plan)), registered)
 
     def leaves(self, plan: JavaPlan) -> tuple[Leaf, ...]:
         """The relations that a plan reads, those in subqueries and below commands included."""
         return self.collect_facts(plan).leaves
+
+    def _whole(self, reply: str) -> str:
+        """Put a reply together; long ones come in pieces."""
+        head, _, text = reply.partition("\n")
+        number, _, length = head.partition(" ")
+        parts, at = [text], len(text)
+        while at < int(length):
+            parts.append(self._java.piece(int(number), at))
+            at += len(parts[-1])
+        return "".join(parts)
 
 
 def facts_of(text: str, registered: Mapping[str, str] | None = None, current: str | None = None) -> PlanFacts:

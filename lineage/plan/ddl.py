@@ -10,7 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from lineage.model import Access, AccessedObject, Column, Domain, Json, ModifiedObject, ObjectDdl, Relation
+from lineage.model import (
+    Access,
+    AccessedObject,
+    Column,
+    ColumnRef,
+    Domain,
+    Json,
+    ModifiedColumn,
+    ModifiedObject,
+    ObjectDdl,
+    Relation,
+)
 from lineage.plan.commands import Written, owners_of, plan_in
 from lineage.plan.facts import Leaf, Target
 from lineage.plan.reader import PlanReader
@@ -34,7 +45,7 @@ _DEFINITIONS: dict[str, Definition] = {
     **dict.fromkeys(
         ("CreateTable", "CreateDataSourceTableCommand", "CreateTableCommand"), Definition("CREATE_TABLE", "CREATE", Domain.TABLE)
     ),
-    **dict.fromkeys(("CreateTableLike", "CreateTableLikeCommand"), Definition("CREATE_TABLE_LIKE", "CREATE", Domain.TABLE)),
+    **dict.fromkeys(("CreateTableLike", "CreateTableLikeCommand"), Definition("CREATE_TABLE", "CREATE", Domain.TABLE)),
     "ReplaceTable": Definition("CREATE_TABLE", "REPLACE", Domain.TABLE),
     **dict.fromkeys(("CreateNamespace", "CreateDatabaseCommand"), Definition("CREATE_SCHEMA", "CREATE", Domain.SCHEMA)),
     **dict.fromkeys(("DropNamespace", "DropDatabaseCommand"), Definition("DROP_SCHEMA", "DROP", Domain.SCHEMA)),
@@ -62,6 +73,8 @@ _DEFINITIONS: dict[str, Definition] = {
 _VIEWS = {"CreateViewCommand": "CREATE_VIEW", "CreateView": "CREATE_VIEW", "AlterViewAsCommand": "ALTER_VIEW", "AlterViewAs": "ALTER_VIEW",
           "CreateMetricViewCommand": "CREATE_VIEW"}
 _CACHES = ("CacheTableAsSelect", "CacheTable")
+_CLONES = ("CreateDeltaTableCommand", "CloneTableCommand")
+_RESTORES = ("RestoreTableCommand",)
 _TRUNCATES = ("TruncateTable", "TruncateTableCommand", "TruncatePartition", "TruncateDeltaTableCommand")
 _SILENT = {
     "ShowTables", "ShowTablesExtended", "ShowViews", "ShowNamespaces", "ShowColumns", "ShowFunctions", "ShowCatalogsCommand",
@@ -88,7 +101,7 @@ _SILENT = {
 
 def known(name: str) -> bool:
     """Whether a command is DDL, or one of those that touch no data."""
-    return name in _DEFINITIONS or name in _VIEWS or name in _CACHES or name in _TRUNCATES or name in _SILENT
+    return name in _DEFINITIONS or name in _VIEWS or name in _CACHES or name in _TRUNCATES or name in _SILENT or name in _CLONES or name in _RESTORES
 
 
 def analyze(nodes: Tree, target: Target, reader: PlanReader, queried: Query) -> Access:
@@ -99,12 +112,14 @@ def analyze(nodes: Tree, target: Target, reader: PlanReader, queried: Query) -> 
     if name in _CACHES:
         query = plan_in(nodes, "plan")
         return queried(reader, reader.plan(query) if query else Flow(), "CACHE")
+    if name in _CLONES:
+        return _clone(target, reader)
     if name in _SILENT:
         return Access(statement_type(name))
-    if name in _TRUNCATES:
+    if name in _TRUNCATES or name in _RESTORES:
         owners = owners_of(target, nodes[0], reader)
         written = tuple(ModifiedObject(o.name, o.domain, o.object_id) for o in owners)
-        return _access(reader, "TRUNCATE", None, (), written)
+        return _access(reader, "TRUNCATE" if name in _TRUNCATES else "RESTORE", None, (), written)
     return _defined(nodes[0], target, reader)
 
 
@@ -147,6 +162,42 @@ def _definition(node: Node) -> Definition:
         kind_of_statement = found.statement_type.replace("_TABLE", "_VIEW")
         return Definition(kind_of_statement, found.operation, Domain.VIEW)
     return found
+
+
+def _clone(target: Target, reader: PlanReader) -> Access:
+    """CREATE TABLE … CLONE reads all columns of its source and writes them under the same names."""
+    source = next((leaf for leaf in reader.facts.leaves if leaf.node == "CloneSource"), None)
+    owners = owners_of(target, {"class": target.leaf.node, "num-children": 0}, reader)
+    if source is None or not owners:
+        reader.doubt(f"{target.leaf.node}: the source of the clone is not known")
+        return _access(reader, "CREATE_TABLE", None)
+    origin = reader.resolve(source)[0]
+    read = AccessedObject(
+        origin.name,
+        origin.domain,
+        origin.object_id,
+        origin.columns,
+        origin.location if origin.domain is Domain.STAGE else None,
+        version=origin.version,
+    )
+    refs = {
+        column.name: (ColumnRef(origin.name, column.name, origin.domain, origin.object_id, column.column_id),)
+        for column in origin.columns
+    }
+    written = ModifiedObject(
+        owners[0].name,
+        owners[0].domain,
+        owners[0].object_id,
+        tuple(ModifiedColumn(name, _id_of(owners[0], name), ref, ref) for name, ref in refs.items()),
+    )
+    made_from = {"objectName": origin.name, "objectDomain": origin.domain.value, "objectId": origin.object_id}
+    properties: Json = {
+        "columns": {name: _change("ADD", _id_of(owners[0], name)) for name in refs},
+        "creationMode": {"value": "CLONE"},
+        "creationSource": {key: value for key, value in made_from.items() if value is not None},
+    }
+    ddl = ObjectDdl(owners[0].name, Domain.TABLE, "CREATE", owners[0].object_id, properties)
+    return _access(reader, "CREATE_TABLE", ddl, (read,), (written,))
 
 
 def _did_nothing(node: Node, target: Target) -> bool:

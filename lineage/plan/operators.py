@@ -165,6 +165,11 @@ def _expand(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader) -
     """Every projection gives all columns; grouping sets, cube, rollup and UNPIVOT are made of it."""
     scope = Scope.over(kids, outer)
     out = attributes(node["output"])
+    if not node.get("projections"):
+        # toJSON writes a Seq of Seqs as null (Spark 4.2); the compact form keeps it
+        reader.doubt("Expand: the JSON lacks its projections")
+        value = kids[0].everything()
+        return scope.flow(out, {number: scope.env.get(number, value) for number, _ in out})
     rows = [[evaluate(tree, scope, reader) for tree in row] for row in node["projections"]]
     env = {number: union(column) for (number, _), column in zip(out, zip(*rows, strict=False), strict=False)}
     return scope.flow(out, env)
