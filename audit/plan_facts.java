@@ -119,7 +119,7 @@ public class PlanFacts {
       // second parameter list: productIterator leaves it out (Spark 4.2)
       if (!kind.startsWith("Unresolved")) key("exprId").append("{\"id\":").append(((NamedExpression) node).exprId().id()).append('}');
     }
-    if (shape && kind.equals("LogicalRDD") && some(call(node, "originStats")) != null) key("originStats").append("true");
+    if (shape && kind.equals("LogicalRDD") && checkpointed(node)) key("originStats").append("true");
     boolean open = !(node instanceof Expression) || node instanceof PlanExpression
         || children.isEmpty() || kind.equals("SQLScalarFunction");
     scala.Product product = (scala.Product) node;
@@ -129,6 +129,13 @@ public class PlanFacts {
       field(product.productElementName(i), value, children, open, kind);
     }
     if (shape) plan.append('}');
+  }
+
+  /** LogicalRDD keeps statistics of the plan that a checkpoint cut off (second parameter list, Spark 4.2). */
+  private static boolean checkpointed(Object node) {
+    Object more = call(node, "otherCopyArgs");
+    return more instanceof scala.collection.Seq && ((scala.collection.Seq) more).size() > 1
+        && some(((scala.collection.Seq) more).apply(1)) != null;
   }
 
   private void field(String name, Object value, List children, boolean open, String kind) {
@@ -166,8 +173,15 @@ public class PlanFacts {
   }
 
   private void nested(String name, Object value) {
+    if (unread(value)) return;
     if (shape) key(name);
     tree((TreeNode) value);
+  }
+
+  /** For the facts alone, an expression without a plan inside need not be walked. */
+  private boolean unread(Object value) {
+    return !shape && value instanceof Expression
+        && !((Expression) value).containsPattern(org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION());
   }
 
   private void seq(String name, scala.collection.Seq values, List children, boolean open) {
@@ -191,7 +205,7 @@ public class PlanFacts {
 
   private void item(Object value) {
     if (value instanceof TreeNode) {
-      tree((TreeNode) value);
+      if (!unread(value)) tree((TreeNode) value);
     } else if (value instanceof ExprId) {
       if (shape) plan.append("{\"id\":").append(((ExprId) value).id()).append('}');
     } else if (value instanceof String) {

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
-from lineage.model import Domain, Relation
+from lineage.model import Column, Relation
 from lineage.plan import expressions
 from lineage.plan.expressions import evaluate, expression_id, function_name
 from lineage.plan.facts import Leaf
@@ -103,7 +103,7 @@ def _pass(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader) -> 
     kid = kids[-1]
     scope = Scope.over([kid], outer)
     steered = steering(node, _CONDITIONS, scope, reader)
-    if steered is NOTHING and scope.direct == kid.direct and scope.base == kid.base:
+    if steered is NOTHING:
         return kid
     return scope.flow(kid.out, kid.env, steered)
 
@@ -248,9 +248,9 @@ def _relation(node: Node, _kids: list[Flow], _outer: Scope | None, reader: Reade
     return Flow(out, env, direct=touched, base=touched)
 
 
-def _columns_of(name: str, owners: list[int], known: list[dict[str, expressions.Column]], reader: Reader) -> Value:
+def _columns_of(name: str, owners: list[int], known: list[dict[str, Column]], reader: Reader) -> Value:
     sources = [
-        reader.registry.source(owner, columns.get(name) or expressions.Column(name))
+        reader.registry.source(owner, columns.get(name) or Column(name))
         for owner, columns in zip(owners, known, strict=True)
     ]
     bits = sum(1 << source for source in sources)
@@ -281,7 +281,7 @@ def _view(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader) -> 
     env = {}
     for number, name in kid.out:
         value = kid.env[number]
-        source = reader.registry.source(owner, known.get(name) or expressions.Column(name))
+        source = reader.registry.source(owner, known.get(name) or Column(name))
         base = value.shape[1] if isinstance(value.shape, tuple) else None
         env[number] = Value(
             1 << source, value.base, 0, value.base_by, (source, base) if base is not None else None
@@ -290,16 +290,23 @@ def _view(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader) -> 
 
 
 def _sql_table_function(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader) -> Flow:
-    """A SQL table function: what its body reads is base alone, the function is direct alone."""
+    """A SQL table function: what its body reads is base alone, the function is direct alone.
+
+    Its arguments, columns of the outer query, stay direct sources.
+    """
     kid = kids[0]
     name = function_name(node)
     direct = 0
     if name is None:
         reader.doubt("SQLFunctionNode: the JSON lacks the function's name")
     else:
-        direct = 1 << reader.registry.object(Relation(name, Domain.FUNCTION))
-    env = {number: Value(0, value.base, 0, value.base_by) for number, value in kid.env.items()}
-    return Flow(kid.out, env, Value(0, 0, 0, kid.by.base_by), direct, kid.base)
+        direct = 1 << reader.registry.sources[reader.function(name, kind(node))].owner
+    inside = reader.registry.of(kid.direct)
+    env = {
+        number: Value(value.direct & ~inside, value.base, value.direct_by & ~inside, value.base_by)
+        for number, value in kid.env.items()
+    }
+    return Flow(kid.out, env, Value(0, 0, kid.by.direct_by & ~inside, kid.by.base_by), direct, kid.base)
 
 
 def _cte_def(node: Node, kids: list[Flow], _outer: Scope | None, reader: Reader) -> Flow:
@@ -364,7 +371,7 @@ RULES: dict[str, Rule] = {
             "Filter", "Sort", "SubqueryAlias", "GlobalLimit", "LocalLimit", "LimitAll", "Tail", "Offset",
             "Deduplicate", "DeduplicateWithinWatermark", "Sample", "Repartition", "RepartitionByExpression",
             "RebalancePartitions", "ResolvedHint", "UnresolvedHint", "ReturnAnswer", "Subquery", "EventTimeWatermark",
-            "UpdateEventTimeWatermarkColumn", "TypedFilter", "WithCTE", "WithWindowDefinition", "TransientMarker",
+            "UpdateEventTimeWatermarkColumn", "TypedFilter", "WithCTE", "WithWindowDefinition", "PipeOperator",
         ),
         _pass,
     ),
