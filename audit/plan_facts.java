@@ -21,7 +21,7 @@ import org.apache.spark.sql.catalyst.trees.TreeNode;
 public class PlanFacts {
   private static final HashSet KEPT = new HashSet(java.util.Arrays.asList(new String[] {
       "isTempView", "isByName", "ordinal", "id", "cteId", "loopId", "ignoreIfExists", "ifNotExists", "ifExists",
-      "replace", "allowExisting", "overwrite", "orCreate", "isView"}));
+      "replace", "allowExisting", "overwrite", "orCreate", "isView", "isAll"}));
   private final StringBuilder plan = new StringBuilder(16384);
   private final StringBuilder leaves = new StringBuilder(4096);
   private final StringBuilder targets = new StringBuilder(1024);
@@ -33,15 +33,56 @@ public class PlanFacts {
   /** The instance that Python holds. */
   public PlanFacts() { this(false); }
 
+  // ---- what Python calls
+
+  private static final int PIECE = 6000;
+  private final java.util.HashMap kept = new java.util.HashMap();
+  private int last = 0;
+
+  /** "<id> <length>" and the first piece. Py4J's replies of more than 8 KiB take 40 ms longer, whatever
+   *  the work (two writes on a socket with Nagle's algorithm, a reader that delays its ACK), so that a
+   *  long text is fetched in pieces of 0.1 ms. */
+  private synchronized String send(String text) {
+    if (text.length() <= PIECE) return "0 " + text.length() + "\n" + text;
+    last++;
+    kept.put(Integer.valueOf(last), text);
+    return last + " " + text.length() + "\n" + text.substring(0, PIECE);
+  }
+
+  /** The piece of a kept text that begins at `from`; the last one forgets it. */
+  public synchronized String piece(int id, int from) {
+    String text = (String) kept.get(Integer.valueOf(id));
+    int stop = Math.min(from + PIECE, text.length());
+    if (stop == text.length()) kept.remove(Integer.valueOf(id));
+    return text.substring(from, stop);
+  }
+
+  public String read(LogicalPlan root) { return send(readText(root)); }
+
+  public String facts(LogicalPlan root) { return send(factsText(root)); }
+
+  public String readExecution(org.apache.spark.sql.execution.QueryExecution execution) {
+    return send(readExecutionText(execution));
+  }
+
   /** Two lines: the plan's nodes, and {"leaves": [...], "targets": [...]}. */
-  public String read(LogicalPlan root) {
+  private static String readText(LogicalPlan root) {
     PlanFacts facts = new PlanFacts(true);
     facts.tree(root);
     return facts.plan + "\n" + facts.found();
   }
 
+  /** As `read`, and a third line: the current catalog and schema of the execution's session. */
+  private static String readExecutionText(org.apache.spark.sql.execution.QueryExecution execution) {
+    Object manager = call(call(execution.sparkSession(), "sessionState"), "catalogManager");
+    String[] space = (String[]) call(manager, "currentNamespace");
+    String current = quoted((String) call(call(manager, "currentCatalog"), "name"));
+    for (int i = 0; i < space.length; i++) current = current + "." + quoted(space[i]);
+    return readText(execution.analyzed()) + "\n" + current;
+  }
+
   /** The second line of `read` alone. */
-  public String facts(LogicalPlan root) {
+  private static String factsText(LogicalPlan root) {
     PlanFacts facts = new PlanFacts(false);
     facts.tree(root);
     return facts.found();
@@ -78,7 +119,7 @@ public class PlanFacts {
       // second parameter list: productIterator leaves it out (Spark 4.2)
       if (!kind.startsWith("Unresolved")) key("exprId").append("{\"id\":").append(((NamedExpression) node).exprId().id()).append('}');
     }
-    if (shape && kind.equals("LogicalRDD") && some(call(node, "originStats")) != null) key("originStats").append("true");
+    if (shape && kind.equals("LogicalRDD") && checkpointed(node)) key("originStats").append("true");
     boolean open = !(node instanceof Expression) || node instanceof PlanExpression
         || children.isEmpty() || kind.equals("SQLScalarFunction");
     scala.Product product = (scala.Product) node;
@@ -88,6 +129,13 @@ public class PlanFacts {
       field(product.productElementName(i), value, children, open, kind);
     }
     if (shape) plan.append('}');
+  }
+
+  /** LogicalRDD keeps statistics of the plan that a checkpoint cut off (second parameter list, Spark 4.2). */
+  private static boolean checkpointed(Object node) {
+    Object more = call(node, "otherCopyArgs");
+    return more instanceof scala.collection.Seq && ((scala.collection.Seq) more).size() > 1
+        && some(((scala.collection.Seq) more).apply(1)) != null;
   }
 
   private void field(String name, Object value, List children, boolean open, String kind) {
@@ -125,8 +173,15 @@ public class PlanFacts {
   }
 
   private void nested(String name, Object value) {
+    if (unread(value)) return;
     if (shape) key(name);
     tree((TreeNode) value);
+  }
+
+  /** For the facts alone, an expression without a plan inside need not be walked. */
+  private boolean unread(Object value) {
+    return !shape && value instanceof Expression
+        && !((Expression) value).containsPattern(org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION());
   }
 
   private void seq(String name, scala.collection.Seq values, List children, boolean open) {
@@ -150,7 +205,7 @@ public class PlanFacts {
 
   private void item(Object value) {
     if (value instanceof TreeNode) {
-      tree((TreeNode) value);
+      if (!unread(value)) tree((TreeNode) value);
     } else if (value instanceof ExprId) {
       if (shape) plan.append("{\"id\":").append(((ExprId) value).id()).append('}');
     } else if (value instanceof String) {
@@ -199,6 +254,10 @@ public class PlanFacts {
     }
     if (targets.length() > 0) targets.append(',');
     fact.write(targets);
+    if (fact.cloned != null) {
+      if (leaves.length() > 0) leaves.append(',');
+      fact.cloned.write(leaves);
+    }
   }
 
   /** What is known of one relation or target; fields that stay null are left out. */
@@ -221,6 +280,7 @@ public class PlanFacts {
     scala.collection.Seq partitions;
     Object schema;
     ArrayList changes = new ArrayList();
+    Fact cloned;
 
     void relation(Object node) {
       Object relation = call(node, "relation");
@@ -317,6 +377,9 @@ public class PlanFacts {
     void part(String field, Object value) {
       String kind = kind(value);
       if (value instanceof CatalogTable) catalogTable(value);
+      else if (field.equals("column") && value instanceof TreeNode) change("ALTER", value);
+      else if (field.equals("newName") && value instanceof scala.collection.Seq) newName = ((scala.collection.Seq) value).mkString(".");
+      else if (kind.equals("CloneTableCommand")) clone(value);
       else if (value instanceof TableIdentifier) {
         String given = identifierName((TableIdentifier) value);
         if (field.equals("sourceTable")) source = given;
@@ -352,9 +415,20 @@ public class PlanFacts {
         newName = qualified(null, value);
       } else if (value instanceof scala.collection.Seq) {
         changes(field, (scala.collection.Seq) value);
-      } else if (field.equals("column") && value instanceof TreeNode) {
-        change("ALTER", value);
       }
+    }
+
+    /** What CREATE TABLE … CLONE copies: the table (Delta 4.4 keeps the clone as the query of its create). */
+    void clone(Object value) {
+      Object from = call(value, "sourceTable");
+      Fact fact = new Fact();
+      fact.node = "CloneSource";
+      Object table = call(from, "sourceTable");
+      if (table != null) fact.v2(table, null, null);
+      else { fact.catalogTable(some(call(from, "catalogTable"))); }
+      if (fact.name == null && fact.locations.isEmpty()) fact.name = String.valueOf(call(from, "name"));
+      cloned = fact;
+      source = fact.name;
     }
 
     void resolved(String field, Object value, String kind) {
@@ -565,7 +639,10 @@ public class PlanFacts {
     for (int i = 0; i < text.length(); i++) {
       char c = text.charAt(i);
       if (c == '"' || c == '\\') out.append('\\').append(c);
-      else if (c < ' ') out.append("\\u00").append(Character.forDigit(c >> 4, 16)).append(Character.forDigit(c & 15, 16));
+      else if (c < ' ' || c > '~') {
+        out.append("\\u").append(Character.forDigit(c >> 12, 16)).append(Character.forDigit(c >> 8 & 15, 16))
+            .append(Character.forDigit(c >> 4 & 15, 16)).append(Character.forDigit(c & 15, 16));
+      }
       else out.append(c);
     }
     out.append('"');

@@ -9,7 +9,9 @@ so that nothing has to be built or put on a class path.
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib import resources
 from typing import Any
 
@@ -31,28 +33,52 @@ class PlanFactsReader:
     def __init__(self, jvm: Jvm) -> None:
         compiler = jvm.org.codehaus.janino.SimpleCompiler()
         compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
-        compiler.cook(resources.files("audit").joinpath("plan_facts.java").read_text("utf-8"))
-        self._java = compiler.getClassLoader().loadClass("PlanFacts").newInstance()
+        source = resources.files("audit").joinpath("plan_facts.java").read_text("utf-8")
+        # py4j 0.10 keeps methods by class name, whatever the loader: a second reader in one JVM
+        # would be called with the first one's methods, so each class gets a name of its own.
+        name = f"PlanFacts{uuid.uuid4().hex}"
+        compiler.cook(source.replace("PlanFacts", name))
+        self._java = compiler.getClassLoader().loadClass(name).newInstance()
 
     def read(self, plan: JavaPlan, registered: Mapping[str, str] | None = None) -> tuple[str, PlanFacts]:
         """The plan's JSON (the shape of `toJSON`, without what lineage does not need) and its facts.
 
-        One Py4J call. `registered` maps locations to the names of tables that are known to lie there.
+        One Py4J call, and one more for every 6,000 characters beyond the first. `registered` maps locations to the names of tables that are known to lie there.
         """
-        shape, _, facts = self._java.read(plan).partition("\n")
+        shape, _, facts = self._whole(self._java.read(plan)).partition("\n")
         return shape, facts_of(facts, registered)
+
+    def read_execution(
+        self, execution: JavaPlan, registered: Mapping[str, str] | None = None
+    ) -> tuple[str, PlanFacts]:
+        """As `read`, from a `QueryExecution`; names without a schema get that of its session.
+
+        The session is asked when this runs: a USE in between would be taken for the statement's own.
+        """
+        shape, facts, current = self._whole(self._java.readExecution(execution)).split("\n")
+        return shape, facts_of(facts, registered, current)
 
     def collect_facts(self, plan: JavaPlan, registered: Mapping[str, str] | None = None) -> PlanFacts:
         """The facts alone, to go with Spark's own `toJSON`."""
-        return facts_of(self._java.facts(plan), registered)
+        return facts_of(self._whole(self._java.facts(plan)), registered)
 
     def leaves(self, plan: JavaPlan) -> tuple[Leaf, ...]:
         """The relations that a plan reads, those in subqueries and below commands included."""
         return self.collect_facts(plan).leaves
 
+    def _whole(self, reply: str) -> str:
+        """Put a reply together; long ones come in pieces."""
+        head, _, text = reply.partition("\n")
+        number, _, length = head.partition(" ")
+        parts, at = [text], len(text)
+        while at < int(length):
+            parts.append(self._java.piece(int(number), at))
+            at += len(parts[-1])
+        return "".join(parts)
 
-def facts_of(text: str, registered: Mapping[str, str] | None = None) -> PlanFacts:
-    """Facts from their JSON.
+
+def facts_of(text: str, registered: Mapping[str, str] | None = None, current: str | None = None) -> PlanFacts:
+    """Facts from their JSON; `current` completes the names of targets that lack a schema.
 
     >>> facts_of('{"leaves":[{"node":"LogicalRelation","key":7,"name":"c.s.t"}],"targets":[]}').leaves[0].name
     'c.s.t'
@@ -60,9 +86,17 @@ def facts_of(text: str, registered: Mapping[str, str] | None = None) -> PlanFact
     found = json.loads(text)
     return PlanFacts(
         tuple(map(_leaf, found["leaves"])),
-        tuple(map(_target, found["targets"])),
+        tuple(_completed(_target(target), current) for target in found["targets"]),
         dict(registered or {}),
     )
+
+
+def _completed(target: Target, current: str | None) -> Target:
+    """SaveAsV1TableCommand keeps the name as the user wrote it (Spark 4.2)."""
+    name = target.leaf.name
+    if current is None or name is None or target.leaf.temporary or "." in name.replace("`", ""):
+        return target
+    return replace(target, leaf=replace(target.leaf, name=f"{current}.{name}"))
 
 
 def _leaf(found: Json) -> Leaf:

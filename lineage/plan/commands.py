@@ -122,7 +122,8 @@ def create_as(nodes: Tree, target: Target, reader: PlanReader) -> Written:
     """A writer that also defines its table."""
     if target.mode == "Append":
         return _writer(nodes, target, reader, "INSERT")
-    return _writer(nodes, target, reader, "CREATE_TABLE_AS_SELECT")
+    replaces = kind(nodes[0]) == "ReplaceTableAsSelect" or target.mode == "Overwrite"
+    return _writer(nodes, target, reader, f"{'REPLACE' if replaces else 'CREATE'}_TABLE_AS_SELECT")
 
 
 def save(nodes: Tree, target: Target, reader: PlanReader) -> Written:

@@ -85,7 +85,7 @@ def _command(nodes: Tree, target: Target, reader: PlanReader) -> Access:
     name = kind(nodes[0])
     rule = commands.RULES.get(name)
     if rule is not None:
-        return _modified(rule(nodes, target, reader), target, nodes, reader)
+        return _modified(rule(nodes, target, reader), reader)
     if ddl.known(name):
         return ddl.analyze(nodes, target, reader, _queried)
     return Access(name, analysis="opaque", reason=f"unknown command {name}")
@@ -101,16 +101,16 @@ def _queried(reader: PlanReader, flow: Flow, statement_type: str = "SELECT") -> 
             name,
             refs(value.base),
             refs(value.direct),
-            refs(value.base_by | flow.by.base_by),
+            refs((value.base_by | flow.by.base_by) & ~value.base),
         )
         for (_, name), value in zip(flow.out, flow.values(), strict=True)
     )
     return Access(statement_type, direct, base, columns=columns, analysis=analysis, reason=reason)
 
 
-def _modified(written: Written, target: Target, nodes: Tree, reader: PlanReader) -> Access:
+def _modified(written: Written, reader: PlanReader) -> Access:
     direct, base = accessed(reader, written.read, written.implied)
-    defined = ddl.created(written, target, nodes[0], direct)
+    defined = ddl.created(written)
     analysis, reason = judged(reader)
     refs = reader.registry.refs
     modified = tuple(
@@ -182,7 +182,7 @@ def _several(accesses: list[Access]) -> Access:
     """The branches of a multi-insert as one statement."""
     reasons = [access.reason for access in accesses if access.reason]
     return Access(
-        "MULTI_INSERT",
+        "INSERT",
         _merged([item for access in accesses for item in access.direct_objects_accessed]),
         _merged([item for access in accesses for item in access.base_objects_accessed]),
         tuple(item for access in accesses for item in access.objects_modified),

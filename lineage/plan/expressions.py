@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from lineage.model import Domain, Relation
 from lineage.plan.scope import Flow, Scope
 from lineage.plan.tree import Node, Tree, kind
-from lineage.plan.values import NOTHING, Registry, Value, as_condition, union
+from lineage.plan.values import NOTHING, Registry, Value, as_condition, numbers, union
 
 Kids = list[Value]
 
@@ -25,6 +24,9 @@ class Reader(Protocol):
 
     def plan(self, nodes: Tree, outer: Scope | None) -> Flow:
         """Read a plan."""
+
+    def function(self, name: str, node: str) -> int:
+        """The number of the source that stands for a function."""
 
     def doubt(self, reason: str) -> None:
         """Note why the analysis is only partial."""
@@ -136,26 +138,28 @@ def _literal(node: Node, _kids: Kids, _scope: Scope, _reader: Reader) -> Value:
 
 def _scalar_subquery(node: Node, _kids: Kids, scope: Scope, reader: Reader) -> Value:
     """A scalar subquery yields its column; its filters steer. Its children are the outer columns."""
-    flow = _subplan(node, scope, reader)
+    flow = reader.plan(node["plan"], scope)
     value = flow.values()[0] if flow.out else NOTHING
-    return union((value, flow.by))._replace(shape=value.shape)
+    return union((value, flow.by, _touched(flow, reader)))._replace(shape=value.shape)
 
 
 def _steering_subquery(node: Node, _kids: Kids, scope: Scope, reader: Reader) -> Value:
     """EXISTS and the list of IN never yield values, only rows (document: "EXISTS Subquery")."""
-    flow = _subplan(node, scope, reader)
-    return as_condition(union((flow.everything() if kind(node) == "ListQuery" else NOTHING, flow.by)))
-
-
-def _subplan(node: Node, scope: Scope, reader: Reader) -> Flow:
     flow = reader.plan(node["plan"], scope)
-    scope.direct |= flow.direct
-    scope.base |= flow.base
-    return flow
+    return as_condition(union((flow.everything(), flow.by, _touched(flow, reader))))
 
 
-def _in_subquery(node: Node, kids: Kids, scope: Scope, reader: Reader) -> Value:
-    return union(kids)
+def _touched(flow: Flow, reader: Reader) -> Value:
+    """The objects that a subquery reads, as sources without a column: they count where its value does."""
+    registry = reader.registry
+    direct = sum(1 << registry.source(number, None) for number in numbers(flow.direct))
+    base = sum(1 << registry.source(number, None) for number in numbers(flow.base))
+    return Value(0, 0, direct, base)
+
+
+def _pivot_first(_node: Node, kids: Kids, _scope: Scope, _reader: Reader) -> Value:
+    """PivotFirst picks the value of one pivot value: the pivot column steers."""
+    return union((as_condition(kids[0]), *kids[1:]))
 
 
 def _function(node: Node, kids: Kids, _scope: Scope, reader: Reader) -> Value:
@@ -164,7 +168,7 @@ def _function(node: Node, kids: Kids, _scope: Scope, reader: Reader) -> Value:
     value = union(kids)
     if not isinstance(name, str) or name == "<lambda>":
         return value
-    bit = 1 << _function_source(name, reader)
+    bit = 1 << reader.function(name, kind(node))
     return value._replace(direct_by=value.direct_by | bit, base_by=value.base_by | bit)
 
 
@@ -180,7 +184,7 @@ def _sql_function(node: Node, kids: Kids, scope: Scope, reader: Reader) -> Value
     if name is None:
         reader.doubt("SQLScalarFunction: the JSON lacks the function's name")
         return Value(given.direct, body.base, given.direct_by, body.base_by | given.base_by)
-    bit = 1 << _function_source(name, reader)
+    bit = 1 << reader.function(name, kind(node))
     return Value(given.direct, body.base, given.direct_by | bit, body.base_by | given.base_by)
 
 
@@ -188,11 +192,6 @@ def function_name(node: Node) -> str | None:
     """The name of a SQL function; Spark's own JSON leaves it out (`function` is no tree node)."""
     function = node.get("function")
     return function.get("name") if isinstance(function, dict) else None
-
-
-def _function_source(name: str, reader: Reader) -> int:
-    owner = reader.registry.object(Relation(name, Domain.FUNCTION))
-    return reader.registry.source(owner, None)
 
 
 RULES: dict[str, Rule] = {
@@ -208,7 +207,7 @@ RULES: dict[str, Rule] = {
     "Literal": _literal,
     **dict.fromkeys(("ScalarSubquery", "LateralSubquery", "FunctionTableSubqueryArgumentExpression"), _scalar_subquery),
     **dict.fromkeys(("Exists", "ListQuery"), _steering_subquery),
-    "InSubquery": _in_subquery,
+    "PivotFirst": _pivot_first,
     **dict.fromkeys(
         (
             "ScalaUDF",

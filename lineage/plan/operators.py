@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
-from lineage.model import Domain, Relation
+from lineage.model import Column, Relation
 from lineage.plan import expressions
 from lineage.plan.expressions import evaluate, expression_id, function_name
 from lineage.plan.facts import Leaf
 from lineage.plan.scope import Attribute, Flow, Scope
-from lineage.plan.tree import Node, Tree, is_tree, kind, trees
+from lineage.plan.tree import Node, Tree, children, is_tree, kind, trees
 from lineage.plan.values import NOTHING, Value, as_condition, union
 
 
@@ -103,7 +103,7 @@ def _pass(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader) -> 
     kid = kids[-1]
     scope = Scope.over([kid], outer)
     steered = steering(node, _CONDITIONS, scope, reader)
-    if steered is NOTHING and scope.direct == kid.direct and scope.base == kid.base:
+    if steered is NOTHING:
         return kid
     return scope.flow(kid.out, kid.env, steered)
 
@@ -143,16 +143,33 @@ def _union(node: Node, kids: list[Flow], outer: Scope | None, _reader: Reader) -
     return scope.flow(out, env)
 
 
-def _except(_node: Node, kids: list[Flow], outer: Scope | None, _reader: Reader) -> Flow:
+def _distinct(_node: Node, kids: list[Flow], outer: Scope | None, _reader: Reader) -> Flow:
+    """DISTINCT groups by every column."""
+    scope = Scope.over(kids, outer)
+    return scope.flow(kids[0].out, kids[0].env, as_condition(kids[0].everything()))
+
+
+def _intersect(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader) -> Flow:
+    flow = _union(node, kids, outer, reader)
+    return flow if node.get("isAll") else _distinct(node, [flow], None, reader)
+
+
+def _except(node: Node, kids: list[Flow], outer: Scope | None, _reader: Reader) -> Flow:
     """Values come from the left alone; the right takes rows away."""
     scope = Scope.over(kids, outer)
-    return scope.flow(kids[0].out, kids[0].env, as_condition(kids[1].everything()))
+    compared = kids[1:] if node.get("isAll") else kids
+    return scope.flow(kids[0].out, kids[0].env, as_condition(union(kid.everything() for kid in compared)))
 
 
 def _expand(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader) -> Flow:
     """Every projection gives all columns; grouping sets, cube, rollup and UNPIVOT are made of it."""
     scope = Scope.over(kids, outer)
     out = attributes(node["output"])
+    if not node.get("projections"):
+        # toJSON writes a Seq of Seqs as null (Spark 4.2); the compact form keeps it
+        reader.doubt("Expand: the JSON lacks its projections")
+        value = kids[0].everything()
+        return scope.flow(out, {number: scope.env.get(number, value) for number, _ in out})
     rows = [[evaluate(tree, scope, reader) for tree in row] for row in node["projections"]]
     env = {number: union(column) for (number, _), column in zip(out, zip(*rows, strict=False), strict=False)}
     return scope.flow(out, env)
@@ -161,17 +178,16 @@ def _expand(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader) -
 def _generate(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader) -> Flow:
     scope = Scope.over(kids, outer)
     made = attributes(node["generatorOutput"])
-    values = _generated(node["generator"], len(made), scope, reader)
+    values = _generated(node["generator"], [name for _, name in made], scope, reader)
     env = dict(scope.env)
     env.update((number, value) for (number, _), value in zip(made, values, strict=True))
     return scope.flow(kids[0].out + made, env, as_condition(union(values)))
 
 
-def _generated(tree: Tree, width: int, scope: Scope, reader: Reader) -> list[Value]:
+def _generated(tree: Tree, names: list[str], scope: Scope, reader: Reader) -> list[Value]:
     """The values of a generator's columns; stack and inline are followed column by column."""
-    from lineage.plan.tree import children
-
     name = kind(tree[0])
+    width = len(names)
     if name == "Stack":
         cells = [evaluate(child, scope, reader) for child in children(tree)[1:]]
         return [union(cells[at::width]) for at in range(width)]
@@ -182,13 +198,11 @@ def _generated(tree: Tree, width: int, scope: Scope, reader: Reader) -> list[Val
     if name == "Inline":
         child = evaluate(tree[1:], scope, reader)
         if isinstance(child.shape, tuple):
-            return _fields(child, [field for _, field in attributes([])], width, reader) or [value] * width
+            return _fields(child, names, reader)
     return [value] * width
 
 
-def _fields(child: Value, names: list[str], width: int, reader: Reader) -> list[Value] | None:
-    if len(names) != width:
-        return None
+def _fields(child: Value, names: list[str], reader: Reader) -> list[Value]:
     found = []
     for name in names:
         direct, base = (reader.registry.field(number, name) for number in child.shape)
@@ -234,9 +248,9 @@ def _relation(node: Node, _kids: list[Flow], _outer: Scope | None, reader: Reade
     return Flow(out, env, direct=touched, base=touched)
 
 
-def _columns_of(name: str, owners: list[int], known: list[dict[str, expressions.Column]], reader: Reader) -> Value:
+def _columns_of(name: str, owners: list[int], known: list[dict[str, Column]], reader: Reader) -> Value:
     sources = [
-        reader.registry.source(owner, columns.get(name) or expressions.Column(name))
+        reader.registry.source(owner, columns.get(name) or Column(name))
         for owner, columns in zip(owners, known, strict=True)
     ]
     bits = sum(1 << source for source in sources)
@@ -267,7 +281,7 @@ def _view(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader) -> 
     env = {}
     for number, name in kid.out:
         value = kid.env[number]
-        source = reader.registry.source(owner, known.get(name) or expressions.Column(name))
+        source = reader.registry.source(owner, known.get(name) or Column(name))
         base = value.shape[1] if isinstance(value.shape, tuple) else None
         env[number] = Value(
             1 << source, value.base, 0, value.base_by, (source, base) if base is not None else None
@@ -276,16 +290,23 @@ def _view(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader) -> 
 
 
 def _sql_table_function(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader) -> Flow:
-    """A SQL table function: what its body reads is base alone, the function is direct alone."""
+    """A SQL table function: what its body reads is base alone, the function is direct alone.
+
+    Its arguments, columns of the outer query, stay direct sources.
+    """
     kid = kids[0]
     name = function_name(node)
     direct = 0
     if name is None:
         reader.doubt("SQLFunctionNode: the JSON lacks the function's name")
     else:
-        direct = 1 << reader.registry.object(Relation(name, Domain.FUNCTION))
-    env = {number: Value(0, value.base, 0, value.base_by) for number, value in kid.env.items()}
-    return Flow(kid.out, env, Value(0, 0, 0, kid.by.base_by), direct, kid.base)
+        direct = 1 << reader.registry.sources[reader.function(name, kind(node))].owner
+    inside = reader.registry.of(kid.direct)
+    env = {
+        number: Value(value.direct & ~inside, value.base, value.direct_by & ~inside, value.base_by)
+        for number, value in kid.env.items()
+    }
+    return Flow(kid.out, env, Value(0, 0, kid.by.direct_by & ~inside, kid.by.base_by), direct, kid.base)
 
 
 def _cte_def(node: Node, kids: list[Flow], _outer: Scope | None, reader: Reader) -> Flow:
@@ -347,16 +368,18 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(("Window", "WindowGroupLimit"), _window),
     **dict.fromkeys(
         (
-            "Filter", "Sort", "SubqueryAlias", "GlobalLimit", "LocalLimit", "LimitAll", "Tail", "Offset", "Distinct",
+            "Filter", "Sort", "SubqueryAlias", "GlobalLimit", "LocalLimit", "LimitAll", "Tail", "Offset",
             "Deduplicate", "DeduplicateWithinWatermark", "Sample", "Repartition", "RepartitionByExpression",
             "RebalancePartitions", "ResolvedHint", "UnresolvedHint", "ReturnAnswer", "Subquery", "EventTimeWatermark",
-            "UpdateEventTimeWatermarkColumn", "TypedFilter", "WithCTE", "WithWindowDefinition", "TransientMarker",
+            "UpdateEventTimeWatermarkColumn", "TypedFilter", "WithCTE", "WithWindowDefinition", "PipeOperator",
         ),
         _pass,
     ),
     **dict.fromkeys(("Join", "AsOfJoin", "NearestByJoin"), _join),
     "LateralJoin": _lateral_join,
-    **dict.fromkeys(("Union", "UnionLoop", "Intersect", "SequentialStreamingUnion"), _union),
+    **dict.fromkeys(("Union", "UnionLoop", "SequentialStreamingUnion"), _union),
+    "Distinct": _distinct,
+    "Intersect": _intersect,
     "Except": _except,
     "Expand": _expand,
     "Generate": _generate,

@@ -110,6 +110,12 @@ class PlanReader:
         found = self.resolver(leaf) if self.resolver else None
         return relations(leaf, self.facts) if found is None else found
 
+    def function(self, name: str, node: str) -> int:
+        """The number of the source that stands for a function, found by the caller's resolver first."""
+        found = self.resolver(Leaf(node, name=name)) if self.resolver else None
+        relation = found[0] if found else Relation(name, Domain.FUNCTION)
+        return self.registry.source(self.registry.object(relation), None)
+
     def view(self, node: Node, columns: list[Attribute]) -> Relation | None:
         """The view that a View node marks; temporary ones are transparent."""
         if node["isTempView"]:

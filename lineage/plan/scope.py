@@ -39,7 +39,7 @@ class Flow:
 
 @dataclass(slots=True)
 class Scope:
-    """The columns that an operator's expressions see, and the objects that their subqueries touch."""
+    """The columns that an operator's expressions see, and what its children have touched."""
 
     env: dict[int, Value]
     outer: Scope | None = None

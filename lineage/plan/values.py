@@ -45,7 +45,6 @@ class Registry:
 
     objects: list[Relation] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
-    signatures: dict[int, tuple[str, str]] = field(default_factory=dict)
     _object_ids: dict[tuple[str, Domain], int] = field(default_factory=dict)
     _source_ids: dict[tuple[int, str | None, tuple[str, ...]], int] = field(default_factory=dict)
 
@@ -71,6 +70,10 @@ class Registry:
         """The number of the field `name` of a source."""
         parent = self.sources[number]
         return self.source(parent.owner, parent.column, (*parent.path, name))
+
+    def of(self, objects: int) -> int:
+        """The sources that belong to a set of objects."""
+        return sum(1 << number for number, source in enumerate(self.sources) if objects >> source.owner & 1)
 
     def refs(self, bits: int) -> tuple[ColumnRef, ...]:
         """The columns in a set, in the order in which the plan first named them."""
