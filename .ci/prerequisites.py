@@ -8,19 +8,20 @@ import sys
 
 if sys.version_info < (3, 10):
     sys.exit(
-        "Python 3.10 or later is needed, and this is %d.%d (%s): name another, as in `make test PYTHON=python3.11`."
+        "Python 3.10 or later is needed, and this is %d.%d (%s): "
+        "name another, as in `make test PYTHON=python3.11`."
         % (sys.version_info[0], sys.version_info[1], sys.executable)
     )
 
-import types  # noqa: E402
+import types
 
 # `import audit` wants what is not installed yet; a bare package of that name lets audit.java alone in.
 audit = types.ModuleType("audit")
 audit.__path__ = [os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "audit")]
 sys.modules["audit"] = audit
 
-from audit import java  # noqa: E402
-from audit.errors import AuditError  # noqa: E402
+from audit import java
+from audit.errors import AuditError
 
 try:
     java.find(os.environ)
