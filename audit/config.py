@@ -233,7 +233,8 @@ def _from_file(
     if "root" in values and not named:
         raise ConfigInvalid(
             "CONFIG_INVALID",
-            f"{path} sets root, but it is read because it lies there; set AUDIT_ROOT, or AUDIT_CONFIG to this file.",
+            f"{path} sets root, but it is read because it lies there: set AUDIT_ROOT, "
+            f"or AUDIT_CONFIG to this file.",
         )
     return str(path), values
 

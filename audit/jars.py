@@ -181,9 +181,9 @@ def _download(jar: Jar, url: str, target: Path, part: Path) -> None:
     if actual != jar.sha256:
         raise JarCorrupt(
             "JAR_CORRUPT",
-            f"{url} gave {part.stat().st_size} bytes with sha256 {actual} for {jar.name}, but audit/jars.lock asks "
-            f"for {jar.sha256}; nothing was kept. A proxy or mirror may have altered it: set AUDIT_MAVEN_URL "
-            f"to another one, {by_hand}.",
+            f"{url} gave {part.stat().st_size} bytes with sha256 {actual} for {jar.name}, but "
+            f"audit/jars.lock asks for {jar.sha256}; nothing was kept. A proxy or mirror altered it: "
+            f"set AUDIT_MAVEN_URL to another one, {by_hand}.",
         )
 
 

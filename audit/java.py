@@ -25,9 +25,10 @@ OLDEST_MAJOR = 17
 VECTOR_MODULE = "jdk.incubator.vector"
 
 HINT = (
-    "Install a JDK 17 (Debian, Ubuntu: `apt install openjdk-17-jdk-headless`; macOS: `brew install openjdk@17`; "
-    "Windows: `winget install EclipseAdoptium.Temurin.17.JDK`; conda: `conda install -c conda-forge openjdk=17`) "
-    "and have it on PATH or point JAVA_HOME at it."
+    "Install a JDK 17 (Debian, Ubuntu: `apt install openjdk-17-jdk-headless`; "
+    "macOS: `brew install openjdk@17`; "
+    "Windows: `winget install EclipseAdoptium.Temurin.17.JDK`; "
+    "conda: `conda install -c conda-forge openjdk=17`) and have it on PATH or point JAVA_HOME at it."
 )
 
 

@@ -1,0 +1,81 @@
+"""`audit doctor`: is everything there that a start needs, and which configuration holds?"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
+from importlib import metadata
+
+import click
+
+from audit import config, jars, java
+from audit.cli.output import Output, json_option
+from audit.errors import AuditError
+
+PACKAGES = ("spark-access-history", "pyspark", "delta-spark", "sqlglot", "sqlglotc", "pyarrow", "pandas")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the answer; `ok` is False where something must be put right."""
+
+    what: str
+    ok: bool
+    found: str
+    source: str = ""
+
+
+@click.command()
+@json_option
+@click.pass_context
+def doctor(context: click.Context, output: Output) -> None:
+    """Check Java, jars, versions and configuration. Exit code 1 when something is amiss."""
+    findings = list(examine(os.environ))
+    output.rows([asdict(finding) for finding in findings], title="audit doctor")
+    context.exit(0 if all(finding.ok for finding in findings) else 1)
+
+
+def examine(environ: Mapping[str, str]) -> Iterator[Finding]:
+    """Every check in turn; none of them changes anything."""
+    yield Finding("python", ok=True, found=platform.python_version())
+    yield from map(_package, PACKAGES)
+    yield _java(environ)
+    yield from (_jar(jar, environ) for jar in jars.locked())
+    yield from _config(environ)
+
+
+def _package(name: str) -> Finding:
+    try:
+        return Finding(name, ok=True, found=metadata.version(name))
+    except metadata.PackageNotFoundError:
+        return Finding(name, ok=False, found=f"not installed: pip install {name}")
+
+
+def _java(environ: Mapping[str, str]) -> Finding:
+    try:
+        found = java.find(environ)
+    except AuditError as error:
+        return Finding("java", ok=False, found=error.message)
+    return Finding("java", ok=True, found=f"{found.version}, {found.executable}", source=found.found_by)
+
+
+def _jar(jar: jars.Jar, environ: Mapping[str, str]) -> Finding:
+    path = jars.cache_dir(environ) / jar.name
+    if jars.is_intact(jar, path):
+        return Finding(jar.name, ok=True, found=str(path), source="sha256 as in jars.lock")
+    state = "damaged" if path.exists() else "missing"
+    return Finding(jar.name, ok=False, found=f"{state}: {path}; run `audit setup`")
+
+
+def _config(environ: Mapping[str, str]) -> Iterator[Finding]:
+    try:
+        loaded = config.load(environ=environ)
+    except AuditError as error:
+        yield Finding("configuration", ok=False, found=error.message)
+        return
+    for field in fields(loaded):
+        if field.name != "sources":
+            value = getattr(loaded, field.name)
+            yield Finding(field.name, ok=True, found=str(value), source=loaded.sources[field.name])

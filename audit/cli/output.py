@@ -1,0 +1,66 @@
+"""How a command answers: it returns data to an `Output`, which has a text and a JSON form.
+
+Exit codes: 0 all is well, 1 the answer is "no" (a check failed), 2 the command could not be run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import click
+import orjson
+from rich.console import Console
+from rich.table import Table
+
+from audit.errors import AuditError
+
+F = TypeVar("F", bound=Callable[..., Any])
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where an answer goes: a table for people, or one JSON document on stdout."""
+
+    as_json: bool
+
+    def rows(self, rows: list[Row], title: str = "") -> None:
+        """Show rows that have the same keys; the keys are the headings."""
+        if self.as_json:
+            click.echo(orjson.dumps(rows, option=orjson.OPT_INDENT_2, default=str))
+            return
+        table = Table(title=title or None, title_justify="left")
+        for key in rows[0] if rows else ():
+            table.add_column(key, overflow="fold")
+        for row in rows:
+            table.add_row(*("" if value is None else str(value) for value in row.values()))
+        Console(soft_wrap=False).print(table)
+
+    def progress(self, line: str) -> None:
+        """Say what goes on, on stderr, so that stdout is the answer alone."""
+        click.echo(line, err=True)
+
+
+class Commands(click.Group):
+    """A group of commands that turns an `AuditError` into one line on stderr and exit code 2."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except AuditError as error:
+            click.echo(f"audit: {error.code}: {error.message}", err=True)
+            ctx.exit(2)
+
+
+def json_option(command: F) -> F:
+    """The option `--json`, the same for every command; gives the command its `output`."""
+
+    def to_output(_context: click.Context, _parameter: click.Parameter, value: bool) -> Output:  # noqa: FBT001 - click's signature
+        return Output(as_json=value)
+
+    return click.option(
+        "--json", "output", is_flag=True, callback=to_output, help="Answer in JSON, not in tables."
+    )(command)

@@ -1,0 +1,29 @@
+"""What every test may ask for: the one Spark of the test process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from audit.spark import embedded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+# Small heaps and the quick compiler alone: tests run many plans once each, not one plan long.
+QUICK = {
+    "spark.sql.shuffle.partitions": "2",
+    "spark.default.parallelism": "2",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """The embedded session, un-audited, with a root of its own; one a test process."""
+    session = embedded(tmp_path_factory.mktemp("root"), app_name="tests", master="local[2]", conf=QUICK)
+    yield session
+    session.stop()
