@@ -19,8 +19,6 @@ from audit.spool import Entry, RecoveryReport, find_spools, recover, retire
 from lineage.model import Access
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from audit.clock import Clock
     from audit.config import Config
 
@@ -34,7 +32,7 @@ class Adopted:
     ingested: Ingested
 
 
-def adopt_dead_spools(spark: SparkSession, config: Config, clock: Clock) -> list[Adopted]:
+def adopt_dead_spools(catalog: SessionCatalog, config: Config, clock: Clock) -> list[Adopted]:
     """Recover, take in and remove every spool whose driver is dead.
 
     Raises:
@@ -45,10 +43,10 @@ def adopt_dead_spools(spark: SparkSession, config: Config, clock: Clock) -> list
     for found in find_spools(Path(config.spool_dir).parent):
         if found.alive:
             continue
-        report = recover(found.path, _Completion(spark), clock=clock)
+        report = recover(found.path, _Completion(catalog), clock=clock)
         if report is None:
             continue
-        ingested = ingest_folder(spark, found.path, config.root)
+        ingested = ingest_folder(catalog.spark, found.path, config.root)
         retire(found.path)
         adopted.append(Adopted(found.path, report, ingested))
     return adopted
@@ -58,7 +56,7 @@ def adopt_dead_spools(spark: SparkSession, config: Config, clock: Clock) -> list
 class _Completion:
     """Makes the record that a dead driver did not get to."""
 
-    spark: SparkSession
+    catalog: SessionCatalog
 
     def __call__(self, start: Entry, end: Entry | None, facts: tuple[Entry, ...]) -> Mapping[str, Any]:
         started = Started.from_dict(start.payload)
@@ -75,7 +73,7 @@ class _Completion:
         statement = lineage.parse(started.query_text)
         current = (started.database_name or "", started.schema_name or "")
         try:
-            access = lineage.trace(statement, StatementCatalog(SessionCatalog(self.spark).snapshot(), current))
+            access = lineage.trace(statement, StatementCatalog(self.catalog.snapshot(), current))
         except Exception as error:  # the guard of the analysis, as in the worker
             access = Access(started.query_type, analysis="opaque", reason=f"{type(error).__name__}: {error}")
         return Finding(access, "text")

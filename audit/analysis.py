@@ -18,7 +18,7 @@ from audit import jvm
 from audit.delta_log import written_versions
 from audit.metrics import execution_metrics
 from audit.record import Finding, ObjectVersion
-from audit.spark_catalog import CatalogMovedError, CatalogSnapshot, StatementCatalog, named_relations, read_relations
+from audit.spark_catalog import CatalogMovedError, CatalogSnapshot, StatementCatalog, named_relations
 from lineage.identify import identify
 from lineage.model import Access, AccessedObject, Domain, Relation
 from lineage.object_ids import object_id
@@ -60,6 +60,10 @@ class Analyst:
         finding = self._by_text(job, plan) or self._by_plan(job, plan)
         return self._completed(job, executions, finding, query_execution)
 
+    def _read(self, catalog: CatalogSnapshot, plan: Any) -> dict[str, Relation]:
+        facts = self.plans.collect_facts(plan)
+        return named_relations(replace(facts, targets=(), registered=catalog.registered(facts)))
+
     def by_plan(self, catalog: CatalogSnapshot, plan: Any) -> tuple[Access, dict[str, Relation]]:
         """What an analyzed plan accesses, with ids, and the relations that it reads."""
         shape, facts = self.plans.read(plan)
@@ -71,7 +75,7 @@ class Analyst:
         statement = job.intent.statement
         if statement is None or (statement.tree is None and statement.command is None):
             return None
-        read = {} if plan is None else read_relations(self.plans.leaves(plan))
+        read = {} if plan is None else self._read(job.catalog, plan)
         catalog = StatementCatalog(job.catalog, _current(job), read, _known(job))
         try:
             access = lineage.trace(statement, catalog, existed=_existed(job))
@@ -84,19 +88,21 @@ class Analyst:
                 self.counts.disagreed += bool(difference)
                 return by_plan
             access = replace(access, reason=access.reason or difference)
-        return Finding(access, "text", read_versions(read))
+        return Finding(access, "text", read_versions(access, read))
 
     def _by_plan(self, job: Job, plan: Any | None) -> Finding:
         if plan is None:
+            if job.intent.changes_session and job.intent.statement is None:
+                return Finding(Access(job.intent.query_type), "plan")  # a cached table, a dropped temp view
             return opaque(job, _why_no_plan(job))
         access, relations = self.by_plan(job.catalog, plan)
-        return Finding(access, "plan", read_versions(relations))
+        return Finding(access, "plan", read_versions(access, relations))
 
     def _completed(
         self, job: Job, executions: Sequence[Execution], finding: Finding, query_execution: Any | None
     ) -> Finding:
         self.count(finding)
-        written = written_versions(job.interceptor.spark, finding.access, executions)
+        written = written_versions(job.interceptor.catalog, finding.access, executions)
         metrics = execution_metrics(executions)
         finding = replace(
             finding,
@@ -110,7 +116,7 @@ class Analyst:
             finding = replace(
                 finding,
                 query_text=f"{job.intent.text}\n{text}",
-                query_type=finding.access.statement_type if job.intent.query_type != "SELECT" else None,
+                query_type=finding.access.statement_type if job.intent.query_type in _BY_PLAN else None,
                 query_hash=plan_hash(text),
             )
         return finding
@@ -154,15 +160,18 @@ def disagreement(access: Access, read: dict[str, Relation]) -> str | None:
     return None
 
 
+# A writer's method does not say what it comes to: saveAsTable may create, replace or append.
+_BY_PLAN = frozenset({"CREATE_TABLE_AS_SELECT", "UNLOAD", "UNKNOWN"})
 _STORED = frozenset({"Table", "EXTERNAL TABLE", "STAGE"})
 
 
-def read_versions(relations: dict[str, Relation]) -> tuple[ObjectVersion, ...]:
-    """The Delta versions that a plan has read."""
+def read_versions(access: Access, relations: dict[str, Relation]) -> tuple[ObjectVersion, ...]:
+    """The Delta versions that a plan has read; a table that is only written is not read."""
+    read = {o.name.casefold() for o in access.base_objects_accessed}
     return tuple(
         ObjectVersion(r.name, "read", r.version, r.object_id)
-        for r in relations.values()
-        if r.version is not None and r.version >= 0
+        for key, r in relations.items()
+        if key in read and r.version is not None and r.version >= 0
     )
 
 
@@ -177,9 +186,12 @@ def plan_hash(text: str) -> str:
 
 
 def _query_execution(job: Job, executions: Sequence[Execution]) -> Any | None:
-    if executions:
-        return executions[-1].query_execution
-    return job.intent.query_execution() if job.intent.query_execution else None
+    """The execution that did the work; for an action without one (an RDD, a stream's start) its DataFrame's."""
+    own = job.intent.query_execution() if job.intent.query_execution else None
+    if job.intent.stream is not None:
+        return own
+    ran = [e for e in executions if not e.is_delta_bookkeeping]
+    return ran[-1].query_execution if ran else own
 
 
 def _why_no_plan(job: Job) -> str:

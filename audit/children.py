@@ -15,6 +15,7 @@ from audit import jvm
 from audit.analysis import plan_hash, plan_text, read_versions
 from audit.record import Ended, Finding, Started, build_row
 from lineage.model import Access
+from lineage.script import statement_at
 
 if TYPE_CHECKING:
     from audit.analysis import Analyst
@@ -36,9 +37,9 @@ def child_rows(
     if job.started.query_type not in _PARENTS:
         return
     for execution in executions:
-        if execution.query_execution.logical().nodeName() in _RESULTS:
+        if execution.is_delta_bookkeeping or execution.query_execution.logical().nodeName() in _RESULTS:
             continue
-        text = jvm.fragment(execution.query_execution) or job.started.query_text
+        text = _child_text(job, execution)
         statement = lineage.parse(text)
         child = replace(
             job.started,
@@ -55,8 +56,18 @@ def child_rows(
         yield _row(driver, analyst, job.catalog, child, execution, "plan")
 
 
+def _child_text(job: Job, execution: Execution) -> str:
+    """The statement of a script that an execution stands for; EXECUTE IMMEDIATE gives its text itself."""
+    text, first, last = jvm.origin(execution.query_execution)
+    if text is None:
+        return job.started.query_text
+    return statement_at(text, first, last) if text == job.started.query_text else text
+
+
 def unseen_row(driver: Driver, analyst: Analyst, execution: Execution) -> Row | None:
     """The record of an execution that the front door did not see; None for Delta's own reading of its log."""
+    if execution.is_delta_bookkeeping:
+        return None
     query_execution = execution.query_execution
     session = query_execution.sparkSession().sessionUUID()
     interceptor = driver.interceptors.get(session)
@@ -92,7 +103,7 @@ def _row(
         driver.note_failure(started.query_id, error)
         access, relations = Access(started.query_type, analysis="opaque", reason=str(error)), {}
     kind = access.statement_type if started.query_type == "UNKNOWN" else None
-    finding = Finding(access, captured_by, read_versions(relations), query_type=kind)
+    finding = Finding(access, captured_by, read_versions(access, relations), query_type=kind)
     analyst.count(finding)
     return started.query_id, build_row(started, Ended("SUCCESS", execution.end_time), finding)
 

@@ -16,9 +16,9 @@ from audit.record import ObjectVersion
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
-    from pyspark.sql import SparkSession
 
     from audit.executions import Execution
+    from audit.spark_catalog import SessionCatalog
     from lineage.model import Access
 
 _LOOK_BACK = 20
@@ -44,7 +44,7 @@ class Commit:
     metrics: dict[str, str]
 
 
-def written_versions(spark: SparkSession, access: Access, executions: Sequence[Execution]) -> Written:
+def written_versions(catalog: SessionCatalog, access: Access, executions: Sequence[Execution]) -> Written:
     """The commits of a statement on the Delta tables that it modified."""
     if not executions or not access.objects_modified:
         return Written()
@@ -54,10 +54,10 @@ def written_versions(spark: SparkSession, access: Access, executions: Sequence[E
     rows: int | None = None
     size: int | None = None
     for modified in access.objects_modified:
-        log = _log_of(spark, modified.name, modified.location)
+        log = _log_of(catalog, modified.name, modified.location)
         if log is None:
             continue
-        fitting = [c for c in _history(spark.sparkContext, log) if since <= c.time_ms <= until]
+        fitting = [c for c in _history(catalog.spark.sparkContext, log) if since <= c.time_ms <= until]
         if len(fitting) != 1:
             continue
         versions.append(ObjectVersion(modified.name, "write", fitting[0].version, modified.object_id))
@@ -65,22 +65,14 @@ def written_versions(spark: SparkSession, access: Access, executions: Sequence[E
     return Written(tuple(versions), rows, size)
 
 
-def _log_of(spark: SparkSession, name: str, location: str | None) -> Any | None:
-    from pyspark.errors import AnalysisException
-
-    log = jvm.view(spark.sparkContext).org.apache.spark.sql.delta.DeltaLog
-    if location is not None:
-        found = log.forTable(spark._jsparkSession, location)
-        return found if found.tableExists() else None
-    try:
-        plan = spark._jsparkSession.table(name).queryExecution().analyzed()
-    except AnalysisException:
-        return None
-    leaf = plan.collectLeaves().apply(0)
-    if leaf.getClass().getSimpleName() != "LogicalRelation":
-        return None
-    index = leaf.relation().location() if "HadoopFs" in leaf.relation().getClass().getSimpleName() else None
-    return index.deltaLog() if index is not None and "delta" in index.getClass().getName() else None
+def _log_of(catalog: SessionCatalog, name: str, location: str | None) -> Any | None:
+    if location is None:
+        location = catalog.delta_location(name)
+        if location is None:
+            return None
+    log = jvm.view(catalog.spark.sparkContext).org.apache.spark.sql.delta.DeltaLog
+    found = log.forTable(catalog.spark._jsparkSession, location)
+    return found if found.tableExists() else None
 
 
 def _history(context: SparkContext, log: Any) -> list[Commit]:

@@ -25,6 +25,12 @@ class Execution:
     end_time: int
     error: str
     query_execution: Any
+    name: str = ""
+
+    @property
+    def is_delta_bookkeeping(self) -> bool:
+        """Whether Delta loads a table's state here: it names and describes such jobs in its own words (4.4)."""
+        return self.name.startswith("Cache Delta Table State") or self.description.startswith("Delta: ")
 
 
 class Executions:
@@ -124,6 +130,7 @@ class Executions:
             event.time_us,
             event.error,
             event.query_execution,
+            event.name,
         )
         if owner:
             self._ended[owner].append(ended)

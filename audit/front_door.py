@@ -113,8 +113,11 @@ def _recorded(query_type: str, action: str, *, changes: bool) -> Wrapper:
     ) -> Any:
         session = _session_of(self, args)
         interceptor = find(session) if session is not None else None
-        if interceptor is None or interceptor.is_busy() or _is_result(self):
+        if interceptor is None or interceptor.is_busy():
             return original(self, *args, **kwargs)
+        if _is_result(self):  # the command itself is on record; this hands its result over
+            with jvm.tagged(interceptor.spark, ANALYSIS_TAG):
+                return original(self, *args, **kwargs)
         intent = _intent(self, query_type, action, args, changes=changes)
         return interceptor.run(intent, lambda: original(self, *args, **kwargs))
 
@@ -122,8 +125,10 @@ def _recorded(query_type: str, action: str, *, changes: bool) -> Wrapper:
 
 
 def _intent(self: Any, query_type: str, action: str, args: tuple[Any, ...], *, changes: bool) -> Intent:
-    statement = getattr(self, "__dict__", {}).get("_audit_statement")
-    frame = _frame_of(self)
+    noted = getattr(self, "__dict__", {})
+    statement = None if changes else noted.get("_audit_statement")
+    frame = None if changes else _frame_of(self)
+    parent = noted.get("_audit_parent")
     return Intent(
         text=statement.text if statement is not None else _call_text(action, args),
         query_type=statement.statement_type if statement is not None else query_type,
@@ -132,6 +137,7 @@ def _intent(self: Any, query_type: str, action: str, args: tuple[Any, ...], *, c
         query_execution=None if frame is None else (lambda: frame._jdf.queryExecution()),
         rows=_rows,
         changes_session=changes,
+        parent=parent[0] if parent else None,
     )
 
 

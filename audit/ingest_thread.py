@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import warnings
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from audit import jvm
@@ -15,6 +16,7 @@ from audit.adopt import adopt_dead_spools
 from audit.errors import AuditError
 from audit.identity import suppress
 from audit.ingest import Ingested, ingest_folder
+from audit.tables import create_tables, register_tables
 
 if TYPE_CHECKING:
     from audit.driver import Driver
@@ -27,14 +29,25 @@ class IngestThread:
         self._driver = driver
         self._stop = threading.Event()
         self._one_at_a_time = threading.Lock()
-        self._thread: threading.Thread | None = None
-        if driver.config.ingest == "thread":
-            self._thread = threading.Thread(target=self._loop, name="audit-ingest", daemon=True)
-            self._thread.start()
+        self._ready = False
+        self._thread = threading.Thread(target=self._loop, name="audit-ingest", daemon=True)
+        self._thread.start()
+
+    def prepare(self) -> None:
+        """Create and register the audit tables, once; returns when they can be named in SQL."""
+        driver = self._driver
+        with self._one_at_a_time:
+            if self._ready:
+                return
+            with suppress(), jvm.tagged(driver.spark, driver.quiet_tag):
+                create_tables(driver.spark, driver.config.root)
+                register_tables(driver.spark, driver.config.root, driver.config.schema)
+            self._ready = True
 
     def run_now(self) -> Ingested:
         """Take in everything that is on record; returns when it is committed."""
         driver = self._driver
+        self.prepare()
         with self._one_at_a_time, suppress(), jvm.tagged(driver.spark, driver.quiet_tag):
             driver.spool.rotate()
             if driver.config.ingest == "external":
@@ -44,24 +57,25 @@ class IngestThread:
     def close(self) -> None:
         """Take in what is left and end the thread."""
         self._stop.set()
-        if self._thread is not None:
-            self._thread.join(timeout=120.0)
-        self._run_warned()
+        self._thread.join(timeout=120.0)
+        _warned(self.run_now)
 
     def _loop(self) -> None:
-        self._adopt_warned()
-        while not self._stop.wait(self._driver.config.ingest_interval_seconds):
-            self._run_warned()
+        _warned(self.prepare)
+        if self._driver.config.ingest == "thread":
+            _warned(self._adopt)
+            while not self._stop.wait(self._driver.config.ingest_interval_seconds):
+                _warned(self.run_now)
 
-    def _run_warned(self) -> None:
-        try:
-            self.run_now()
-        except AuditError as error:
-            warnings.warn(str(error), stacklevel=2)
+    def _adopt(self) -> None:
+        driver = self._driver
+        with self._one_at_a_time, suppress(), jvm.tagged(driver.spark, driver.quiet_tag):
+            adopt_dead_spools(driver.catalog, driver.config, driver.clock_source)
 
-    def _adopt_warned(self) -> None:
-        try:
-            with suppress(), jvm.tagged(self._driver.spark, self._driver.quiet_tag):
-                adopt_dead_spools(self._driver.spark, self._driver.config, self._driver.clock_source)
-        except AuditError as error:
-            warnings.warn(str(error), stacklevel=2)
+
+def _warned(run: Callable[[], object]) -> None:
+    """The user's statements go on while the tables cannot be written: the records wait in the spool."""
+    try:
+        run()
+    except AuditError as error:
+        warnings.warn(str(error), stacklevel=2)

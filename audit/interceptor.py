@@ -9,14 +9,14 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import lineage
 from audit import jvm
 from audit.errors import SpoolUnavailableError
 from audit.failure import describe_failure
-from audit.identity import Identity, child_of, current_identity, current_parent, is_suppressed
+from audit.identity import Identity, Lineal, child_of, current_identity, current_parent, is_suppressed
 from audit.record import Ended, Started
 from audit.spark_catalog import CatalogFacts, SessionCatalog
 from audit.worker import Job
@@ -46,6 +46,8 @@ class Intent:
     changes_session: bool = False
     stream: StreamIntent | None = None
     procedure: str | None = None
+    lineal: list[Lineal] = field(default_factory=list)
+    parent: Lineal | None = None
 
 
 class Interceptor:
@@ -66,21 +68,39 @@ class Interceptor:
 
     def sql(self, text: str, call: Callable[[], T], *, templated: bool = False) -> T:
         """`spark.sql`: a query is only analysed here and recorded by its actions; the rest runs."""
+        if self.driver.config.schema in text:
+            self.driver.ingest.prepare()
         statement = lineage.parse(text)
-        is_query = statement.is_query
-        if statement.statement_type == "UNKNOWN":
-            is_query = jvm.is_lazy(self.spark, text)
-        if not is_query:
-            frame = self.run(_intent_of_sql(statement, templated=templated), call)
+        if templated:
+            statement = _without_tree(statement)
+        if self._is_lazy(statement):
+            return self._analyse(statement, call)
+        intent = _intent_of_sql(statement)
+        frame = self.run(intent, call)
+        if statement.statement_type == "EXECUTE_IMMEDIATE" and not jvm.has_run(frame):
+            # Of a query inside, only the analysis has run: its actions are the children.
+            frame.__dict__["_audit_parent"] = intent.lineal
+        else:
             frame.__dict__["_audit_done"] = True
-            return frame
+        return frame
+
+    def _is_lazy(self, statement: lineage.Statement) -> bool:
+        if statement.statement_type == "UNKNOWN":
+            return jvm.is_lazy(self.spark, statement.text)
+        return statement.is_query
+
+    def _analyse(self, statement: lineage.Statement, call: Callable[[], T]) -> T:
+        """Let Spark resolve a query. Nothing runs yet, so nothing is recorded but a failure."""
+        self._inside.query_id = ANALYSIS_TAG
         try:
             with jvm.tagged(self.spark, ANALYSIS_TAG):
                 frame = call()
         except Exception as error:
-            self._record_failure(_intent_of_sql(statement, templated=templated), error)
+            self._record_failure(_intent_of_sql(statement), error)
             raise
-        frame.__dict__["_audit_statement"] = _without_tree(statement) if templated else statement
+        finally:
+            self._inside.query_id = None
+        frame.__dict__["_audit_statement"] = statement
         return frame
 
     def run(self, intent: Intent, call: Callable[[], T]) -> T:
@@ -133,11 +153,12 @@ class Interceptor:
 
     def _start(self, intent: Intent) -> Started:
         started = self._started(intent)
+        intent.lineal.append(Lineal(started.query_id, started.root_query_id or started.query_id))
         self.driver.spool.start(started.query_id, started.to_dict())
         return started
 
     def _started(self, intent: Intent) -> Started:
-        identity, parent = current_identity(self.identity), current_parent()
+        identity, parent = current_identity(self.identity), intent.parent or current_parent()
         catalog, schema = self.current_schema()
         now = self.driver.clock()
         statement = intent.statement
@@ -187,12 +208,12 @@ class Interceptor:
         self.driver.worker.submit(job)
 
 
-def _intent_of_sql(statement: lineage.Statement, *, templated: bool) -> Intent:
+def _intent_of_sql(statement: lineage.Statement) -> Intent:
     return Intent(
         text=statement.text,
         query_type=statement.statement_type,
         action="SparkSession.sql",
-        statement=_without_tree(statement) if templated else statement,
+        statement=statement,
         changes_session=statement.changes_session or statement.is_ddl,
     )
 

@@ -40,6 +40,7 @@ class ExecutionEnd:
     time_us: int
     error: str
     query_execution: Any
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,8 @@ def _read_start(event: Any) -> ExecutionStart:
 def _read_end(event: Any) -> ExecutionEnd:
     error = event.errorMessage()
     message = error.get() if error.isDefined() else ""
-    return ExecutionEnd(event.executionId(), event.time() * 1000, message, event.qe())
+    name = option(event.executionName()) or ""
+    return ExecutionEnd(event.executionId(), event.time() * 1000, message, event.qe(), name)
 
 
 def _read_marker(event: Any) -> Marker | None:
@@ -153,6 +155,11 @@ def is_lazy(spark: SparkSession, text: str) -> bool:
     return not any(forname(prefix + name, True, loader).isInstance(plan) for name in eager)
 
 
+def has_run(frame: Any) -> bool:
+    """Whether a DataFrame only holds the result of a command."""
+    return frame._jdf.queryExecution().commandExecuted().nodeName() in ("CommandResult", "LocalRelation")
+
+
 def option(value: Any) -> Any | None:
     """A Scala Option as a value or None."""
     return value.get() if value.isDefined() else None
@@ -179,13 +186,11 @@ def current_schema(spark: SparkSession) -> tuple[str, str]:
     return manager.currentCatalog().name(), ".".join(manager.currentNamespace())
 
 
-def fragment(query_execution: Any) -> str | None:
-    """The part of the SQL text that a plan stands for: one statement of a script."""
-    origin = query_execution.logical().origin()
-    text, first, last = (option(v) for v in (origin.sqlText(), origin.startIndex(), origin.stopIndex()))
-    if text is None or first is None or last is None:
-        return text
-    return str(text)[first : last + 1]
+def origin(query_execution: Any) -> tuple[str | None, int, int]:
+    """The SQL text that a plan came from, with the first and last character of the part it stands for."""
+    found = query_execution.logical().origin()
+    text, first, last = (option(v) for v in (found.sqlText(), found.startIndex(), found.stopIndex()))
+    return text, first or 0, last if last is not None else len(text or "") - 1
 
 
 def sql_text(query_execution: Any) -> str | None:

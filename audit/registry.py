@@ -10,14 +10,11 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from audit import jvm
 from audit.clock import SystemClock
 from audit.driver import Driver
 from audit.errors import AttachError
 from audit.front_door import FrontDoor, install
-from audit.identity import suppress
 from audit.ids import IdGenerator
-from audit.tables import create_tables, register_tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -87,11 +84,7 @@ def _driver(spark: SparkSession, config: Config, clock: Clock) -> Driver:
     key = (str(spark.sparkContext.applicationId), config.root)
     _forget_closed()
     if key not in _REGISTRY.drivers:
-        driver = Driver(spark, config, clock, IdGenerator(clock))
-        with suppress(), jvm.tagged(driver.spark, driver.quiet_tag):
-            create_tables(driver.spark, config.root)
-            register_tables(driver.spark, config.root, config.schema)
-        _REGISTRY.drivers[key] = driver
+        _REGISTRY.drivers[key] = Driver(spark, config, clock, IdGenerator(clock))
     return _REGISTRY.drivers[key]
 
 

@@ -59,6 +59,12 @@ class SessionCatalog:
         plan = self._analyzed(parts, current)
         return None if plan is None else _relation_of(self.plans, plan)
 
+    def delta_location(self, name: str) -> str | None:
+        """Where a Delta table lies, None for anything else."""
+        plan = self._analyzed(parts_of(name), ("", ""))
+        found = self.plans.leaves(plan) if plan is not None else ()
+        return found[0].locations[0] if found and found[0].table_id and found[0].locations else None
+
     def _analyzed(self, parts: Sequence[str], current: Current) -> Any | None:
         from pyspark.errors import AnalysisException
 
@@ -208,10 +214,10 @@ def _view(plans: PlanFactsReader, view: Any, plan: Any) -> Relation:
     identifier = description.identifier()
     temporary = view.isTempView()
     text = jvm.option(description.viewText())
-    name = identifier.table() if temporary else _dotted(list(identifier.nameParts()))
+    name = identifier.table() if temporary else _dotted(jvm.sequence(identifier.nameParts()))
     if temporary and text is None:
         return _temp_view(plans, name, plan)
-    where = list(description.viewCatalogAndNamespace())
+    where = jvm.sequence(description.viewCatalogAndNamespace())
     return with_ids(
         Relation(
             name,

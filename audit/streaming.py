@@ -70,12 +70,13 @@ class Streams:
             stream = self._streams.get(query_id)
             if stream is not None:
                 for execution in executions.of(query_id):
-                    self._write_batch(stream, execution, write)
+                    number = _BATCH.search(execution.description)
+                    if number is not None:  # else Delta's or the source's own bookkeeping on the stream's thread
+                        self._write_batch(stream, int(number.group(1)), execution, write)
 
-    def _write_batch(self, stream: Stream, execution: Execution, write: Write) -> None:
+    def _write_batch(self, stream: Stream, number: int, execution: Execution, write: Write) -> None:
         assert stream.started is not None  # noqa: S101
-        found = _BATCH.search(execution.description)
-        query_id = self.batch_id(stream, int(found.group(1))) if found else self._driver.new_id()
+        query_id = self.batch_id(stream, number)
         started = replace(
             stream.started,
             query_id=query_id,
