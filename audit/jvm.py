@@ -160,6 +160,11 @@ def has_run(frame: Any) -> bool:
     return frame._jdf.queryExecution().commandExecuted().nodeName() in ("CommandResult", "LocalRelation")
 
 
+def is_micro_batch(query_execution: Any) -> bool:
+    """Whether an execution is a micro-batch of a streaming query."""
+    return str(query_execution.getClass().getSimpleName()) == "IncrementalExecution"
+
+
 def option(value: Any) -> Any | None:
     """A Scala Option as a value or None."""
     return value.get() if value.isDefined() else None

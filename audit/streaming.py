@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from audit import jvm
 from audit.identity import child_of
 from audit.spark_catalog import StatementCatalog, parts_of
 from audit.record import Ended, Finding, Started, build_row
@@ -71,7 +72,8 @@ class Streams:
             if stream is not None:
                 for execution in executions.of(query_id):
                     number = _BATCH.search(execution.description)
-                    if number is not None:  # else Delta's or the source's own bookkeeping on the stream's thread
+                    # Else Delta's or the source's own bookkeeping on the stream's thread.
+                    if number is not None and jvm.is_micro_batch(execution.query_execution):
                         self._write_batch(stream, int(number.group(1)), execution, write)
 
     def _write_batch(self, stream: Stream, number: int, execution: Execution, write: Write) -> None:
