@@ -95,7 +95,7 @@ def test_a_second_process_is_refused_by_name(tmp_path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no flock; Derby's own refusal remains")
 def test_the_jvm_of_a_dead_process_is_waited_for(tmp_path):
-    """The lock lives on in a child that inherited it; the next process waits for it, then gives up by name."""
+    """The lock lives on in a child that inherited it; the next process waits, then gives up by name."""
     program = HOLD + "import subprocess; subprocess.Popen(['sleep', '1'], pass_fds=lock.descriptors)"
     subprocess.run([sys.executable, "-W", "ignore", "-c", program, str(tmp_path)], check=True)
     with pytest.raises(RootBusy, match="has the metastore"):
