@@ -171,6 +171,8 @@ def _download(jar: Jar, url: str, target: Path, part: Path) -> None:
         with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as answer, part.open("wb") as out:  # noqa: S310
             shutil.copyfileobj(answer, out)
     except (OSError, ValueError) as error:  # URLError, timeouts, connection resets; ValueError: not a URL
+        if isinstance(error, urllib.error.HTTPError):
+            error.close()  # it is the answer as well, with an open socket
         reason = error.reason if isinstance(error, urllib.error.URLError) else error
         raise JarUnavailable(
             "JAR_UNAVAILABLE",
