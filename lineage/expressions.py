@@ -80,9 +80,9 @@ class Expressions(Resolver):
             for out in self.star(node, scope):
                 sink.merge(out)
             return
-        out = self.name(column_parts(node), scope)
-        if out is not None:
-            sink.merge(out)
+        found = self.name(column_parts(node), scope)
+        if found is not None:
+            sink.merge(found)
 
     def _dot(self, node: Node, scope: Scope, sink: Sink) -> None:
         # `a.b.c.d.e` is Dot(Column(a.b.c.d), e); `db.f(x)` is Dot(Identifier(db), f(x)).
@@ -134,6 +134,30 @@ class Expressions(Resolver):
         for out in frame.outs:
             sink.shape(out)
         sink.shape(frame.shape)
+
+    def _in(self, node: Node, scope: Scope, sink: Sink) -> None:
+        # `a IN (SELECT b …)`: the list steers, as EXISTS does; it gives no value.
+        self.values(node.args["this"], scope, sink)
+        self.values(node.args.get("expressions"), scope, sink)
+        query = node.args.get("query")
+        if query is not None:
+            self.shaping(query, scope, sink)
+
+    def _order(self, node: Node, scope: Scope, sink: Sink) -> None:
+        # listagg(a) WITHIN GROUP (ORDER BY b), array_agg(a ORDER BY b): b steers.
+        self.values(node.args.get("this"), scope, sink)
+        self.shaping(node.expressions, scope, sink)
+
+    def _within_group(self, node: Node, scope: Scope, sink: Sink) -> None:
+        # percentile_cont(0.5) WITHIN GROUP (ORDER BY x) is a value of x.
+        inner = Sink()
+        self.values(node.args["this"], scope, inner)
+        sink.merge(inner)
+        keys = node.args["expression"].expressions
+        if inner.base or inner.direct:
+            self.shaping(keys, scope, sink)
+        else:
+            self.values(keys, scope, sink)
 
     def _query_value(self, node: Node, scope: Scope, sink: Sink) -> None:
         frame = self.subquery(node, scope)
@@ -303,6 +327,9 @@ _SPECIAL: dict[type, _Handler] = {
     exp.Window: Expressions._window,  # noqa: SLF001
     exp.Filter: Expressions._filter,  # noqa: SLF001
     exp.Exists: Expressions._exists,  # noqa: SLF001
+    exp.In: Expressions._in,  # noqa: SLF001
+    exp.Order: Expressions._order,  # noqa: SLF001
+    exp.WithinGroup: Expressions._within_group,  # noqa: SLF001
     exp.Anonymous: Expressions._anonymous,  # noqa: SLF001
     exp.Count: Expressions._count,  # noqa: SLF001
     exp.Struct: Expressions._struct,  # noqa: SLF001

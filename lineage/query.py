@@ -5,11 +5,13 @@ In: a query of sqlglot's tree and the scope around it. Out: a `Frame`, its colum
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlglot import exp
 
+from lineage.expressions import call_arguments
 from lineage.generators import generated, is_generator
 from lineage.naming import column_name
-from lineage.expressions import call_arguments
 from lineage.scope import Frame, Out, Scope, Sink, Source
 from lineage.views import Views
 
@@ -107,16 +109,16 @@ class Queries(Views):
         return frame
 
     def _by_name(self, left: Frame, right: Frame) -> Frame:
+        # Spark wants the same names on both sides (allowMissingColumns is the DataFrame's alone).
         index = {out.key: out for out in right.outs}
-        outs = [index.pop(out.key, None) or Out(out.name) for out in left.outs]
+        outs = [index.pop(out.key, Out(out.name)) for out in left.outs]
         if index:
             self.doubt("UNION BY NAME of other names")
         return Frame(outs, right.shape, open_=right.open)
 
     def _united(self, left: Frame, right: Frame, *, both: bool) -> Frame:
-        if len(left.outs) != len(right.outs):
-            if not (left.open or right.open):
-                self.doubt("set operation over different numbers of columns")
+        if len(left.outs) != len(right.outs) and not (left.open or right.open):
+            self.doubt("set operation over different numbers of columns")
         outs: list[Out] = []
         shape = Sink()
         shape.shape(left.shape)
@@ -167,9 +169,9 @@ class Queries(Views):
         scope = Scope(outer, ctes)
         args = node.args
         self.from_clause(node, scope)
-        return self.projected(node, scope, args)
+        return self.projected(scope, args)
 
-    def projected(self, node: Node, scope: Scope, args: dict[str, object]) -> Frame:
+    def projected(self, scope: Scope, args: dict[str, Any]) -> Frame:  # noqa: C901
         """The frame of a SELECT whose FROM is already in scope."""
         for key in _UNREAD:
             if args.get(key):
@@ -315,7 +317,7 @@ def _size(frame: Frame) -> int:
     return sum(len(o.direct) + len(o.base) + len(o.ibase) for o in frame.outs) + len(frame.shape.ibase)
 
 
-def _starred(args: dict[str, object]) -> bool:
+def _starred(args: dict[str, Any]) -> bool:
     expressions = args.get("expressions")
     return isinstance(expressions, list) and any(
         isinstance(e, exp.Star) or (isinstance(e, exp.Column) and isinstance(e.args["this"], exp.Star))

@@ -186,10 +186,8 @@ class Source:
     def all(self) -> list[Out]:
         """Every column, in order."""
         if self._outs is None and self.entry is not None:
-            made: list[Out] = []
-            for column in self.entry.relation.columns:
-                made.append(self.find(column.name.lower()) or self._make(column))
-            self._outs = made
+            columns = self.entry.relation.columns
+            self._outs = [self.find(column.name.lower()) or self._make(column) for column in columns]
         return self._outs or []
 
     def _make(self, column: Column) -> Out:

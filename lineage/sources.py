@@ -51,7 +51,11 @@ class Sources(Expressions):
     def add(self, node: Node, scope: Scope) -> list[Source]:
         """Bring one item of a FROM into scope, its inner joins too."""
         before = len(scope.sources)
-        if isinstance(node, exp.Subquery) and isinstance(node.args["this"], exp.Table) and not node.args.get("alias"):
+        if (
+            isinstance(node, exp.Subquery)
+            and isinstance(node.args["this"], exp.Table)
+            and not node.args.get("alias")
+        ):
             inner = node.args["this"]
             self.add(inner, scope)
             self._extras(node, scope, before)
@@ -160,7 +164,9 @@ class Sources(Expressions):
     def _framed(self, frame: Frame, node: Node, scope: Scope) -> Source:
         scope.shape.shape(frame.shape)
         alias = node.args.get("alias")
-        return Source(alias.name if alias else "", self._aliased(frame.outs, alias), view=frame, open_=frame.open)
+        return Source(
+            alias.name if alias else "", self._aliased(frame.outs, alias), view=frame, open_=frame.open
+        )
 
     def _subquery_source(self, node: exp.Subquery, scope: Scope, outer: Scope | None) -> Source:
         inner = node.args["this"]
@@ -205,9 +211,7 @@ class Sources(Expressions):
         name = alias.name if alias is not None else ""
         return self.named(self.entry(parts), name or parts[-1], tuple(parts), scope, alias)
 
-    def _generator(
-        self, call: Node, alias: Node | None, scope: Scope, prefix: Sequence[str] = ()
-    ) -> Source:
+    def _generator(self, call: Node, alias: Node | None, scope: Scope, prefix: Sequence[str] = ()) -> Source:
         names = [c.name for c in (alias.args.get("columns") or ())] if alias is not None else []
         name = alias.name if alias is not None and alias.args.get("this") else ""
         outs = self.generate(call, names, scope, prefix)

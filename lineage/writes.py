@@ -39,7 +39,7 @@ def trace_multi_insert(tracer: Tracer, statement: Statement, tree: exp.Multitabl
         inner.using = scope.using
         inner.shape.shape(scope.shape)
         tracer.from_clause(select, inner)
-        frame = tracer.projected(select, inner, select.args)
+        frame = tracer.projected(inner, select.args)
         modified.append(_written(tracer, insert, frame))
     return tracer.access(statement.statement_type, modified=modified)
 
