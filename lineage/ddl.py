@@ -80,7 +80,7 @@ def _unrecorded(tracer: Tracer, statement: Statement, tree: exp.Create) -> Acces
     # Temporary views and functions are no objects of the record.
     frame = None
     query = tree.args.get("expression")
-    if statement.statement_type == "CREATE_VIEW" and isinstance(query, exp.Query):
+    if statement.statement_type == "CREATE_VIEW" and isinstance(query, (exp.Query, exp.Values)):
         with tracer.set_aside():
             frame = tracer.query(query, None, {})
             frame = _under(_defined(tree), frame)
@@ -120,7 +120,7 @@ def trace_alter(tracer: Tracer, statement: Statement, tree: exp.Alter, *, existe
     properties: Json = {}
     frame = None
     for action in tree.args.get("actions") or ():
-        if isinstance(action, exp.Query):
+        if isinstance(action, (exp.Query, exp.Values)):
             with tracer.set_aside():
                 frame = tracer.query(action, None, {})
             properties = {**properties, **_columns([Column(o.name) for o in frame.outs], relation)}

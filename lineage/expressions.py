@@ -206,6 +206,8 @@ class Expressions(Resolver):
         """A call of a function that sqlglot does not know: a user's, or one of Spark's own."""
         function = self.function(parts)
         arguments = call_arguments(node)
+        if parts[-1].lower() in _WITH_UNIT and arguments and _is_unit(arguments[0]):
+            arguments = arguments[1:]
         if function is None:
             for item in arguments:
                 self._argument(item, scope, sink)
@@ -264,13 +266,16 @@ class Expressions(Resolver):
 
     def _fields(self, node: Node, scope: Scope) -> dict[str, Out] | None:
         fields: dict[str, Out] = {}
-        for item in node.expressions:
+        for at, item in enumerate(node.expressions, 1):
             if isinstance(item, exp.PropertyEQ):
                 name, value = item.args["this"].name, item.args["expression"]
             elif isinstance(item, exp.Column) and not isinstance(item.args["this"], exp.Star):
                 name, value = item.name, item
+            elif isinstance(item, exp.Column):
+                fields.update({out.key: out for out in self.star(item, scope)})
+                continue
             else:
-                return None
+                name, value = f"col{at}", item
             fields[name.lower()] = self.out_of(value, scope, name)
         return fields
 
@@ -297,6 +302,20 @@ def call_arguments(node: Node) -> list[Node]:
         elif isinstance(value, exp.Expr) and not (key == "this" and isinstance(node, exp.Anonymous)):
             found.append(value)
     return [v.args["expression"] if isinstance(v, exp.Kwarg) else v for v in found]
+
+
+# Functions whose first argument is the name of a unit, of which sqlglot does not know all.
+_WITH_UNIT = frozenset(
+    {"timediff", "datediff", "date_diff", "dateadd", "date_add", "timestampadd", "timestampdiff"}
+)
+_UNITS = frozenset(
+    {"year", "quarter", "month", "week", "day", "dayofyear", "hour", "minute", "second", "millisecond",
+     "microsecond"}
+)  # fmt: skip
+
+
+def _is_unit(node: Node) -> bool:
+    return isinstance(node, exp.Column) and not node.args.get("table") and node.name.lower() in _UNITS
 
 
 def _dots(node: Node) -> list[exp.Dot]:

@@ -10,7 +10,7 @@ from typing import Any
 from sqlglot import exp
 
 from lineage.expressions import call_arguments
-from lineage.generators import generated, is_generator
+from lineage.generators import function_title, generated, is_generator
 from lineage.naming import column_name
 from lineage.scope import Frame, Out, Scope, Sink, Source
 from lineage.views import Views
@@ -238,7 +238,11 @@ class Queries(Views):
                 # Spark 4.2 names an output as the query spells it (AttributeSeq.resolve, withName).
                 outs.append(out.renamed(item.name))
             else:
-                outs += self._unnamed(item, scope)
+                several = self._unnamed(item, scope)
+                outs += several
+                if kind is exp.Aliases:
+                    for out in several:
+                        scope.aliases.setdefault(out.key, out)
         return outs
 
     def _aliased_output(self, item: Node, scope: Scope) -> Out:
@@ -267,8 +271,8 @@ class Queries(Views):
         return [self.out_of(item, scope, column_name(item))]
 
     def _generator_name(self, node: Node) -> str | None:
-        name = node.name if isinstance(node, exp.Anonymous) else type(node).__name__
-        return name.lower() if is_generator(name.lower()) else None
+        name = function_title(node)
+        return name if is_generator(name) else None
 
     def _arguments(self, node: Node, scope: Scope) -> list[Out]:
         return [self.out_of(a, scope) for a in call_arguments(node)]

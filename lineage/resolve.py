@@ -174,6 +174,9 @@ class Resolver:
             at = at.outer
         if len(keys) == 1 and keys[0] in _LITERAL_FUNCTIONS:
             return None
+        if "_metadata" in keys[:2]:
+            # The hidden column of file sources (Spark 3.3): facts about files, no column of the table.
+            return None
         if keys[-1] in self.variables or keys[0] in ("session", "system"):
             return None
         self.doubt(f"unknown column {quote_name(parts)}")

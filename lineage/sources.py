@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from lineage.expressions import Expressions, call_arguments
-from lineage.generators import generated
-from lineage.model import Column
+from lineage.generators import function_title, generated, is_generator
+from lineage.model import Column, Function
 from lineage.names import split_name
 from lineage.pivots import pivoted
 from lineage.scope import Entry, Frame, Out, Scope, Sink, Source
+from lineage.types import struct_fields
 
 Node = exp.Expr
 
@@ -222,17 +223,18 @@ class Sources(Expressions):
     ) -> list[Out] | None:
         """The columns that a table-valued function or generator yields, None where unknown."""
         arguments = [self._table_argument(a, scope) for a in call_arguments(call)]
-        title = call.name if isinstance(call, exp.Anonymous) else type(call).__name__
+        title = function_title(call)
         function = self.function([*prefix, title])
         outs: list[Out] | None
         if function is not None:
             self.saw_function(function)
             outs = self._user_table(function, call, arguments)
         else:
-            outs = generated(title.lower(), call, arguments)
-        if outs is None:
+            outs = generated(title, call, arguments)
+        if outs is None or (names and len(names) != len(outs) and is_generator(title)):
+            # The type of the argument is not known: the aliases say how many columns there are.
             if not names:
-                self.doubt(f"table function {title.lower()}")
+                self.doubt(f"table function {title}")
                 return None
             whole = Out("")
             for argument in arguments:
@@ -241,18 +243,21 @@ class Sources(Expressions):
         if names and len(names) == len(outs):
             return [o.renamed(n) for o, n in zip(outs, names, strict=True)]
         if names:
-            self.doubt(f"column aliases that do not fit {title.lower()}")
+            self.doubt(f"column aliases that do not fit {title}")
         return outs
 
-    def _user_table(self, function: object, call: Node, arguments: list[Out]) -> list[Out] | None:
-        body = getattr(function, "body", None)
-        if body is None:
-            return None
-        frame = self.function_body(function, call_arguments(call), arguments)  # type: ignore[arg-type]
+    def _user_table(self, function: Function, call: Node, arguments: list[Out]) -> list[Out] | None:
         whole = Sink()
         for argument in arguments:
             whole.merge(argument)
         outs: list[Out] = []
+        if function.body is None:
+            for name, _ in struct_fields(function.data_type):
+                out = Out(name)
+                out.merge(whole)
+                outs.append(out)
+            return outs or None
+        frame = self.function_body(function, call_arguments(call), arguments)
         for inner in frame.outs:
             out = Out(inner.name)
             out.direct = whole.direct
@@ -336,6 +341,17 @@ class Sources(Expressions):
         self.doubt(f"unknown column {key} in USING")
         return Out(key)
 
+    def _cell(self, cell: Node, scope: Scope, out: Out) -> None:
+        value = self.out_of(cell, scope)
+        first = not (out.direct or out.base or out.fields)
+        out.merge(value)
+        if first:
+            out.fields = value.fields
+        elif out.fields is not None and value.fields is not None and value.fields.keys() == out.fields.keys():
+            out.fields = {key: _both(field, value.fields[key]) for key, field in out.fields.items()}
+        else:
+            out.fields = None
+
     # -- VALUES ------------------------------------------------------------------------------
 
     def values_frame(self, node: exp.Values, scope: Scope) -> Frame:
@@ -347,8 +363,16 @@ class Sources(Expressions):
                 outs.append(Out(f"col{len(outs) + 1}"))
             for out, cell in zip(outs, cells, strict=False):
                 if not isinstance(cell, exp.Literal):
-                    self.values(cell, scope, out)
+                    self._cell(cell, scope, out)
         return Frame(outs)
+
+
+def _both(one: Out, two: Out) -> Out:
+    # A new column: the two may be a table's own.
+    out = Out(one.name)
+    out.merge(one)
+    out.merge(two)
+    return out
 
 
 def table_parts(node: Node) -> list[str]:

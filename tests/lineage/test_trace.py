@@ -128,7 +128,39 @@ def test_policies_are_refused_not_ignored():
 
 
 PIECES = st.sampled_from(
-    ["a", "b", "t.a", "x", "nosuch", "*", "t.*", "count(*)", "max(a)", "(SELECT", "max(x)", "FROM", "u)", "a+b", "AS", "c", "EXISTS(SELECT", "1", "FROM", "u)", "sum(a)OVER(ORDER", "BY", "b)", "CASE", "WHEN", "a=1", "THEN", "b", "END", "struct(a,b).a", "transform(array(a),q->q+b)"]
+    [
+        "a",
+        "b",
+        "t.a",
+        "x",
+        "nosuch",
+        "*",
+        "t.*",
+        "count(*)",
+        "max(a)",
+        "(SELECT",
+        "max(x)",
+        "FROM",
+        "u)",
+        "a+b",
+        "AS",
+        "c",
+        "EXISTS(SELECT",
+        "1",
+        "FROM",
+        "u)",
+        "sum(a)OVER(ORDER",
+        "BY",
+        "b)",
+        "CASE",
+        "WHEN",
+        "a=1",
+        "THEN",
+        "b",
+        "END",
+        "struct(a,b).a",
+        "transform(array(a),q->q+b)",
+    ]
 )
 TAILS = st.sampled_from(
     [
