@@ -286,16 +286,17 @@ class Sources(Expressions):
 
     def _join(self, join: Node, scope: Scope, late: list[Node] | None) -> None:
         args = join.args
-        left = list(scope.sources)
-        added = self.add(args["this"], scope)
         kind = (args.get("kind") or "").upper()
+        if kind == "CROSS" and not args.get("side"):
+            scope.comma()
+        left = [source for source, _ in scope.steps[scope.group :]]
+        added = self.add(args["this"], scope)
         keys = [k.name.lower() for k in args.get("using") or ()]
         if (args.get("method") or "").upper() == "NATURAL":
             if any(s.open for s in scope.sources):
                 self.doubt("NATURAL JOIN over unknown columns")
             mine = {o.key for s in added for o in s.all()}
-            keys = [o.key for o in scope.star() if o.key in mine]
-            keys = list(dict.fromkeys(k for k in keys if any(s.find(k) for s in left)))
+            keys = list(dict.fromkeys(o.key for s in left for o in s.all() if o.key in mine))
         if keys:
             self._using(keys, left, added, (args.get("side") or "").upper(), scope)
         condition = args.get("on")
@@ -312,9 +313,9 @@ class Sources(Expressions):
     def _using(
         self, keys: list[str], left: list[Source], right: list[Source], side: str, scope: Scope
     ) -> None:
-        semi_keys = []
+        merges: dict[str, Out] = {}
         for key in keys:
-            one = scope.using.get(key) or self._key_of(key, left)
+            one = self._merged(key, left, scope) or self._key_of(key, left)
             two = self._key_of(key, right)
             scope.shape.shape(one)
             scope.shape.shape(two)
@@ -325,10 +326,16 @@ class Sources(Expressions):
                 merged = Out(one.name)
                 merged.merge(one)
                 merged.merge(two)
-            scope.using[key] = merged
-            semi_keys.append(key)
+            scope.using[key] = merges[key] = merged
         first = right[0]
-        scope.steps = [(s, tuple(keys) if s is first else k) for s, k in scope.steps]
+        scope.steps = [(s, merges if s is first else k) for s, k in scope.steps]
+
+    def _merged(self, key: str, left: list[Source], scope: Scope) -> Out | None:
+        # The key as an earlier USING of the same group of joins left it.
+        for source, merges in reversed(scope.steps):
+            if key in merges and source in left:
+                return merges[key]
+        return None
 
     def _key_of(self, key: str, sources: list[Source]) -> Out:
         for source in sources:
