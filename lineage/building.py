@@ -41,7 +41,12 @@ class Tracer(Queries):
             if value is None:
                 relation, column = ref.entry.relation, ref.column
                 value = made[ref] = ColumnRef(
-                    relation.name, column.name, relation.domain, relation.object_id, column.column_id, ref.path
+                    relation.name,
+                    column.name,
+                    relation.domain,
+                    relation.object_id,
+                    column.column_id,
+                    ref.path,
                 )
             found.append(value)
         return tuple(found)
@@ -144,7 +149,11 @@ def _object(entry: Entry, used: dict[str, Column]) -> AccessedObject:
 def _functions(functions: Iterable[Function]) -> list[AccessedObject]:
     return [
         AccessedObject(
-            f.name, f.domain, f.object_id, argument_signature=f.argument_signature, data_type=f.data_type or None
+            f.name,
+            f.domain,
+            f.object_id,
+            argument_signature=f.argument_signature,
+            data_type=f.data_type or None,
         )
         for f in functions
     ]

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from lineage.building import Tracer
 from lineage.model import Access, Column, Domain
-from lineage.scope import Entry, Scope, Sink, Source
+from lineage.scope import Entry, Frame, Scope, Sink, Source
 from lineage.statement import Statement
 from lineage.targets import parts_of
 from lineage.writes import target_relation
@@ -113,9 +113,7 @@ def _all_by_name(tracer: Tracer, entry: Entry, source: Source, written: Written)
         sink.merge(out)
 
 
-def _assignments(
-    tracer: Tracer, items: list[Node], entry: Entry, scope: Scope, written: Written
-) -> None:
+def _assignments(tracer: Tracer, items: list[Node], entry: Entry, scope: Scope, written: Written) -> None:
     for item in items:
         if not isinstance(item, exp.EQ):
             tracer.doubt(f"assignment {item.sql('spark')[:60]}")
@@ -134,9 +132,7 @@ def _assigned(node: Node, entry: Entry) -> str:
     return parts[-1] if parts else node.name
 
 
-def _write(
-    tracer: Tracer, value: Node, name: str, entry: Entry, scope: Scope, written: Written
-) -> None:
+def _write(tracer: Tracer, value: Node, name: str, entry: Entry, scope: Scope, written: Written) -> None:  # noqa: PLR0917
     column = entry.index.get(name.lower()) or Column(name)
     _, sink = written.setdefault(name.lower(), (column, Sink()))
     if isinstance(value, exp.Var) or (isinstance(value, exp.Column) and value.sql().upper() == "DEFAULT"):
@@ -144,24 +140,20 @@ def _write(
     sink.merge(tracer.out_of(value, scope))
 
 
-def _target_scope(
-    tracer: Tracer, tree: Node, ctes: dict[str, object] | None = None
-) -> tuple[Entry, Scope]:
+def _target_scope(tracer: Tracer, tree: Node, ctes: dict[str, Frame] | None = None) -> tuple[Entry, Scope]:
     table = tree.args["this"]
     relation = target_relation(tracer, table)
     parts = parts_of(table)
     entry = tracer.entry(parts) if parts else Entry(relation)
     alias = table.args.get("alias")
-    scope = Scope(None, ctes)  # type: ignore[arg-type]
+    scope = Scope(None, ctes)
     name = alias.name if alias is not None else (parts[-1] if parts else "")
     full = () if alias is not None else tuple(relation.name.lower().split("."))
     scope.add(Source(name, entry=entry, parts=full))
     return entry, scope
 
 
-def _changed(
-    tracer: Tracer, statement: Statement, entry: Entry, scope: Scope, written: Written
-) -> Access:
+def _changed(tracer: Tracer, statement: Statement, entry: Entry, scope: Scope, written: Written) -> Access:
     for _, sink in written.values():
         tracer.ledger.touch(sink)
     tracer.ledger.touch(scope.shape)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.model import Domain
 from lineage.statement import Command
@@ -54,7 +54,9 @@ def _describe(tokens: list[Token], text: str) -> Command | None:
     if word(tokens, at) in ("SELECT", "WITH", "FROM", "VALUES", "TABLE") and word(tokens, at) != "TABLE":
         return Command("DESCRIBE", text=text[tokens[at].start :])
     # DESCRIBE detail may be a table named detail: a keyword only where a name follows it.
-    while word(tokens, at) in ("TABLE", "EXTENDED", "FORMATTED", "DETAIL", "HISTORY") and at + 1 < len(tokens):
+    while word(tokens, at) in ("TABLE", "EXTENDED", "FORMATTED", "DETAIL", "HISTORY") and at + 1 < len(
+        tokens
+    ):
         at += 1
     name, _ = read_name(tokens, at)
     return Command("DESCRIBE", target=name)
@@ -79,14 +81,14 @@ def _explain(tokens: list[Token], text: str) -> Command | None:
 
 def _execute(tokens: list[Token], text: str) -> Command | None:
     del text
-    literal = tokens[2] if len(tokens) > 2 else None
+    literal = tokens[2] if len(tokens) > 2 else None  # noqa: PLR2004
     body = literal.text if literal is not None and literal.token_type is TokenType.STRING else None
     return Command("EXECUTE_IMMEDIATE", text=body)
 
 
 def _set(tokens: list[Token], text: str) -> Command | None:
-    del text
-    return Command("SET") if word(tokens, 1) not in ("VAR", "VARIABLE") else Command("SET")
+    del tokens, text
+    return Command("SET")
 
 
 def _restore(tokens: list[Token], text: str) -> Command | None:
@@ -103,7 +105,7 @@ def _use(tokens: list[Token], text: str) -> Command | None:
     if kind in (*_SCHEMAS, "CATALOG") and at + 1 < len(tokens):
         at += 1
     name, _ = read_name(tokens, at)
-    return Command("USE", target=name, source=("CATALOG",) if kind == "CATALOG" and at == 2 else ())
+    return Command("USE", target=name, source=("CATALOG",) if kind == "CATALOG" and at == 2 else ())  # noqa: PLR2004
 
 
 def _cache(tokens: list[Token], text: str) -> Command | None:
@@ -135,7 +137,11 @@ def _create(tokens: list[Token], text: str) -> Command | None:
     if word(tokens, at) != "CLONE":
         return None
     source, at = read_name(tokens, at + 1)
-    version = text[tokens[at].start :] if at < len(tokens) and word(tokens, at) not in ("TBLPROPERTIES", "LOCATION") else None
+    version = (
+        text[tokens[at].start :]
+        if at < len(tokens) and word(tokens, at) not in ("TBLPROPERTIES", "LOCATION")
+        else None
+    )
     kind = "REPLACE_TABLE" if replace else "CREATE_TABLE"
     return Command(
         kind, Domain.TABLE, name, source, version=version, if_clause=if_clause, replace=replace,

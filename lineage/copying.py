@@ -48,7 +48,9 @@ def _load(tracer: Tracer, statement: Statement, tree: exp.Copy, source: Node | N
     if stage is not None:
         tracer.ledger.direct_entries.setdefault(stage)
         tracer.ledger.base_entries.setdefault(stage)
-    return tracer.access(statement.statement_type, modified=[tracer.modified(relation, [(c, None) for c in columns])])
+    return tracer.access(
+        statement.statement_type, modified=[tracer.modified(relation, [(c, None) for c in columns])]
+    )
 
 
 def _with_stages(node: exp.Subquery) -> Node:

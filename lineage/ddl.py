@@ -10,14 +10,14 @@ from sqlglot import exp
 from lineage.building import Tracer
 from lineage.model import Access, Column, Domain, Json, ObjectDdl, Relation
 from lineage.names import qualify, quote_name
-from lineage.scope import Frame
+from lineage.scope import Frame, Refs, Sink
 from lineage.statement import Command, Statement
 from lineage.targets import parts_of
 
 Node = exp.Expr
 
 
-def trace_create(tracer: Tracer, statement: Statement, tree: exp.Create, existed: bool | None) -> Access:
+def trace_create(tracer: Tracer, statement: Statement, tree: exp.Create, *, existed: bool | None) -> Access:  # noqa: PLR0911
     """CREATE [OR REPLACE] TABLE | VIEW | SCHEMA | FUNCTION."""
     kind, noun = statement.statement_type, tree.args["kind"].upper()
     parts = parts_of(tree.args["this"])
@@ -28,13 +28,14 @@ def trace_create(tracer: Tracer, statement: Statement, tree: exp.Create, existed
             return tracer.access(kind)
         return tracer.access(kind, ddl=_schema(tracer, parts, "CREATE"))
     before = tracer.lookup(parts)
-    if tree.args.get("exists") and _there(existed, before):
+    if tree.args.get("exists") and _there(before, existed=existed):
         return tracer.access(kind)
     relation = _created(tracer, parts, before, Domain.VIEW if noun == "VIEW" else Domain.TABLE)
     operation = "REPLACE" if tree.args.get("replace") else "CREATE"
     if noun == "VIEW":
         frame = _view_frame(tracer, tree)
         names = _defined(tree) or [Column(o.name) for o in frame.outs]
+        frame = _under(names, frame)
         return tracer.access(kind, frame=frame, ddl=_ddl(relation, operation, _columns(names, relation)))
     if tree.args.get("expression") is not None:
         return _as_select(tracer, statement, tree, relation, operation)
@@ -44,13 +45,17 @@ def trace_create(tracer: Tracer, statement: Statement, tree: exp.Create, existed
     return tracer.access(kind, ddl=_ddl(relation, operation, _columns(_defined(tree), relation)))
 
 
-def _as_select(tracer: Tracer, statement: Statement, tree: exp.Create, relation: Relation, operation: str) -> Access:
+def _as_select(
+    tracer: Tracer, statement: Statement, tree: exp.Create, relation: Relation, operation: str
+) -> Access:
     frame = tracer.query(tree.args["expression"], None, {})
     names = _defined(tree) or [Column(o.name) for o in frame.outs]
     names = [_known(relation, c) for c in names]
     modified = tracer.modified(relation, list(zip(names, frame.outs, strict=False)))
     return tracer.access(
-        statement.statement_type, modified=[modified], ddl=_ddl(relation, operation, _columns(names, relation))
+        statement.statement_type,
+        modified=[modified],
+        ddl=_ddl(relation, operation, _columns(names, relation)),
     )
 
 
@@ -64,17 +69,25 @@ def _view_frame(tracer: Tracer, tree: exp.Create) -> Frame:
         return tracer.query(query, None, {})
 
 
+def _under(names: list[Column], frame: Frame) -> Frame:
+    if len(names) != len(frame.outs):
+        return frame
+    outs = [out.renamed(column.name) for column, out in zip(names, frame.outs, strict=True)]
+    return Frame(outs, frame.shape, open_=frame.open)
+
+
 def _unrecorded(tracer: Tracer, statement: Statement, tree: exp.Create) -> Access:
     # Temporary views and functions are no objects of the record.
     frame = None
     query = tree.args.get("expression")
-    if statement.statement_type == "CREATE_VIEW" and isinstance(query, exp.Query):
+    if statement.statement_type == "CREATE_VIEW" and isinstance(query, (exp.Query, exp.Values)):
         with tracer.set_aside():
             frame = tracer.query(query, None, {})
+            frame = _under(_defined(tree), frame)
     return tracer.access(statement.statement_type, frame=frame)
 
 
-def trace_drop(tracer: Tracer, statement: Statement, tree: exp.Drop, existed: bool | None) -> Access:
+def trace_drop(tracer: Tracer, statement: Statement, tree: exp.Drop, *, existed: bool | None) -> Access:
     """DROP TABLE | VIEW | SCHEMA: no properties are recorded."""
     kind = statement.statement_type
     if kind == "DROP_FUNCTION" or statement.temporary:
@@ -87,26 +100,27 @@ def trace_drop(tracer: Tracer, statement: Statement, tree: exp.Drop, existed: bo
     before = tracer.lookup(parts)
     if before is not None and before.temporary:
         return tracer.access(kind)
-    if tree.args.get("exists") and not _there(existed, before):
+    if tree.args.get("exists") and not _there(before, existed=existed):
         return tracer.access(kind)
     relation = _created(tracer, parts, before, Domain.VIEW if kind == "DROP_VIEW" else Domain.TABLE)
     return tracer.access(kind, ddl=_ddl(before or relation, "DROP", {}))
 
 
-def trace_alter(tracer: Tracer, statement: Statement, tree: exp.Alter, existed: bool | None) -> Access:
+def trace_alter(tracer: Tracer, statement: Statement, tree: exp.Alter, *, existed: bool | None) -> Access:
     """ALTER TABLE | VIEW: columns with their subOperationType, new names, properties."""
     kind = statement.statement_type
     parts = parts_of(tree.args["this"])
     before = tracer.lookup(parts)
-    if tree.args.get("exists") and not _there(existed, before):
+    if tree.args.get("exists") and not _there(before, existed=existed):
+        return tracer.access(kind)
+    if before is not None and before.temporary:
         return tracer.access(kind)
     domain = Domain.VIEW if kind.endswith("VIEW") else Domain.TABLE
     relation = _created(tracer, parts, before, domain)
-    relation = before or relation
     properties: Json = {}
     frame = None
     for action in tree.args.get("actions") or ():
-        if isinstance(action, exp.Query):
+        if isinstance(action, (exp.Query, exp.Values)):
             with tracer.set_aside():
                 frame = tracer.query(action, None, {})
             properties = {**properties, **_columns([Column(o.name) for o in frame.outs], relation)}
@@ -115,14 +129,16 @@ def trace_alter(tracer: Tracer, statement: Statement, tree: exp.Alter, existed: 
     return tracer.access(kind, frame=frame, ddl=_ddl(relation, "ALTER", properties))
 
 
-def trace_ddl_command(tracer: Tracer, statement: Statement, command: Command, existed: bool | None) -> Access:
+def trace_ddl_command(
+    tracer: Tracer, statement: Statement, command: Command, *, existed: bool | None
+) -> Access:
     """DDL that a reader of our own took from the tokens."""
     kind, domain = statement.statement_type, command.domain or Domain.TABLE
     if domain is Domain.SCHEMA:
         return tracer.access(kind, ddl=_schema(tracer, command.target, "ALTER", _pairs(command)))
     before = tracer.lookup(command.target)
     if command.source:
-        if command.if_clause and _there(existed, before):
+        if command.if_clause and _there(before, existed=existed):
             return tracer.access(kind)
         relation = _created(tracer, command.target, before, domain)
         operation = "REPLACE" if command.replace else "CREATE"
@@ -131,7 +147,7 @@ def trace_ddl_command(tracer: Tracer, statement: Statement, command: Command, ex
         return _copied(tracer, kind, relation, operation, command.source, "CLONE")
     if before is not None and before.temporary:
         return tracer.access(kind)
-    if command.if_clause and not _there(existed, before):
+    if command.if_clause and not _there(before, existed=existed):
         return tracer.access(kind)
     relation = before or _created(tracer, command.target, before, domain)
     properties = _pairs(command)
@@ -148,7 +164,7 @@ def trace_ddl_command(tracer: Tracer, statement: Statement, command: Command, ex
 # -- columns and properties --------------------------------------------------------------------
 
 
-def _action(
+def _action(  # noqa: C901
     tracer: Tracer, action: Node, relation: Relation, parts: tuple[str, ...], properties: Json
 ) -> None:
     columns: Json = properties.setdefault("columns", {})
@@ -230,7 +246,7 @@ def _like(tree: exp.Create) -> tuple[str, ...] | None:
     return None if like is None else parts_of(like.args["this"])
 
 
-def _copied(
+def _copied(  # noqa: PLR0917
     tracer: Tracer, kind: str, relation: Relation, operation: str, source: tuple[str, ...], mode: str
 ) -> Access:
     """LIKE and CLONE record their creation source; a CLONE reads it (document: Read query notes)."""
@@ -251,19 +267,16 @@ def _copied(
     return tracer.access(kind, modified=modified, ddl=_ddl(relation, operation, properties))
 
 
-def _sink(refs: dict[object, None]) -> object:
-    from lineage.scope import Sink  # noqa: PLC0415
-
+def _sink(refs: Refs) -> Sink:
     sink = Sink()
-    sink.direct = refs  # type: ignore[assignment]
-    sink.base = refs  # type: ignore[assignment]
+    sink.direct = sink.base = refs
     return sink
 
 
 # -- objects -------------------------------------------------------------------------------------
 
 
-def _there(existed: bool | None, before: Relation | None) -> bool:
+def _there(before: Relation | None, *, existed: bool | None) -> bool:
     return existed if existed is not None else before is not None
 
 
@@ -271,7 +284,7 @@ def _created(tracer: Tracer, parts: tuple[str, ...], before: Relation | None, do
     if before is not None and not before.temporary:
         return before
     here = tracer.current or tracer.catalog.current
-    if len(parts) == 2 and "/" in parts[1]:
+    if parts[1:] and "/" in parts[-1]:
         return tracer.catalog.path(parts[0], parts[1])
     return Relation(quote_name(qualify(parts, here)), domain)
 
@@ -284,7 +297,9 @@ def _renamed(tracer: Tracer, relation: Relation, old: tuple[str, ...], new: tupl
     return quote_name((*full[:-1], new[0]) if len(new) == 1 else qualify(new, here))
 
 
-def _schema(tracer: Tracer, parts: tuple[str, ...], operation: str, properties: Json | None = None) -> ObjectDdl:
+def _schema(
+    tracer: Tracer, parts: tuple[str, ...], operation: str, properties: Json | None = None
+) -> ObjectDdl:
     here = tracer.current or tracer.catalog.current
     full = (here[0], *parts) if len(parts) == 1 else parts
     return ObjectDdl(quote_name(full), Domain.SCHEMA, operation, None, properties or {})  # type: ignore[arg-type]

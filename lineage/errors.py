@@ -32,8 +32,11 @@ class BadNameError(LineageError):
     code = "BAD_NAME"
 
     def __init__(self, name: str) -> None:
-        super().__init__(name, "write it as `table`, `schema.table` or `catalog.schema.table`, "
-                         "parts that hold dots in back-ticks")
+        super().__init__(
+            name,
+            "write it as `table`, `schema.table` or `catalog.schema.table`, "
+            "parts that hold dots in back-ticks",
+        )
 
 
 class NotSupportedError(LineageError):

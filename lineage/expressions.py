@@ -80,9 +80,9 @@ class Expressions(Resolver):
             for out in self.star(node, scope):
                 sink.merge(out)
             return
-        out = self.name(column_parts(node), scope)
-        if out is not None:
-            sink.merge(out)
+        found = self.name(column_parts(node), scope)
+        if found is not None:
+            sink.merge(found)
 
     def _dot(self, node: Node, scope: Scope, sink: Sink) -> None:
         # `a.b.c.d.e` is Dot(Column(a.b.c.d), e); `db.f(x)` is Dot(Identifier(db), f(x)).
@@ -135,6 +135,30 @@ class Expressions(Resolver):
             sink.shape(out)
         sink.shape(frame.shape)
 
+    def _in(self, node: Node, scope: Scope, sink: Sink) -> None:
+        # `a IN (SELECT b …)`: the list steers, as EXISTS does; it gives no value.
+        self.values(node.args["this"], scope, sink)
+        self.values(node.args.get("expressions"), scope, sink)
+        query = node.args.get("query")
+        if query is not None:
+            self.shaping(query, scope, sink)
+
+    def _order(self, node: Node, scope: Scope, sink: Sink) -> None:
+        # listagg(a) WITHIN GROUP (ORDER BY b), array_agg(a ORDER BY b): b steers.
+        self.values(node.args.get("this"), scope, sink)
+        self.shaping(node.expressions, scope, sink)
+
+    def _within_group(self, node: Node, scope: Scope, sink: Sink) -> None:
+        # percentile_cont(0.5) WITHIN GROUP (ORDER BY x) is a value of x.
+        inner = Sink()
+        self.values(node.args["this"], scope, inner)
+        sink.merge(inner)
+        keys = node.args["expression"].expressions
+        if inner.base or inner.direct:
+            self.shaping(keys, scope, sink)
+        else:
+            self.values(keys, scope, sink)
+
     def _query_value(self, node: Node, scope: Scope, sink: Sink) -> None:
         frame = self.subquery(node, scope)
         for out in frame.outs:
@@ -182,6 +206,8 @@ class Expressions(Resolver):
         """A call of a function that sqlglot does not know: a user's, or one of Spark's own."""
         function = self.function(parts)
         arguments = call_arguments(node)
+        if parts[-1].lower() in _WITH_UNIT and arguments and _is_unit(arguments[0]):
+            arguments = arguments[1:]
         if function is None:
             for item in arguments:
                 self._argument(item, scope, sink)
@@ -240,13 +266,16 @@ class Expressions(Resolver):
 
     def _fields(self, node: Node, scope: Scope) -> dict[str, Out] | None:
         fields: dict[str, Out] = {}
-        for item in node.expressions:
+        for at, item in enumerate(node.expressions, 1):
             if isinstance(item, exp.PropertyEQ):
                 name, value = item.args["this"].name, item.args["expression"]
             elif isinstance(item, exp.Column) and not isinstance(item.args["this"], exp.Star):
                 name, value = item.name, item
+            elif isinstance(item, exp.Column):
+                fields.update({out.key: out for out in self.star(item, scope)})
+                continue
             else:
-                return None
+                name, value = f"col{at}", item
             fields[name.lower()] = self.out_of(value, scope, name)
         return fields
 
@@ -273,6 +302,20 @@ def call_arguments(node: Node) -> list[Node]:
         elif isinstance(value, exp.Expr) and not (key == "this" and isinstance(node, exp.Anonymous)):
             found.append(value)
     return [v.args["expression"] if isinstance(v, exp.Kwarg) else v for v in found]
+
+
+# Functions whose first argument is the name of a unit, of which sqlglot does not know all.
+_WITH_UNIT = frozenset(
+    {"timediff", "datediff", "date_diff", "dateadd", "date_add", "timestampadd", "timestampdiff"}
+)
+_UNITS = frozenset(
+    {"year", "quarter", "month", "week", "day", "dayofyear", "hour", "minute", "second", "millisecond",
+     "microsecond"}
+)  # fmt: skip
+
+
+def _is_unit(node: Node) -> bool:
+    return isinstance(node, exp.Column) and not node.args.get("table") and node.name.lower() in _UNITS
 
 
 def _dots(node: Node) -> list[exp.Dot]:
@@ -303,6 +346,9 @@ _SPECIAL: dict[type, _Handler] = {
     exp.Window: Expressions._window,  # noqa: SLF001
     exp.Filter: Expressions._filter,  # noqa: SLF001
     exp.Exists: Expressions._exists,  # noqa: SLF001
+    exp.In: Expressions._in,  # noqa: SLF001
+    exp.Order: Expressions._order,  # noqa: SLF001
+    exp.WithinGroup: Expressions._within_group,  # noqa: SLF001
     exp.Anonymous: Expressions._anonymous,  # noqa: SLF001
     exp.Count: Expressions._count,  # noqa: SLF001
     exp.Struct: Expressions._struct,  # noqa: SLF001

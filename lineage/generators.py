@@ -32,6 +32,12 @@ _GENERATORS = frozenset(
 )  # fmt: skip
 
 
+def function_title(call: exp.Expr) -> str:
+    """The lower-case name of the function that a node calls (sqlglot's class `_ExplodeOuter` too)."""
+    name = call.name if isinstance(call, exp.Anonymous) else type(call).__name__
+    return name.lower().lstrip("_")
+
+
 def is_generator(name: str) -> bool:
     """Whether a function in a select list yields rows and (maybe) several columns."""
     return name in _GENERATORS

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.tokens import tokenize
 
@@ -39,10 +39,10 @@ def _canonical(text: str, *, literals: bool) -> str:
         return " ".join(text.split())
     while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
         tokens.pop()
-    return "\x1f".join([_piece(token, literals) for token in tokens])
+    return "\x1f".join([_piece(token, literals=literals) for token in tokens])
 
 
-def _piece(token: Token, literals: bool) -> str:
+def _piece(token: Token, *, literals: bool) -> str:
     kind = token.token_type
     if kind in _LITERALS:
         return f"'{token.text}'" if literals else "?"

@@ -5,10 +5,14 @@ In: a tree or tokens. Out: names in the manner of Snowflake's QUERY_TYPE.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sqlglot import exp
-from sqlglot.tokens import Token
 
 from lineage.tokens import word
+
+if TYPE_CHECKING:
+    from sqlglot.tokenizer_core import Token
 
 QUERY_STARTS = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "(", "MAP", "REDUCE"})
 SESSION_KINDS = frozenset(
@@ -65,7 +69,7 @@ def _selects(tokens: list[Token]) -> bool:
     return any(word(tokens, n) in ("SELECT", "VALUES", "FROM") for n in range(2, len(tokens)))
 
 
-def kind_of_tree(tree: exp.Expr, tokens: list[Token]) -> tuple[str, bool, bool]:
+def kind_of_tree(tree: exp.Expr) -> tuple[str, bool, bool]:  # noqa: PLR0911
     """Kind, whether it is a query, whether it makes something temporary."""
     if isinstance(tree, (exp.Query, exp.Values)):
         return "SELECT", True, False

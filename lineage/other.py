@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-
-from sqlglot import exp
+from typing import TYPE_CHECKING
 
 from lineage.building import Tracer
 from lineage.model import Access
 from lineage.parse import parse
+from lineage.scope import Frame, Scope
 from lineage.statement import Command, Statement
 from lineage.writes import target_relation
+
+if TYPE_CHECKING:
+    from sqlglot import exp
 
 _SILENT = frozenset(
     {"USE", "SET", "RESET", "SHOW", "DESCRIBE", "EXPLAIN", "REFRESH", "UNCACHE", "ADD", "LIST", "DECLARE",
@@ -38,7 +41,9 @@ def trace_command(
     if kind in _SILENT:
         # They read metadata, or rewrite files without changing a row.
         return Access(kind)
-    return Access(kind, analysis="opaque", reason=f"{kind.replace('_', ' ')} runs what its text does not show")
+    return Access(
+        kind, analysis="opaque", reason=f"{kind.replace('_', ' ')} runs what its text does not show"
+    )
 
 
 def _cached(tracer: Tracer, statement: Statement, command: Command) -> Access:
@@ -50,8 +55,15 @@ def _cached(tracer: Tracer, statement: Statement, command: Command) -> Access:
         return tracer.access(statement.statement_type, frame=tracer.query(query.tree, None, {}))
     if not command.target:
         return Access(statement.statement_type)
-    select = exp.select("*").from_(exp.table_(*reversed(command.target[-3:]), quoted=True))
-    return tracer.access(statement.statement_type, frame=tracer.query(select, None, {}))
+    scope = Scope()
+    named = tracer.named(tracer.entry(command.target), command.target[-1], (), scope)
+    frame = Frame(named.all(), scope.shape)
+    if named.open:
+        tracer.doubt(f"columns of {named.alias}")
+    for out in frame.outs:
+        tracer.ledger.touch(out)
+    tracer.ledger.touch(frame.shape)
+    return tracer.access(statement.statement_type, frame=frame)
 
 
 def trace_cache(tracer: Tracer, statement: Statement, tree: exp.Cache) -> Access:

@@ -34,10 +34,9 @@ class Overlay:
 
     def relation(self, parts: Sequence[str], current: tuple[str, str] | None = None) -> Relation | None:
         """What a name means after the statements so far."""
-        if len(parts) == 1 and parts[0].lower() in self._temporary:
-            found = self._temporary[parts[0].lower()]
-            if found is not None:
-                return found
+        found = self._temporary.get(".".join(parts).lower())
+        if found is not None:
+            return found
         here = current or self._current
         key = _key(qualify(parts, here))
         if key in self._known:
@@ -75,6 +74,9 @@ class Overlay:
         parts = parts_of(tree.args["this"])
         if query is None or not parts:
             return
+        properties = tree.args.get("properties")
+        if statement.temporary and properties is not None and properties.find(exp.GlobalProperty):
+            parts = ("global_temp", parts[-1])
         full = parts if statement.temporary else qualify(parts, self._current)
         schema = tree.args["this"]
         names = [c.name for c in schema.expressions] if isinstance(schema, exp.Schema) else []
@@ -90,7 +92,7 @@ class Overlay:
             temporary=statement.temporary,
         )
         if statement.temporary:
-            self._temporary[parts[-1].lower()] = relation
+            self._temporary[".".join(parts).lower()] = relation
         elif access.object_modified_by_ddl is not None:
             self._known[_key(full)] = relation
 

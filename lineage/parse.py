@@ -7,10 +7,10 @@ reason. Order: cut into tokens → a reader of our own for commands → mend wha
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from sqlglot import exp
 from sqlglot.errors import SqlglotError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.commands import read_command
 from lineage.kinds import QUERY_STARTS, SESSION_KINDS, kind_of_tree, kind_of_words
@@ -18,11 +18,15 @@ from lineage.mending import mend, mend_variant_paths
 from lineage.statement import Command, Statement
 from lineage.tokens import parse_tokens, tokenize, word
 
+if TYPE_CHECKING:
+    from sqlglot import exp
+
 _CACHE = 2048
+_DDL_VERBS = frozenset({"CREATE", "REPLACE", "ALTER", "DROP", "RENAME"})
 
 
 @lru_cache(maxsize=_CACHE)
-def parse(sql: str) -> Statement:
+def parse(sql: str) -> Statement:  # noqa: PLR0911
     """What a text is: its kind, its tree, or the reason why it has none.
 
     >>> parse("SELECT a FROM s.t").references
@@ -77,7 +81,8 @@ def _message(error: SqlglotError) -> str:
     details = getattr(error, "errors", None)
     if details:
         first = details[0]
-        return f"not parsed: {first.get('description')} at {first.get('highlight')!r}"
+        description = str(first.get("description")).partition(" <")[0].partition(" but got")[0]
+        return f"not parsed: {description} at {first.get('highlight')!r}"
     return f"not parsed: {str(error).splitlines()[0][:200]}"
 
 
@@ -86,7 +91,7 @@ def _of_command(sql: str, command: Command) -> Statement:
     return Statement(
         sql,
         kind,
-        is_ddl=command.domain is not None and kind.split("_")[0] in ("CREATE", "REPLACE", "ALTER", "DROP"),
+        is_ddl=command.domain is not None and kind.split("_")[0] in _DDL_VERBS,
         changes_session=kind in SESSION_KINDS,
         command=command,
         reason=None,
@@ -100,21 +105,21 @@ def _without_tree(sql: str, tokens: list[Token], reason: str) -> Statement:
         sql,
         kind,
         is_query=is_query,
-        is_ddl=kind.split("_")[0] in ("CREATE", "REPLACE", "ALTER", "DROP", "RENAME"),
+        is_ddl=kind.split("_")[0] in _DDL_VERBS,
         changes_session=kind == "UNKNOWN" or kind in SESSION_KINDS or kind.endswith("_VIEW"),
         reason=reason,
     )
 
 
 def _of_tree(sql: str, tokens: list[Token], tree: exp.Expr) -> Statement:
-    kind, is_query, temporary = kind_of_tree(tree, tokens)
+    kind, is_query, temporary = kind_of_tree(tree)
     if kind == "UNKNOWN":
         return _without_tree(sql, tokens, f"{type(tree).__name__.upper()} is not understood")
     return Statement(
         sql,
         kind,
         is_query=is_query,
-        is_ddl=kind.split("_")[0] in ("CREATE", "REPLACE", "ALTER", "DROP", "RENAME"),
+        is_ddl=kind.split("_")[0] in _DDL_VERBS,
         changes_session=temporary or kind in SESSION_KINDS,
         tree=tree,
         temporary=temporary,

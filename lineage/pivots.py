@@ -63,25 +63,29 @@ def _pivot(tracer: Sources, pivot: exp.Expr, source: Source, held: Scope) -> lis
     return outs
 
 
+def _renamed(item: exp.Expr) -> bool:
+    return type(item) in (exp.PivotAlias, exp.Alias)
+
+
 def _value_name(item: exp.Expr) -> str:
-    if isinstance(item, (exp.PivotAlias, exp.Alias)):
-        return item.args["alias"].name
-    if isinstance(item, exp.Tuple):
+    if _renamed(item):
+        return str(item.args["alias"].name)
+    if type(item) is exp.Tuple:
         return "{" + ", ".join(_value_name(i) for i in item.expressions) + "}"
     return item.name if isinstance(item, exp.Literal) else column_name(item)
 
 
 def _unpivot(tracer: Sources, pivot: exp.Expr, source: Source, held: Scope) -> list[Out]:
     names = [i.name for e in pivot.expressions for i in e.find_all(exp.Identifier)]
-    fields = pivot.args.get("fields") or ()
+    fields = pivot.args.get("fields") or []
     if len(fields) != 1 or not isinstance(fields[0], exp.In):
         tracer.doubt("UNPIVOT without IN")
         return []
     values = [Out(name) for name in names]
     used: set[str] = set()
     for item in fields[0].expressions:
-        inner = item.args["this"] if isinstance(item, (exp.PivotAlias, exp.Alias)) else item
-        cells = inner.expressions if isinstance(inner, exp.Tuple) else [inner]
+        inner = item.args["this"] if _renamed(item) else item
+        cells = inner.expressions if type(inner) is exp.Tuple else [inner]
         for out, cell in zip(values, cells, strict=False):
             tracer.values(cell, held, out)
         used.update(c.name.lower() for c in inner.find_all(exp.Column))

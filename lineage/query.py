@@ -5,11 +5,13 @@ In: a query of sqlglot's tree and the scope around it. Out: a `Frame`, its colum
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlglot import exp
 
-from lineage.generators import generated, is_generator
-from lineage.naming import column_name
 from lineage.expressions import call_arguments
+from lineage.generators import function_title, generated, is_generator
+from lineage.naming import column_name
 from lineage.scope import Frame, Out, Scope, Sink, Source
 from lineage.views import Views
 
@@ -107,16 +109,16 @@ class Queries(Views):
         return frame
 
     def _by_name(self, left: Frame, right: Frame) -> Frame:
+        # Spark wants the same names on both sides (allowMissingColumns is the DataFrame's alone).
         index = {out.key: out for out in right.outs}
-        outs = [index.pop(out.key, None) or Out(out.name) for out in left.outs]
+        outs = [index.pop(out.key, Out(out.name)) for out in left.outs]
         if index:
             self.doubt("UNION BY NAME of other names")
         return Frame(outs, right.shape, open_=right.open)
 
     def _united(self, left: Frame, right: Frame, *, both: bool) -> Frame:
-        if len(left.outs) != len(right.outs):
-            if not (left.open or right.open):
-                self.doubt("set operation over different numbers of columns")
+        if len(left.outs) != len(right.outs) and not (left.open or right.open):
+            self.doubt("set operation over different numbers of columns")
         outs: list[Out] = []
         shape = Sink()
         shape.shape(left.shape)
@@ -167,9 +169,9 @@ class Queries(Views):
         scope = Scope(outer, ctes)
         args = node.args
         self.from_clause(node, scope)
-        return self.projected(node, scope, args)
+        return self.projected(scope, args)
 
-    def projected(self, node: Node, scope: Scope, args: dict[str, object]) -> Frame:
+    def projected(self, scope: Scope, args: dict[str, Any]) -> Frame:  # noqa: C901
         """The frame of a SELECT whose FROM is already in scope."""
         for key in _UNREAD:
             if args.get(key):
@@ -236,7 +238,11 @@ class Queries(Views):
                 # Spark 4.2 names an output as the query spells it (AttributeSeq.resolve, withName).
                 outs.append(out.renamed(item.name))
             else:
-                outs += self._unnamed(item, scope)
+                several = self._unnamed(item, scope)
+                outs += several
+                if kind is exp.Aliases:
+                    for out in several:
+                        scope.aliases.setdefault(out.key, out)
         return outs
 
     def _aliased_output(self, item: Node, scope: Scope) -> Out:
@@ -265,8 +271,8 @@ class Queries(Views):
         return [self.out_of(item, scope, column_name(item))]
 
     def _generator_name(self, node: Node) -> str | None:
-        name = node.name if isinstance(node, exp.Anonymous) else type(node).__name__
-        return name.lower() if is_generator(name.lower()) else None
+        name = function_title(node)
+        return name if is_generator(name) else None
 
     def _arguments(self, node: Node, scope: Scope) -> list[Out]:
         return [self.out_of(a, scope) for a in call_arguments(node)]
@@ -315,7 +321,7 @@ def _size(frame: Frame) -> int:
     return sum(len(o.direct) + len(o.base) + len(o.ibase) for o in frame.outs) + len(frame.shape.ibase)
 
 
-def _starred(args: dict[str, object]) -> bool:
+def _starred(args: dict[str, Any]) -> bool:
     expressions = args.get("expressions")
     return isinstance(expressions, list) and any(
         isinstance(e, exp.Star) or (isinstance(e, exp.Column) and isinstance(e.args["this"], exp.Star))

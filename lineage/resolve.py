@@ -99,7 +99,7 @@ class Resolver:
 
     def lookup(self, parts: Sequence[str]) -> Relation | None:
         """What the catalog knows under a name; `delta.`/p`` is a path."""
-        if len(parts) == 2 and ("/" in parts[1] or ":" in parts[1]) and parts[0].isidentifier():
+        if len(parts) == 2 and ("/" in parts[1] or ":" in parts[1]) and parts[0].isidentifier():  # noqa: PLR2004
             return self.catalog.path(parts[0].lower(), parts[1])
         return self.catalog.relation(parts, self.current)
 
@@ -132,7 +132,7 @@ class Resolver:
             at = at.outer
         return self._unfound(keys, parts, scope)
 
-    def _in_scope(self, keys: list[str], parts: Sequence[str], scope: Scope) -> Out | None:
+    def _in_scope(self, keys: list[str], parts: Sequence[str], scope: Scope) -> Out | None:  # noqa: C901
         if len(keys) > 1:
             for width in range(min(3, len(keys) - 1), 0, -1):
                 source = _qualified(keys[:width], scope)
@@ -174,6 +174,9 @@ class Resolver:
             at = at.outer
         if len(keys) == 1 and keys[0] in _LITERAL_FUNCTIONS:
             return None
+        if "_metadata" in keys[:2]:
+            # The hidden column of file sources (Spark 3.3): facts about files, no column of the table.
+            return None
         if keys[-1] in self.variables or keys[0] in ("session", "system"):
             return None
         self.doubt(f"unknown column {quote_name(parts)}")
@@ -184,10 +187,7 @@ class Resolver:
     def star(self, node: exp.Expr, scope: Scope) -> list[Out]:
         """The columns that `*`, `t.*`, `s.*` (a struct) stand for, EXCEPT left out."""
         star = node if isinstance(node, exp.Star) else node.args["this"]
-        if star is node:
-            outs = self._all(scope)
-        else:
-            outs = self._qualified_star(node, scope)
+        outs = self._all(scope) if star is node else self._qualified_star(node, scope)
         excluded = star.args.get("except_")
         if excluded:
             outs = self._except(outs, excluded)

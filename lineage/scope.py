@@ -186,10 +186,8 @@ class Source:
     def all(self) -> list[Out]:
         """Every column, in order."""
         if self._outs is None and self.entry is not None:
-            made: list[Out] = []
-            for column in self.entry.relation.columns:
-                made.append(self.find(column.name.lower()) or self._make(column))
-            self._outs = made
+            columns = self.entry.relation.columns
+            self._outs = [self.find(column.name.lower()) or self._make(column) for column in columns]
         return self._outs or []
 
     def _make(self, column: Column) -> Out:
@@ -205,23 +203,40 @@ class Source:
 class Scope:
     """What names mean inside one SELECT: its sources, its aliases, and the scope around it."""
 
-    __slots__ = ("aliases", "ctes", "lambdas", "outer", "shape", "sources", "steps", "using", "windows")
+    __slots__ = (
+        "aliases",
+        "ctes",
+        "group",
+        "groups",
+        "outer",
+        "shape",
+        "sources",
+        "steps",
+        "using",
+        "windows",
+    )
 
     def __init__(self, outer: Scope | None = None, ctes: dict[str, Frame] | None = None) -> None:
         self.outer = outer
         self.ctes: dict[str, Frame] = ctes if ctes is not None else (outer.ctes if outer else {})
         self.sources: list[Source] = []
-        self.steps: list[tuple[Source, tuple[str, ...]]] = []
+        self.steps: list[tuple[Source, dict[str, Out]]] = []
+        self.group = 0
+        self.groups: list[int] = []
         self.using: dict[str, Out] = {}
         self.aliases: dict[str, Out] = {}
         self.windows: dict[str, Sink] = {}
         self.shape = Sink()
-        self.lambdas: frozenset[str] = frozenset()
 
-    def add(self, source: Source, using: tuple[str, ...] = ()) -> None:
+    def add(self, source: Source) -> None:
         """Bring a source into scope."""
         self.sources.append(source)
-        self.steps.append((source, using))
+        self.steps.append((source, {}))
+
+    def comma(self) -> None:
+        """A comma begins a group of joins of its own: USING looks no further back."""
+        self.group = len(self.steps)
+        self.groups.append(self.group)
 
     def drop(self, source: Source) -> None:
         """Take a source out again: the right side of a SEMI or ANTI join."""
@@ -229,12 +244,17 @@ class Scope:
         self.steps = [step for step in self.steps if step[0] is not source]
 
     def star(self) -> list[Out]:
-        """The columns of `*`: USING keys first, each once (Spark's order)."""
+        """The columns of `*`: in each group of joins USING keys first, each once (Spark's order)."""
+        ends = [*self.groups, len(self.steps)]
+        starts = [0, *self.groups]
+        pairs = zip(starts, ends, strict=True)
+        return [out for start, end in pairs for out in self._group_star(self.steps[start:end])]
+
+    def _group_star(self, steps: list[tuple[Source, dict[str, Out]]]) -> list[Out]:
         outs: list[Out] = []
-        for source, keys in self.steps:
+        for source, keys in steps:
             if keys:
-                merged = [self.using[k] for k in keys if k in self.using]
-                outs = merged + [o for o in outs if o.key not in keys]
+                outs = [*keys.values(), *(o for o in outs if o.key not in keys)]
                 outs += [o for o in source.all() if o.key not in keys]
             else:
                 outs += source.all()

@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from lineage.expressions import Expressions, call_arguments
-from lineage.generators import generated
-from lineage.model import Column
+from lineage.generators import function_title, generated, is_generator
+from lineage.model import Column, Function
 from lineage.names import split_name
 from lineage.pivots import pivoted
 from lineage.scope import Entry, Frame, Out, Scope, Sink, Source
+from lineage.types import struct_fields
 
 Node = exp.Expr
 
@@ -51,7 +52,11 @@ class Sources(Expressions):
     def add(self, node: Node, scope: Scope) -> list[Source]:
         """Bring one item of a FROM into scope, its inner joins too."""
         before = len(scope.sources)
-        if isinstance(node, exp.Subquery) and isinstance(node.args["this"], exp.Table) and not node.args.get("alias"):
+        if (
+            isinstance(node, exp.Subquery)
+            and isinstance(node.args["this"], exp.Table)
+            and not node.args.get("alias")
+        ):
             inner = node.args["this"]
             self.add(inner, scope)
             self._extras(node, scope, before)
@@ -160,7 +165,9 @@ class Sources(Expressions):
     def _framed(self, frame: Frame, node: Node, scope: Scope) -> Source:
         scope.shape.shape(frame.shape)
         alias = node.args.get("alias")
-        return Source(alias.name if alias else "", self._aliased(frame.outs, alias), view=frame, open_=frame.open)
+        return Source(
+            alias.name if alias else "", self._aliased(frame.outs, alias), view=frame, open_=frame.open
+        )
 
     def _subquery_source(self, node: exp.Subquery, scope: Scope, outer: Scope | None) -> Source:
         inner = node.args["this"]
@@ -205,9 +212,7 @@ class Sources(Expressions):
         name = alias.name if alias is not None else ""
         return self.named(self.entry(parts), name or parts[-1], tuple(parts), scope, alias)
 
-    def _generator(
-        self, call: Node, alias: Node | None, scope: Scope, prefix: Sequence[str] = ()
-    ) -> Source:
+    def _generator(self, call: Node, alias: Node | None, scope: Scope, prefix: Sequence[str] = ()) -> Source:
         names = [c.name for c in (alias.args.get("columns") or ())] if alias is not None else []
         name = alias.name if alias is not None and alias.args.get("this") else ""
         outs = self.generate(call, names, scope, prefix)
@@ -218,17 +223,18 @@ class Sources(Expressions):
     ) -> list[Out] | None:
         """The columns that a table-valued function or generator yields, None where unknown."""
         arguments = [self._table_argument(a, scope) for a in call_arguments(call)]
-        title = call.name if isinstance(call, exp.Anonymous) else type(call).__name__
+        title = function_title(call)
         function = self.function([*prefix, title])
         outs: list[Out] | None
         if function is not None:
             self.saw_function(function)
             outs = self._user_table(function, call, arguments)
         else:
-            outs = generated(title.lower(), call, arguments)
-        if outs is None:
+            outs = generated(title, call, arguments)
+        if outs is None or (names and len(names) != len(outs) and is_generator(title)):
+            # The type of the argument is not known: the aliases say how many columns there are.
             if not names:
-                self.doubt(f"table function {title.lower()}")
+                self.doubt(f"table function {title}")
                 return None
             whole = Out("")
             for argument in arguments:
@@ -237,18 +243,21 @@ class Sources(Expressions):
         if names and len(names) == len(outs):
             return [o.renamed(n) for o, n in zip(outs, names, strict=True)]
         if names:
-            self.doubt(f"column aliases that do not fit {title.lower()}")
+            self.doubt(f"column aliases that do not fit {title}")
         return outs
 
-    def _user_table(self, function: object, call: Node, arguments: list[Out]) -> list[Out] | None:
-        body = getattr(function, "body", None)
-        if body is None:
-            return None
-        frame = self.function_body(function, call_arguments(call), arguments)  # type: ignore[arg-type]
+    def _user_table(self, function: Function, call: Node, arguments: list[Out]) -> list[Out] | None:
         whole = Sink()
         for argument in arguments:
             whole.merge(argument)
         outs: list[Out] = []
+        if function.body is None:
+            for name, _ in struct_fields(function.data_type):
+                out = Out(name)
+                out.merge(whole)
+                outs.append(out)
+            return outs or None
+        frame = self.function_body(function, call_arguments(call), arguments)
         for inner in frame.outs:
             out = Out(inner.name)
             out.direct = whole.direct
@@ -277,16 +286,17 @@ class Sources(Expressions):
 
     def _join(self, join: Node, scope: Scope, late: list[Node] | None) -> None:
         args = join.args
-        left = list(scope.sources)
-        added = self.add(args["this"], scope)
         kind = (args.get("kind") or "").upper()
+        if kind == "CROSS" and not args.get("side"):
+            scope.comma()
+        left = [source for source, _ in scope.steps[scope.group :]]
+        added = self.add(args["this"], scope)
         keys = [k.name.lower() for k in args.get("using") or ()]
         if (args.get("method") or "").upper() == "NATURAL":
             if any(s.open for s in scope.sources):
                 self.doubt("NATURAL JOIN over unknown columns")
             mine = {o.key for s in added for o in s.all()}
-            keys = [o.key for o in scope.star() if o.key in mine]
-            keys = list(dict.fromkeys(k for k in keys if any(s.find(k) for s in left)))
+            keys = list(dict.fromkeys(o.key for s in left for o in s.all() if o.key in mine))
         if keys:
             self._using(keys, left, added, (args.get("side") or "").upper(), scope)
         condition = args.get("on")
@@ -303,9 +313,9 @@ class Sources(Expressions):
     def _using(
         self, keys: list[str], left: list[Source], right: list[Source], side: str, scope: Scope
     ) -> None:
-        semi_keys = []
+        merges: dict[str, Out] = {}
         for key in keys:
-            one = scope.using.get(key) or self._key_of(key, left)
+            one = self._merged(key, left, scope) or self._key_of(key, left)
             two = self._key_of(key, right)
             scope.shape.shape(one)
             scope.shape.shape(two)
@@ -316,10 +326,16 @@ class Sources(Expressions):
                 merged = Out(one.name)
                 merged.merge(one)
                 merged.merge(two)
-            scope.using[key] = merged
-            semi_keys.append(key)
+            scope.using[key] = merges[key] = merged
         first = right[0]
-        scope.steps = [(s, tuple(keys) if s is first else k) for s, k in scope.steps]
+        scope.steps = [(s, merges if s is first else k) for s, k in scope.steps]
+
+    def _merged(self, key: str, left: list[Source], scope: Scope) -> Out | None:
+        # The key as an earlier USING of the same group of joins left it.
+        for source, merges in reversed(scope.steps):
+            if key in merges and source in left:
+                return merges[key]
+        return None
 
     def _key_of(self, key: str, sources: list[Source]) -> Out:
         for source in sources:
@@ -332,6 +348,17 @@ class Sources(Expressions):
         self.doubt(f"unknown column {key} in USING")
         return Out(key)
 
+    def _cell(self, cell: Node, scope: Scope, out: Out) -> None:
+        value = self.out_of(cell, scope)
+        first = not (out.direct or out.base or out.fields)
+        out.merge(value)
+        if first:
+            out.fields = value.fields
+        elif out.fields is not None and value.fields is not None and value.fields.keys() == out.fields.keys():
+            out.fields = {key: _both(field, value.fields[key]) for key, field in out.fields.items()}
+        else:
+            out.fields = None
+
     # -- VALUES ------------------------------------------------------------------------------
 
     def values_frame(self, node: exp.Values, scope: Scope) -> Frame:
@@ -343,8 +370,16 @@ class Sources(Expressions):
                 outs.append(Out(f"col{len(outs) + 1}"))
             for out, cell in zip(outs, cells, strict=False):
                 if not isinstance(cell, exp.Literal):
-                    self.values(cell, scope, out)
+                    self._cell(cell, scope, out)
         return Frame(outs)
+
+
+def _both(one: Out, two: Out) -> Out:
+    # A new column: the two may be a table's own.
+    out = Out(one.name)
+    out.merge(one)
+    out.merge(two)
+    return out
 
 
 def table_parts(node: Node) -> list[str]:

@@ -7,13 +7,14 @@ QUERY_HISTORY share. Costly answers (names, hashes) are worked out when first as
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
-
-from sqlglot import exp
+from typing import TYPE_CHECKING, Any
 
 from lineage.hashing import parameterized_hash, text_hash
 from lineage.model import Domain
 from lineage.targets import references_of, targets_of
+
+if TYPE_CHECKING:
+    from sqlglot import exp
 
 
 @dataclass(frozen=True, slots=True)

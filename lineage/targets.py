@@ -65,9 +65,8 @@ def _collect(node: exp.Expr, hidden: frozenset[str], found: dict[tuple[str, ...]
         for key, value in item.args.items():
             if key in ("with_", "hint", "hints"):
                 continue
-            for child in value if isinstance(value, list) else (value,):
-                if isinstance(child, exp.Expr):
-                    children.append((child, names))
+            items = value if isinstance(value, list) else (value,)
+            children.extend((child, names) for child in items if isinstance(child, exp.Expr))
         children.reverse()
         stack += children
 
@@ -95,7 +94,7 @@ def targets_of(statement: Statement) -> tuple[tuple[tuple[str, ...], Domain], ..
     return tuple((parts, domain) for parts, domain in _of_tree(tree) if parts)
 
 
-def _of_tree(tree: exp.Expr) -> list[tuple[tuple[str, ...], Domain]]:
+def _of_tree(tree: exp.Expr) -> list[tuple[tuple[str, ...], Domain]]:  # noqa: PLR0911
     if isinstance(tree, exp.MultitableInserts):
         return [pair for item in tree.expressions for pair in _of_tree(item)]
     if isinstance(tree, exp.Insert) and isinstance(tree.args["this"], exp.Directory):

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import logging
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
+
+if TYPE_CHECKING:
+    from sqlglot import exp
 
 
 @lru_cache(maxsize=1)
@@ -31,7 +34,9 @@ def tokenize(text: str) -> list[Token] | None:
 
 
 # sqlglot takes all that follows these words, at the start of a statement, for one string.
-_SWALLOWING = frozenset({TokenType.COMMAND, TokenType.EXECUTE, TokenType.SHOW, TokenType.FETCH, TokenType.RENAME})
+_SWALLOWING = frozenset(
+    {TokenType.COMMAND, TokenType.EXECUTE, TokenType.SHOW, TokenType.FETCH, TokenType.RENAME}
+)
 
 
 def _whole(tokens: list[Token], text: str) -> list[Token]:

@@ -49,24 +49,24 @@ def trace(statement: Statement, catalog: Catalog, *, existed: bool | None = None
         where a construct is not understood.
     """
     try:
-        return _trace(Tracer(catalog), statement, existed)
+        return _trace(Tracer(catalog), statement, existed=existed)
     except RecursionError:
         return Access(statement.statement_type, analysis="opaque", reason="nested too deep to trace")
 
 
-def _trace(tracer: Tracer, statement: Statement, existed: bool | None) -> Access:
+def _trace(tracer: Tracer, statement: Statement, *, existed: bool | None) -> Access:  # noqa: PLR0911
     tree, command = statement.tree, statement.command
     if command is not None:
         if command.domain is not None:
-            return trace_ddl_command(tracer, statement, command, existed)
-        return trace_command(tracer, statement, command, lambda inner: _trace(tracer, inner, existed))
+            return trace_ddl_command(tracer, statement, command, existed=existed)
+        return trace_command(tracer, statement, command, lambda inner: _trace(tracer, inner, existed=existed))
     if tree is None:
         return Access(statement.statement_type, analysis="opaque", reason=statement.reason)
     if statement.is_query:
         return tracer.access(statement.statement_type, frame=tracer.query(tree, None, {}))
     ddl = _DDL.get(type(tree))
     if ddl is not None:
-        return ddl(tracer, statement, tree, existed)
+        return ddl(tracer, statement, tree, existed=existed)
     family = _FAMILIES.get(type(tree))
     if family is None:
         return Access(statement.statement_type, analysis="opaque", reason=f"{type(tree).__name__}")

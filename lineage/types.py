@@ -29,7 +29,7 @@ def map_types(type_text: str) -> tuple[str, str] | None:
     """The key and value types of a map, None for any other type."""
     inner = _inside(type_text, "map")
     parts = _split(inner) if inner is not None else []
-    return (parts[0].strip(), parts[1].strip()) if len(parts) == 2 else None
+    return (parts[0].strip(), parts[1].strip()) if len(parts) == 2 else None  # noqa: PLR2004  key and value
 
 
 def field_type(type_text: str, name: str) -> str | None:
@@ -52,7 +52,7 @@ def field_name(type_text: str, name: str) -> str:
 
 def _inside(type_text: str, kind: str) -> str | None:
     text = type_text.strip()
-    if not text[: len(kind)].lower() == kind or not text.endswith(">"):
+    if text[: len(kind)].lower() != kind or not text.endswith(">"):
         return None
     rest = text[len(kind) :].lstrip()
     return rest[1:-1] if rest.startswith("<") else None

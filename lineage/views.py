@@ -6,17 +6,18 @@ In: an entry of the catalog. Out: the frame of its query, told apart into what t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from collections.abc import Iterator
-
-from sqlglot import exp
+from typing import TYPE_CHECKING
 
 from lineage.model import AccessedObject, Column, ColumnRef, Domain, Function, Relation
 from lineage.parse import parse
 from lineage.resolve import Ledger
 from lineage.scope import Entry, Frame, Out, Refs, Scope, Sink, Source
 from lineage.sources import Sources
+
+if TYPE_CHECKING:
+    from sqlglot import exp
 
 _MAX_DEPTH = 100  # Spark's spark.sql.view.maxNestedViewDepth
 
@@ -145,9 +146,7 @@ class Views(Sources):
         for ref in refs:
             entry = entries.get(ref.object_name)
             if entry is None:
-                entry = self._object_entry(
-                    AccessedObject(ref.object_name, ref.object_domain, ref.object_id)
-                )
+                entry = self._object_entry(AccessedObject(ref.object_name, ref.object_domain, ref.object_id))
                 entries[ref.object_name] = entry
             column = entry.index.get(ref.column_name.lower())
             if column is None:
@@ -158,9 +157,7 @@ class Views(Sources):
 
     # -- SQL functions -------------------------------------------------------------------------
 
-    def function_body(
-        self, function: Function, arguments: Sequence[exp.Expr], outs: Sequence[Out]
-    ) -> Frame:
+    def function_body(self, function: Function, arguments: Sequence[exp.Expr], outs: Sequence[Out]) -> Frame:
         """The frame of an SQL function's body, its parameters standing for the arguments."""
         del arguments
         body = (function.body or "").strip()
@@ -180,7 +177,12 @@ class Views(Sources):
 
 
 def _rest(
-    objects: Sequence[AccessedObject], entries: dict[str, Entry], outs: Sequence[Out], into: Refs, *, base: bool
+    objects: Sequence[AccessedObject],
+    entries: dict[str, Entry],
+    outs: Sequence[Out],
+    into: Refs,
+    *,
+    base: bool,
 ) -> None:
     sources = {ref.column.name for out in outs for ref in (out.base if base else out.direct)}
     for accessed in objects:

@@ -34,12 +34,12 @@ def trace_multi_insert(tracer: Tracer, statement: Statement, tree: exp.Multitabl
     for insert in tree.expressions:
         select = insert.args["expression"]
         inner = Scope(None, ctes)
-        for source, keys in scope.steps:
-            inner.add(source, keys)
+        inner.sources, inner.steps = list(scope.sources), list(scope.steps)
+        inner.group, inner.groups = scope.group, list(scope.groups)
         inner.using = scope.using
         inner.shape.shape(scope.shape)
         tracer.from_clause(select, inner)
-        frame = tracer.projected(select, inner, select.args)
+        frame = tracer.projected(inner, select.args)
         modified.append(_written(tracer, insert, frame))
     return tracer.access(statement.statement_type, modified=modified)
 
