@@ -113,7 +113,7 @@ public class PlanFacts {
     if (shape) {
       plan.append("{\"class\":\"").append(kind).append("\",\"num-children\":").append(children.size());
     }
-    if (node instanceof Command) target((LogicalPlan) node, kind);
+    if (node instanceof Command || kind.startsWith("WriteToMicroBatch")) target((LogicalPlan) node, kind);
     else if (node instanceof LogicalPlan && children.isEmpty()) leaf((LogicalPlan) node, kind);
     if (shape && node instanceof NamedExpression && !(node instanceof PlanExpression)) {
       // second parameter list: productIterator leaves it out (Spark 4.2)
@@ -346,7 +346,10 @@ public class PlanFacts {
       Object log = call(owner, "deltaLog");
       if (snapshot == null && log == null && owner.getClass().getSimpleName().equals("DeltaLog")) log = owner;
       if (snapshot == null && log != null) snapshot = call(log, "unsafeVolatileSnapshot");
-      if (snapshot == null) return;
+      if (snapshot != null) snapshot(snapshot);
+    }
+
+    void snapshot(Object snapshot) {
       version = call(snapshot, "version");
       Object metadata = call(snapshot, "metadata");
       tableId = call(metadata, "id");
@@ -380,6 +383,7 @@ public class PlanFacts {
       else if (field.equals("column") && value instanceof TreeNode) change("ALTER", value);
       else if (field.equals("newName") && value instanceof scala.collection.Seq) newName = ((scala.collection.Seq) value).mkString(".");
       else if (kind.equals("CloneTableCommand")) clone(value);
+      else if (field.equals("sink")) sink(value, kind);
       else if (value instanceof TableIdentifier) {
         String given = identifierName((TableIdentifier) value);
         if (field.equals("sourceTable")) source = given;
@@ -423,12 +427,21 @@ public class PlanFacts {
       Object from = call(value, "sourceTable");
       Fact fact = new Fact();
       fact.node = "CloneSource";
-      Object table = call(from, "sourceTable");
-      if (table != null) fact.v2(table, null, null);
-      else { fact.catalogTable(some(call(from, "catalogTable"))); }
+      fact.catalogTable(some(call(from, "catalogTable")));
+      Object snapshot = some(call(from, "snapshot"));
+      if (snapshot != null) fact.snapshot(snapshot);
+      if (fact.schema == null) fact.schema = call(from, "schema");
       if (fact.name == null && fact.locations.isEmpty()) fact.name = String.valueOf(call(from, "name"));
       cloned = fact;
       source = fact.name;
+    }
+
+    /** The sink of a micro-batch; one of foreachBatch has no place of its own. */
+    void sink(Object value, String kind) {
+      provider = kind.equals("DeltaSink") ? "delta" : kind.startsWith("ForeachBatch") ? "foreachBatch" : kind;
+      Object path = call(value, "path");
+      if (path == null) path = hidden(value, "path");
+      if (path != null && locations.isEmpty()) location(path);
     }
 
     void resolved(String field, Object value, String kind) {
@@ -613,6 +626,17 @@ public class PlanFacts {
       Method method = target.getClass().getMethod(name, new Class[0]);
       method.setAccessible(true);
       return method.invoke(target, new Object[0]);
+    } catch (Exception missing) {
+      return null;
+    }
+  }
+
+  /** A field of the object's own class, null where there is none. */
+  static Object hidden(Object target, String name) {
+    try {
+      java.lang.reflect.Field field = target.getClass().getDeclaredField(name);
+      field.setAccessible(true);
+      return field.get(target);
     } catch (Exception missing) {
       return null;
     }

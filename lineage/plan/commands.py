@@ -56,6 +56,8 @@ def _query(nodes: Tree, reader: PlanReader) -> Flow:
 def owners_of(target: Target, node: Node, reader: PlanReader) -> tuple[Relation, ...]:
     """The objects that a command writes."""
     leaf = target.leaf
+    if leaf.provider == "foreachBatch":
+        return ()  # what its function writes are statements of their own
     if leaf.name is None and not leaf.locations:
         leaf = _from_json(node)
     if leaf.name is None and not leaf.locations:

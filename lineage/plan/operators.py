@@ -181,7 +181,12 @@ def _generate(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader)
     values = _generated(node["generator"], [name for _, name in made], scope, reader)
     env = dict(scope.env)
     env.update((number, value) for (number, _), value in zip(made, values, strict=True))
-    return scope.flow(kids[0].out + made, env, as_condition(union(values)))
+    steered = NOTHING if kind(node["generator"][0]) in _FIXED_ROWS else as_condition(union(values))
+    return scope.flow(kids[0].out + made, env, steered)
+
+
+_FIXED_ROWS = ("Stack", "JsonTuple")
+"""Generators whose number of rows does not depend on their arguments."""
 
 
 def _generated(tree: Tree, names: list[str], scope: Scope, reader: Reader) -> list[Value]:

@@ -101,8 +101,6 @@ class PlanReader:
         found = self.resolve(leaf)
         if not found:
             self.doubt(f"{kind(node)}: neither a table name nor a location is known")
-        if leaf.streaming:
-            self.doubt(f"{kind(node)}: a streaming source")
         return list(found)
 
     def resolve(self, leaf: Leaf) -> tuple[Relation, ...]:

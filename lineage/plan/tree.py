@@ -34,9 +34,9 @@ def parse(plan_json: str | bytes) -> Tree:
         nodes = orjson.loads(plan_json)
     except orjson.JSONDecodeError as error:
         raise PlanJsonError("plan", f"not JSON ({error}); pass queryExecution().analyzed().toJSON()") from error
-    if not isinstance(nodes, list) or not nodes or "class" not in nodes[0]:
+    if not is_tree(nodes):
         raise PlanJsonError("plan", "no list of nodes; pass queryExecution().analyzed().toJSON()")
-    return nodes
+    return nodes  # type: ignore[no-any-return]  # is_tree has just said so
 
 
 def kind(node: Node) -> str:
