@@ -1,9 +1,9 @@
 """Fixture files of pairs: a statement, and what it accesses, written as lines of text.
 
 In: `fixtures/*.sql`. Out: cases. A case is a block of comment lines (`-- rule:`, `-- source:`), the
-statement, a line `-->`, and the expectation as comment lines. Blocks are parted by empty lines. Sources are written
-`direct` or, where base differs, `direct => base`; names stand without the catalog `spark_catalog`.
-"""  # noqa: E501
+statement, a line `-->`, and the expectation as comment lines. Blocks are parted by empty lines. Sources
+are written `direct` or, where base differs, `direct => base`; names stand without `spark_catalog`.
+"""
 
 from __future__ import annotations
 
