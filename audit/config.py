@@ -17,7 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from audit.errors import AuditError
+from audit.errors import ConfigInvalid, ConfigUnknownKey, ConfigUnreadable
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -41,10 +41,6 @@ _WORDS = {
     "no": False,
     "off": False,
 }
-
-
-class ConfigInvalid(AuditError):
-    """A key that does not exist, or a value that it cannot have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +178,7 @@ def _operating_system_user(os_user: Callable[[], str]) -> str:
         return os_user()
     except (KeyError, OSError) as error:  # a uid without an entry in passwd, as in containers
         raise ConfigInvalid(
-            "CONFIG_INVALID",
-            f"The operating system does not name the user ({error}): set user or AUDIT_USER.",
+            f"the operating system does not name the user ({error})", "set user or AUDIT_USER"
         ) from error
 
 
@@ -196,9 +191,8 @@ def _from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
             yield names[variable], _parsed(names[variable], text, variable)
         # Other software has AUDIT_ variables too: only what looks like a slip of ours is refused.
         elif near := difflib.get_close_matches(variable, [*names, *_OTHER_VARIABLES], 1, cutoff=0.85):
-            raise ConfigInvalid(
-                "CONFIG_UNKNOWN_KEY",
-                f"The environment variable {variable} means nothing here; {near[0]} would.",
+            raise ConfigUnknownKey(
+                f"the environment variable {variable} means nothing here", f"{near[0]} would"
             )
 
 
@@ -206,15 +200,13 @@ def _parsed(name: str, text: str, variable: str) -> Any:
     kind = _types()[name]
     if kind.startswith("bool"):
         if text.lower() not in _WORDS:
-            raise ConfigInvalid(
-                "CONFIG_INVALID", f"{variable} is {text!r}; it is one of {', '.join(_WORDS)}."
-            )
+            raise ConfigInvalid(f"{variable} is {text!r}", f"it is one of {', '.join(_WORDS)}")
         return _WORDS[text.lower()]
     if kind.startswith("int"):
         try:
             return int(text)
         except ValueError:
-            raise ConfigInvalid("CONFIG_INVALID", f"{variable} is {text!r}; it is a whole number.") from None
+            raise ConfigInvalid(f"{variable} is {text!r}", "it is a whole number") from None
     return text
 
 
@@ -228,13 +220,14 @@ def _from_file(
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigInvalid("CONFIG_UNREADABLE", f"Cannot read the configuration {path}: {error}.") from error
+        raise ConfigUnreadable(
+            f"cannot read the configuration {path} ({error})", "mend or remove that file"
+        ) from error
     _refuse_unknown(values, str(path))
     if "root" in values and not named:
         raise ConfigInvalid(
-            "CONFIG_INVALID",
-            f"{path} sets root, but it is read because it lies there: set AUDIT_ROOT, "
-            f"or AUDIT_CONFIG to this file.",
+            f"{path} sets root, but it is read because it lies there",
+            "set AUDIT_ROOT, or AUDIT_CONFIG to this file",
         )
     return str(path), values
 
@@ -249,9 +242,7 @@ def _refuse_unknown(values: Mapping[str, Any], where: str) -> None:
     for key in values:
         if key not in _types():
             near = difflib.get_close_matches(key, _types(), 1, cutoff=0.0)[0]
-            raise ConfigInvalid(
-                "CONFIG_UNKNOWN_KEY", f"{where}: there is no {key!r}; the nearest is {near!r}."
-            )
+            raise ConfigUnknownKey(f"{where}: there is no {key!r}", f"the nearest is {near!r}")
 
 
 def _checked(name: str, value: Any, where: str) -> Any:
@@ -261,7 +252,7 @@ def _checked(name: str, value: Any, where: str) -> Any:
     kind, valid, wish = _RULES.get(name, (str, lambda text: bool(text.strip()), "text that is not empty"))
     # True is an int to Python, never to us
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)) or not valid(value):
-        raise ConfigInvalid("CONFIG_INVALID", f"{name} ({where}) is {value!r}; it is {wish}.")
+        raise ConfigInvalid(f"{name} ({where}) is {value!r}", f"it is {wish}")
     return value
 
 

@@ -170,9 +170,13 @@ def _check(spark: SparkSession, table: AuditTable, root: str) -> None:
     from pyspark.sql.types import StructType
 
     path = table.location(root)
-    found = {field.name: field.dataType for field in spark.read.format("delta").load(path).schema}
+    found = {field.name: field.dataType.simpleString() for field in spark.read.format("delta").load(path).schema}
     for field in StructType.fromDDL(table.row_schema):
-        if field.name not in found:
-            raise TableAlteredError(path, f"the column {field.name} is missing")
-        if found[field.name].simpleString() != field.dataType.simpleString():
-            raise TableAlteredError(path, f"the column {field.name} is of type {found[field.name].simpleString()}")
+        wanted, there = field.dataType.simpleString(), found.get(field.name)
+        if there != wanted:
+            fault = "is missing" if there is None else f"is of type {there}, not {wanted}"
+            raise TableAlteredError(
+                f"the column {field.name} of the audit table {path} {fault}",
+                f"undo the change (RESTORE TABLE delta.`{path}` TO VERSION AS OF ...; DESCRIBE HISTORY shows which)"
+                " and run `audit ingest`; until then the records wait in the spool",
+            )

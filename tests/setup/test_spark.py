@@ -26,7 +26,7 @@ def test_another_root_in_the_same_process_is_refused(spark, tmp_path):
         SparkUnavailable, match=f"already runs a Spark, one at .*none can start at {tmp_path}"
     ) as caught:
         embedded(tmp_path)
-    assert caught.value.code == "SPARK_RUNS"
+    assert caught.value.code == "AUDIT_SPARK_RUNS"
 
 
 @pytest.mark.spark
