@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -72,6 +73,31 @@ def embedded(
     gateway = _gateway(folder, spark_conf)
     context = SparkContext(conf=spark_conf, gateway=gateway)
     # PySpark would run Python workers with the `python3` of PATH, which need not be this Python.
+    context.pythonExec = os.environ.get("PYSPARK_PYTHON", sys.executable)
+    return SparkSession.builder.getOrCreate()
+
+
+def by_path(conf: Mapping[str, str] | None = None, *, master: str = "local[*]") -> SparkSession:
+    """A Spark for jobs that open Delta tables by path: no metastore, no folder of its own under a root.
+
+    Any number of them may run beside the drivers of a root. Where this process already runs a Spark with
+    Delta, its sessions' parent is that one.
+
+    Raises:
+        JavaNotFound, JavaUnsupported, JarUnavailable: as `embedded`.
+        SparkUnavailable: Spark did not start.
+    """
+    if SparkContext._active_spark_context is not None:
+        return SparkSession.builder.getOrCreate().newSession()
+    java.locate(os.environ)
+    folder = Path(tempfile.mkdtemp(prefix="spark-access-history-"))
+    (folder / "logs").mkdir()
+    settings = _joined(_defaults(folder, jars.resolve(os.environ)), conf or {})
+    settings |= {"spark.sql.catalogImplementation": "in-memory", "spark.master": master}
+    settings["spark.app.name"] = "audit"
+    spark_conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    gateway = _launch(folder, spark_conf, RootLock(()))
+    context = SparkContext(conf=spark_conf, gateway=gateway)
     context.pythonExec = os.environ.get("PYSPARK_PYTHON", sys.executable)
     return SparkSession.builder.getOrCreate()
 

@@ -87,7 +87,7 @@ def test_a_second_process_is_refused_by_name(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", HOLD, str(tmp_path)], capture_output=True, text=True, check=False
     )
-    assert f"Process {os.getpid()} has the metastore {tmp_path / 'metastore'} open" in done.stderr
+    assert f"process {os.getpid()} has the metastore {tmp_path / 'metastore'} open" in done.stderr
     assert "end that process, take another root" in done.stderr
     lock.release()
     RootLock.claim(tmp_path).release()
