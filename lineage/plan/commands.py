@@ -83,10 +83,9 @@ def _writer(nodes: Tree, target: Target, reader: PlanReader, how: str) -> Writte
     """A query into a target: by name where the command says so, else by position."""
     node = nodes[0]
     flow = _query(nodes, reader)
-    scope = Scope.over([flow], None)
-    conditions = [
-        evaluate(tree, scope, reader) for tree in trees(node.get("deleteExpr")) if _readable(tree, flow)
-    ]
+    goal = _replaced(node, reader)
+    scope = Scope.over([flow, goal] if goal else [flow], None)
+    conditions = [evaluate(tree, scope, reader) for tree in trees(node.get("deleteExpr"))]
     owners = owners_of(target, node, reader)
     names = [name for _, name in flow.out]
     known = [column.name for column in target.leaf.columns] or _table_columns(node)
@@ -95,12 +94,15 @@ def _writer(nodes: Tree, target: Target, reader: PlanReader, how: str) -> Writte
     columns: dict[str, Value] = {}
     for name, value in zip(names, flow.values(), strict=False):
         columns[name] = union((columns[name], value)) if name in columns else value
-    return Written(how, owners, columns, scope.flow(flow.out, flow.env, as_condition(union(conditions))))
+    read = scope.flow(flow.out, flow.env, as_condition(union(conditions)))
+    return Written(how, owners, columns, read, goal.base & ~flow.base if goal else 0)
 
 
-def _readable(tree: Tree, flow: Flow) -> bool:
-    """An overwrite's delete expression reads the target, which is no child: nothing to look up."""
-    return all(node["exprId"]["id"] in flow.env for node in tree if kind(node) == "AttributeReference")
+def _replaced(node: Node, reader: PlanReader) -> Flow | None:
+    """The target as the delete expression of an overwrite sees it; None where that reads no column."""
+    table = node.get("table")
+    asked = any(kind(item) == "AttributeReference" for tree in trees(node.get("deleteExpr")) for item in tree)
+    return reader.plan(table) if asked and is_tree(table) else None
 
 
 def _table_columns(node: Node) -> list[str]:

@@ -116,7 +116,12 @@ _VIEWS = {
     "AlterViewAs": "ALTER_VIEW",
     "CreateMetricViewCommand": "CREATE_VIEW",
 }
-_CACHES = ("CacheTableAsSelect", "CacheTable")
+_QUERIES = {
+    "CacheTableAsSelect": ("CACHE", "plan"),
+    "CacheTable": ("CACHE", "table"),
+    "SetVariable": ("SET_VARIABLE", "sourceQuery"),
+}
+"""Commands that read and define nothing recorded: statement type, and the field of what they read."""
 _CLONES = ("CreateDeltaTableCommand", "CloneTableCommand")
 _RESTORES = ("RestoreTableCommand",)
 _TRUNCATES = ("TruncateTable", "TruncateTableCommand", "TruncatePartition", "TruncateDeltaTableCommand")
@@ -201,7 +206,6 @@ _SILENT = frozenset(
         "DropFunctionCommand",
         "CreateVariable",
         "DropVariable",
-        "SetVariable",
         "CreateTempViewUsing",
         "DropTempViewCommand",
         "RepairTable",
@@ -213,7 +217,6 @@ _SILENT = frozenset(
         "DeltaGenerateCommand",
         "DeltaReorgTableCommand",
         "StreamingExplainCommand",
-        "CacheTable",
         "CacheTableCommand",
         "ExternalCommandExecutor",
         "SetNamespaceCollation",
@@ -228,7 +231,7 @@ def known(name: str) -> bool:
     return (
         name in _DEFINITIONS
         or name in _VIEWS
-        or name in _CACHES
+        or name in _QUERIES
         or name in _TRUNCATES
         or name in _SILENT
         or name in _CLONES
@@ -241,9 +244,10 @@ def analyze(nodes: Tree, target: Target, reader: PlanReader, queried: Query) -> 
     name = kind(nodes[0])
     if name in _VIEWS:
         return _view(nodes, target, reader, queried)
-    if name in _CACHES:
-        query = plan_in(nodes, "plan")
-        return queried(reader, reader.plan(query) if query else Flow(), "CACHE")
+    if name in _QUERIES:
+        what, where = _QUERIES[name]
+        query = plan_in(nodes, where)
+        return queried(reader, reader.plan(query) if query else Flow(), what)
     if name in _CLONES:
         return _clone(target, reader)
     if name in _SILENT:

@@ -110,7 +110,13 @@ def test_writer_into_a_table(spark, seen, name, target):
         "parquet": lambda: frame.write.insertInto("s2"),
     }
     modified = {target: {"a": "w.wa < t.a", "b": "w.ub < t.b"}}
-    assert seen(actions[name]) == {"type": "INSERT", **FROM_W, "modified": modified}
+    replaced = ["d(a)"] if name == "overwrite" else []
+    assert seen(actions[name]) == {
+        "type": "INSERT",
+        "direct": [*FROM_W["direct"], *replaced],
+        "base": [*FROM_W["base"], *replaced],
+        "modified": modified,
+    }
 
 
 @pytest.mark.parametrize("kind", ["delta", "parquet"])
@@ -225,6 +231,12 @@ def test_ddl(spark, seen):
     found = {statement: seen(lambda statement=statement: spark.sql(statement)) for statement in DDL}
     assert {statement: access["ddl"] for statement, access in found.items()} == DDL
     assert not [access for access in found.values() if "analysis" in access]
+
+
+def test_set_variable_reads(spark, seen):
+    """A session variable set from a query reads what the query reads."""
+    spark.sql("DECLARE OR REPLACE VARIABLE top INT DEFAULT 0")
+    assert seen(lambda: spark.sql("SET VAR top = (SELECT max(a) FROM s)"))["direct"] == ["s(a)"]
 
 
 def test_checkpoint_is_noticed(spark, reader):
