@@ -24,6 +24,7 @@ class Reader(expressions.Reader, Protocol):
 
     ctes: dict[int, Flow]
     loops: dict[int, Flow]
+    scanned: dict[tuple[int, ...], dict[str, Value]]
 
     def relations(self, node: Node, columns: list[Attribute]) -> list[Relation]:
         """The objects that a leaf reads, [] for one that reads none."""
@@ -250,17 +251,23 @@ def _relation(node: Node, _kids: list[Flow], _outer: Scope | None, reader: Reade
         node.get("partitionCols")
     )
     owners = reader.relations(node, out)
-    numbers = [reader.registry.object(owner) for owner in owners]
-    known = [{column.name: column for column in owner.columns} for owner in owners]
-    env = {number: _columns_of(name, numbers, known, reader) for number, name in out}
+    numbers = tuple(reader.registry.object(owner) for owner in owners)
+    # One dict a table: TPC-DS queries scan date_dim up to nine times, 28 columns each.
+    values = reader.scanned.setdefault(numbers, {})
+    if any(name not in values for _, name in out):
+        known = [{column.name: column for column in owner.columns} for owner in owners]
+        values.update(
+            (name, _column_of(name, known, numbers, reader)) for _, name in out if name not in values
+        )
     touched = sum(1 << number for number in set(numbers))
-    return Flow(out, env, direct=touched, base=touched)
+    return Flow(out, {number: values[name] for number, name in out}, direct=touched, base=touched)
 
 
-def _columns_of(name: str, owners: list[int], known: list[dict[str, Column]], reader: Reader) -> Value:
+def _column_of(name: str, known: list[dict[str, Column]], numbers: tuple[int, ...], reader: Reader) -> Value:
+    """A column of a scan: of one object, or of each location that is read as one."""
     sources = [
-        reader.registry.source(owner, columns.get(name) or Column(name))
-        for owner, columns in zip(owners, known, strict=True)
+        reader.registry.source(number, columns.get(name) or Column(name))
+        for number, columns in zip(numbers, known, strict=True)
     ]
     bits = sum(1 << source for source in sources)
     return Value(bits, bits, 0, 0, (sources[0], sources[0]) if len(sources) == 1 else None)
