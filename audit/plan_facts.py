@@ -43,7 +43,8 @@ class PlanFactsReader:
     def read(self, plan: JavaPlan, registered: Mapping[str, str] | None = None) -> tuple[str, PlanFacts]:
         """The plan's JSON (the shape of `toJSON`, without what lineage does not need) and its facts.
 
-        One Py4J call, and one more for every 6,000 characters beyond the first. `registered` maps locations to the names of tables that are known to lie there.
+        One Py4J call, and one more for every 6,000 characters beyond the first. `registered` maps
+        locations to the names of tables that are known to lie there.
         """
         shape, _, facts = self._whole(self._java.read(plan)).partition("\n")
         return shape, facts_of(facts, registered)

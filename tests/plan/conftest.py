@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from audit.plan_facts import PlanFactsReader
 
 TABLES = (
-    "CREATE TABLE t (a INT, b STRING, c STRUCT<x: INT, y: STRUCT<z: STRING>>, arr ARRAY<INT>, m MAP<STRING, INT>,"
-    " sa ARRAY<STRUCT<p: INT, q: STRING>>) USING delta",
+    """CREATE TABLE t (a INT, b STRING, c STRUCT<x: INT, y: STRUCT<z: STRING>>, arr ARRAY<INT>,
+    m MAP<STRING, INT>, sa ARRAY<STRUCT<p: INT, q: STRING>>) USING delta""",
     "CREATE TABLE s (a INT, b STRING, d DOUBLE) USING parquet",
     "CREATE TABLE d (a INT, b STRING) USING delta",
     "CREATE VIEW v AS SELECT a, upper(b) AS ub FROM t WHERE c.x > 0",
@@ -34,7 +34,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
     root = tmp_path_factory.mktemp("plan")
     jars = os.environ.get("AUDIT_TEST_JARS")
-    builder = SparkSession.builder.master("local[2]").config("spark.sql.warehouse.dir", str(root / "warehouse"))
+    builder = SparkSession.builder.master("local[2]").config(
+        "spark.sql.warehouse.dir", str(root / "warehouse")
+    )
     if jars:
         builder = builder.config("spark.jars", ",".join(map(str, sorted(Path(jars).glob("*.jar")))))
     else:
@@ -60,7 +62,7 @@ def reader(spark: SparkSession) -> PlanFactsReader:
     """The compiled reader of the session's JVM."""
     from audit.plan_facts import PlanFactsReader  # noqa: PLC0415
 
-    return PlanFactsReader(spark.sparkContext._jvm)  # noqa: SLF001
+    return PlanFactsReader(spark.sparkContext._jvm)
 
 
 @pytest.fixture
