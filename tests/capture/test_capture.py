@@ -6,6 +6,7 @@ once, one flush follows, and each is checked by itself.
 
 from __future__ import annotations
 
+import warnings
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
@@ -157,7 +158,7 @@ def _(spark):
     spark.table("s.t").rdd.count()
 
 
-@case("by path", "SELECT plan full; direct s.t(a,b,c)", "SELECT text full; direct s.t(a)")
+@case("by path", "DESCRIBE text full", "SELECT plan full; direct s.t(a,b,c)", "SELECT text full; direct s.t(a)")
 def _(spark):
     where = spark.sql("DESCRIBE DETAIL s.t")._jdf.collectAsList()[0].getAs("location")
     spark.read.format("delta").load(where).collect()
@@ -236,7 +237,7 @@ def _(spark):
 
 @case(
     "execute immediate of a write",
-    "EXECUTE_IMMEDIATE plan full; writes s.sink(a, b)",
+    "EXECUTE_IMMEDIATE text full",
     "INSERT plan full; writes s.sink(a, b)",
 )
 def _(spark):
@@ -245,7 +246,7 @@ def _(spark):
 
 @case(
     "script",
-    "SCRIPT plan full",
+    "SCRIPT text full",
     "INSERT plan full; direct s.d(a,name); writes s.sink(a<-s.d.a, b<-s.d.name)",
     "SELECT plan full; direct s.t(a)",
 )
@@ -259,9 +260,11 @@ def _(spark):
         spark.sql("SELECT a FROM s.t").collect()
 
 
-@case("pandas on Spark", "SELECT plan full; direct s.t(a,b,c)")
+@case("pandas on Spark", "SELECT listener full; direct s.t(a,b,c)")
 def _(spark):
-    spark.table("s.t").pandas_api().to_pandas()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its advice on large results
+        spark.table("s.t").pandas_api().to_pandas()
 
 
 @dataclass(frozen=True)
