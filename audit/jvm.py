@@ -160,6 +160,11 @@ def has_run(frame: Any) -> bool:
     return frame._jdf.queryExecution().commandExecuted().nodeName() in ("CommandResult", "LocalRelation")
 
 
+def hands_over(query_execution: Any, name: str) -> bool:
+    """Whether an execution only hands over what a command has returned before (Spark 4.2 runs it as a root)."""
+    return name != "command" and query_execution.commandExecuted().nodeName() == "CommandResult"
+
+
 def is_micro_batch(query_execution: Any) -> bool:
     """Whether an execution is a micro-batch of a streaming query."""
     return str(query_execution.getClass().getSimpleName()) == "IncrementalExecution"

@@ -23,7 +23,7 @@ if sys.platform != "win32":
     import fcntl
 
 # A driver that was killed leaves a JVM that needs a moment to see it and to end.
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)

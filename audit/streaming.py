@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from audit import jvm
 from audit.identity import child_of
-from audit.spark_catalog import StatementCatalog, parts_of
+from audit.spark_catalog import CatalogSnapshot, StatementCatalog, parts_of
 from audit.record import Ended, Finding, Started, build_row
 from lineage.model import Access, ModifiedColumn, ModifiedObject, Relation
 
@@ -34,7 +34,8 @@ class Stream:
     """A stream that this driver started, with the ids of its micro-batches."""
 
     started: Started | None = None
-    finding: Finding | None = None
+    target: Relation | None = None
+    catalog: CatalogSnapshot | None = None
     batch_ids: dict[int, str] = field(default_factory=dict)
 
 
@@ -55,8 +56,7 @@ class Streams:
         intent = job.intent.stream
         assert intent is not None  # noqa: S101
         stream = intent.stream
-        stream.started = job.started
-        stream.finding = replace(query, access=batch_access(query.access, _target(job, intent)), versions=())
+        stream.started, stream.target, stream.catalog = job.started, _target(job, intent), job.catalog
         self._streams[job.started.query_id] = stream
         return replace(query, access=Access("STREAM"), versions=())
 
@@ -89,7 +89,13 @@ class Streams:
         )
         status = "FAIL" if execution.error else "SUCCESS"
         ended = Ended(status, execution.end_time, None, execution.error or None)
-        write(query_id, build_row(started, ended, stream.finding if status == "SUCCESS" else None))
+        write(query_id, build_row(started, ended, self._finding(stream, execution) if not execution.error else None))
+
+    def _finding(self, stream: Stream, execution: Execution) -> Finding:
+        """What a micro-batch read, by its own plan, written into the stream's target."""
+        assert stream.catalog is not None  # noqa: S101
+        finding = self._driver.analyst.guarded_plan(stream.catalog, execution, "STREAM_BATCH", "plan")
+        return replace(finding, access=batch_access(finding.access, stream.target))
 
 
 def _target(job: Job, intent: StreamIntent) -> Relation | None:
