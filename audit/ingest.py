@@ -22,6 +22,7 @@ from audit.compaction import compact
 from audit.conflicts import retried
 from audit.errors import AuditError, IngestError
 from audit.ids import id_micros
+from audit.record import Started
 from audit.running import Published, publish
 from audit.spool import ingest_lock, remove_ingested
 from audit.spool.layout import Layout
@@ -30,7 +31,6 @@ from audit.tables import ACCESS_HISTORY, AUDIT_TABLES, QUERY_HISTORY, AuditTable
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-    from audit.record import Started
 
 # An entry is `<crc32, 8 hex digits> <kind> <json>`; the checksum is over `<kind> <json>`, and the JSON
 # begins with `{"query_id":"<36 characters>"`.
