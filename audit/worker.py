@@ -97,7 +97,7 @@ class Worker:
             try:
                 finding = self._analyst.analyse(job, executions)
                 if job.intent.stream is not None:
-                    finding = self._driver.streams.begin(job, finding)
+                    self._driver.streams.begin(job)
             except Exception as error:  # noqa: BLE001 - the one guard: an analysis never breaks a user's query
                 finding = opaque(job, f"{type(error).__name__}: {error}")
                 self._driver.note_failure(job.started.query_id, error)
