@@ -230,7 +230,9 @@ def _check(spark: SparkSession, table: AuditTable, root: str) -> None:
     found = {
         field.name: field.dataType.simpleString() for field in spark.read.format("delta").load(path).schema
     }
-    for field in StructType.fromDDL(table.row_schema):
+    wanted_fields = StructType.fromDDL(table.row_schema)
+    assert isinstance(wanted_fields, StructType)  # noqa: S101 - PySpark types it as any DataType
+    for field in wanted_fields:
         wanted, there = field.dataType.simpleString(), found.get(field.name)
         if there != wanted:
             fault = "is missing" if there is None else f"is of type {there}, not {wanted}"
