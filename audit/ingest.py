@@ -111,7 +111,9 @@ def naming(problem: str) -> Iterator[None]:
 
 def _first_lines(text: str, characters: int = 600) -> str:
     """The head of a message of Spark's, without the stack trace that follows it."""
-    head = " ".join(line.strip() for line in text.split("\n\tat ", maxsplit=1)[0].splitlines() if line.strip())
+    head = " ".join(
+        line.strip() for line in text.split("\n\tat ", maxsplit=1)[0].splitlines() if line.strip()
+    )
     return head if len(head) <= characters else head[:characters] + " ..."
 
 

@@ -217,9 +217,9 @@ def _was_written(spark: SparkSession, table: AuditTable, root: str) -> bool:
 
 def _missing(table: AuditTable, root: str) -> TableMissingError:
     return TableMissingError(
-        f"the audit table {table.location(root)} was there and is gone",
-        "bring its folder back from a backup, or let an empty one begin with `audit ingest --create`; until then"
-        " the records wait in the spool",
+        f"the audit table {table.location(root)} is not there",
+        "bring its folder back from a backup, or let an empty one begin with `audit ingest --create`; until"
+        " then the records wait in the spool",
     )
 
 
@@ -238,6 +238,6 @@ def _check(spark: SparkSession, table: AuditTable, root: str) -> None:
             fault = "is missing" if there is None else f"is of type {there}, not {wanted}"
             raise TableAlteredError(
                 f"the column {field.name} of the audit table {path} {fault}",
-                f"undo the change (RESTORE TABLE delta.`{path}` TO VERSION AS OF ...; DESCRIBE HISTORY shows which)"
+                f"undo the change (RESTORE TABLE delta.`{path}` TO VERSION AS OF ..., see DESCRIBE HISTORY)"
                 " and run `audit ingest`; until then the records wait in the spool",
             )

@@ -25,7 +25,8 @@ def main():
         },
         master="local[1]",
     )
-    print("ready", flush=True)
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
     sys.stdin.readline()
     audit.attach(spark, user="nobody", root=f"{root}/audit", ingest_interval_seconds=1)
     for i in range(count):

@@ -32,7 +32,9 @@ class Source:
 
     def start(self, text="SELECT 1"):
         """A statement that starts."""
-        started = Started(self.ids.new(), self.clock.now(), "ann", text, "SELECT", "SparkSession.sql", query_hash="h")
+        started = Started(
+            self.ids.new(), self.clock.now(), "ann", text, "SELECT", "SparkSession.sql", query_hash="h"
+        )
         self.spool.start(started.query_id, started.to_dict())
         return started
 
@@ -44,7 +46,9 @@ class Source:
 
     def row(self, started, ended):
         """The record of a statement."""
-        return build_row(started, ended, Finding(Access("SELECT"), "text") if ended.status == "SUCCESS" else None)
+        return build_row(
+            started, ended, Finding(Access("SELECT"), "text") if ended.status == "SUCCESS" else None
+        )
 
     def run(self, number=1, text="SELECT 1"):
         """Whole statements; their query ids."""

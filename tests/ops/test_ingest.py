@@ -31,7 +31,11 @@ def test_a_running_statement_shows_once_and_ends_once(spark, source, tmp_path):
     (done,) = source.run()
     running, failing = source.start(), source.start()
     take(spark, source, tmp_path)
-    assert statuses(spark, tmp_path) == {done: "SUCCESS", running.query_id: "RUNNING", failing.query_id: "RUNNING"}
+    assert statuses(spark, tmp_path) == {
+        done: "SUCCESS",
+        running.query_id: "RUNNING",
+        failing.query_id: "RUNNING",
+    }
     take(spark, source, tmp_path)
     source.end(running)
     source.end(failing, "FAIL")

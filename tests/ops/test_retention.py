@@ -50,7 +50,9 @@ def test_days_are_deleted_whole_and_once(spark, tmp_path):
     assert {row.query_date for row in read(spark, tmp_path, "access_history")} == kept
     assert sorted(before.values())[2:] == sorted(kept)
     assert [one.days for one in retain(spark, str(tmp_path), 365, clock)] == [(), ()]
-    newest = spark.sql(f"DESCRIBE HISTORY delta.`{tmp_path}/query_history`").where("operation = 'DELETE'").first()
+    newest = (
+        spark.sql(f"DESCRIBE HISTORY delta.`{tmp_path}/query_history`").where("operation = 'DELETE'").first()
+    )
     assert newest.operationMetrics["numAddedFiles"] == "0"
 
 
@@ -67,7 +69,9 @@ def test_freed_by_the_tables_own_retention(spark, tmp_path):
     files = [*tmp_path.glob("query_history/query_date=*/*.parquet")]
     assert len(files) == 1
     table = f"delta.`{tmp_path}/query_history`"
-    spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.deletedFileRetentionDuration' = 'interval 0 hours')")
+    spark.sql(
+        f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.deletedFileRetentionDuration' = 'interval 0 hours')"
+    )
     spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
     try:
         retain(spark, str(tmp_path), 1, clock)
