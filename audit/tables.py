@@ -84,8 +84,10 @@ ACCESS_HISTORY = AuditTable(
         ("objects_modified", f"ARRAY<{_MODIFIED}>", "Objects written, with the sources of each column"),
         (
             "object_modified_by_ddl",
-            "STRUCT<objectDomain: STRING, objectId: BIGINT, objectName: STRING, operationType: STRING,"
-            " properties: STRING>",
+            (
+                "STRUCT<objectDomain: STRING, objectId: BIGINT, objectName: STRING, operationType: STRING,"
+                " properties: STRING>"
+            ),
             "The DDL operation; properties is JSON text",
         ),
         ("policies_referenced", f"ARRAY<{_REFERENCED}>", "Policies in force on what was accessed"),

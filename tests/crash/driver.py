@@ -1,7 +1,7 @@
 """Run in a process of its own, to be killed: a driver whose threads issue statements until it dies.
 
-Arguments: root, name, file descriptor. On the descriptor it says, unbuffered, `A` once it is attached, `B <user>`
-before and `E <user>` after each statement; each statement has a user of its own, which is its marker. The
+Arguments: root, name, file descriptor. On the descriptor it says, unbuffered, `A` once it is attached,
+`B <user>` before and `E <user>` after each statement; each has a user of its own, its marker. The
 first thing that it does is what a restart does: it adopts the spools of dead drivers, beside its statements.
 """
 
@@ -33,7 +33,7 @@ def kinds(spark, name):
         lambda i: spark.sql(f"SELECT {i} AS a, '{name}' AS b").collect(),
         lambda i: spark.range(3).select((f.col("id") + i).alias("x")).count(),
         lambda i: spark.sql(f"CREATE TABLE IF NOT EXISTS {table} (a INT) USING parquet"),
-        lambda i: spark.sql(f"INSERT INTO {table} VALUES ({i})"),
+        lambda i: spark.sql(f"INSERT INTO {table} VALUES ({i})"),  # noqa: S608 - our own name
         lambda i: spark.table(table).collect(),
         lambda i: spark.sql(f"CREATE OR REPLACE TEMP VIEW v_{name} AS SELECT {i} AS a"),
     )

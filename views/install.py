@@ -1,0 +1,69 @@
+"""The flattening views: nested arrays of the audit tables as rows that short SQL can ask.
+
+In: a SparkSession that knows the audit tables. Out: views beside them, in the same schema. The SQL, with
+a description of every column, is in `views/sql/`.
+"""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import TYPE_CHECKING
+
+import audit
+from audit.errors import AuditError
+from audit.tables import AUDIT_TABLES, quote
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+VIEWS = ("columns_read", "columns_written", "ddl_history", "statements")
+
+
+class ViewsError(AuditError):
+    """The views have no tables to stand on."""
+
+    code = "AUDIT_VIEWS"
+
+
+def install(spark: SparkSession, schema: str = "account_usage") -> tuple[str, ...]:
+    """Create the views, or bring them up to date; safe to call at every start.
+
+    Args:
+        spark: an audited session, or any session whose metastore knows the audit tables.
+        schema: the schema of the audit tables.
+
+    Returns:
+        The names of the views, with the schema.
+
+    Raises:
+        ViewsError: the audit tables are not in that schema.
+    """
+    _require_tables(spark, schema)
+    with audit.suppress():
+        for name in VIEWS:
+            spark.sql(definition(name, schema))
+    return tuple(f"{schema}.{name}" for name in VIEWS)
+
+
+def definition(name: str, schema: str = "account_usage") -> str:
+    """The statement that creates a view.
+
+    >>> definition("statements").splitlines()[0]
+    '-- One row for each statement: query_history beside what the analysis made of it. The flags are null for'
+    """
+    text = (resources.files("views") / "sql" / f"{name}.sql").read_text(encoding="utf-8")
+    return text.replace("{schema}", quote(schema))
+
+
+def _require_tables(spark: SparkSession, schema: str) -> None:
+    from pyspark.errors import AnalysisException
+
+    try:
+        for table in AUDIT_TABLES:
+            # Naming the schema makes an audited session finish its tables, which are made in the background.
+            spark.sql(f"SELECT * FROM {quote(schema)}.{table.name}")  # noqa: S608 - names of our own, quoted
+    except AnalysisException as error:
+        raise ViewsError(
+            f"there are no audit tables in the schema {schema}: {error.getCondition()}",
+            "call audit.attach(spark) first, or name the schema that it was given",
+        ) from error

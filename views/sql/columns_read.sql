@@ -1,0 +1,30 @@
+-- One row for each query, object and column that it read; column_name is null where a query reads no
+-- column of an object (count(*), a procedure). An object that a query names has is_direct, one below it
+-- (the table under a view) has is_base; a table that is named is both.
+CREATE OR REPLACE VIEW {schema}.columns_read (
+  query_id COMMENT 'Identifier of the statement',
+  query_start_time COMMENT 'When it started (UTC)',
+  query_date COMMENT 'The day (UTC): the partition of access_history',
+  user_name COMMENT 'Who issued it',
+  object_domain COMMENT 'Table, VIEW, STAGE, FUNCTION, PROCEDURE, ...',
+  object_name COMMENT 'catalog.schema.object, or the location of a stage',
+  object_id COMMENT 'Survives a rename',
+  column_name COMMENT 'The column; null where no column was read',
+  column_id COMMENT 'Survives a rename where the table maps its columns',
+  is_direct COMMENT 'The statement names the object',
+  is_base COMMENT 'The object holds the data'
+) COMMENT 'Reads: one row for each query, object and column' AS
+WITH flat AS (
+  SELECT query_id, query_start_time, query_date, user_name,
+    flatten(transform(direct_objects_accessed, o ->
+      transform(if(coalesce(size(o.columns), 0) > 0, o.columns, array(NULL)), c -> struct(
+        o.objectDomain, o.objectName, o.objectId, c.columnName, c.columnId)))) AS direct,
+    flatten(transform(base_objects_accessed, o ->
+      transform(if(coalesce(size(o.columns), 0) > 0, o.columns, array(NULL)), c -> struct(
+        o.objectDomain, o.objectName, o.objectId, c.columnName, c.columnId)))) AS base
+  FROM {schema}.access_history
+)
+SELECT query_id, query_start_time, query_date, user_name,
+  x.objectDomain, x.objectName, x.objectId, x.columnName, x.columnId,
+  array_contains(direct, x) AS is_direct, array_contains(base, x) AS is_base
+FROM flat LATERAL VIEW explode(array_union(direct, base)) AS x
