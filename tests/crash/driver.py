@@ -33,7 +33,7 @@ def kinds(spark, name):
         lambda i: spark.sql(f"SELECT {i} AS a, '{name}' AS b").collect(),
         lambda i: spark.range(3).select((f.col("id") + i).alias("x")).count(),
         lambda i: spark.sql(f"CREATE TABLE IF NOT EXISTS {table} (a INT) USING parquet"),
-        lambda i: spark.sql(f"INSERT INTO {table} VALUES ({i})"),  # noqa: S608 - our own name
+        lambda i: spark.sql(f"INSERT INTO {table} VALUES ({i})"),
         lambda i: spark.table(table).collect(),
         lambda i: spark.sql(f"CREATE OR REPLACE TEMP VIEW v_{name} AS SELECT {i} AS a"),
     )

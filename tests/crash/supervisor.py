@@ -110,20 +110,24 @@ def run(root: Path, kills: int, seed: int) -> Outcome:
     Raises:
         RuntimeError: a driver ended by itself; the message holds what it wrote.
     """
+    root.mkdir(exist_ok=True)
     chance = random.Random(seed)  # noqa: S311 - when to kill is no secret
     outcome = Outcome()
     plans = [(f"k{n}", chance.uniform(0, LONGEST_SECONDS), chance.random() < 0.5) for n in range(kills)]
     running = [Driver(root, plans[0][0], outcome)]
-    for number, (_, seconds, jvm) in enumerate(plans):
-        driver = running.pop(0)
-        if number + 1 < kills:
-            running.append(Driver(root, plans[number + 1][0], outcome))
-        _wait(driver)
-        time.sleep(seconds)
-        if driver.process.poll() is not None:
-            raise RuntimeError(f"a driver ended by itself: {driver.log.read_text()[-3000:]}")
-        driver.kill(jvm=jvm)
-        outcome.kills += 1
+    try:
+        for number, (_, seconds, jvm) in enumerate(plans):
+            if number + 1 < kills:
+                running.append(Driver(root, plans[number + 1][0], outcome))
+            _wait(running[0])
+            time.sleep(seconds)
+            if running[0].process.poll() is not None:
+                raise RuntimeError(f"a driver ended by itself: {running[0].log.read_text()[-3000:]}")
+            running.pop(0).kill(jvm=jvm)
+            outcome.kills += 1
+    finally:
+        for driver in running:
+            driver.kill(jvm=True)
     return outcome
 
 
@@ -131,5 +135,4 @@ def _wait(driver: Driver) -> None:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not driver.attached.wait(0.1):
         if driver.process.poll() is not None or time.monotonic() > deadline:
-            driver.kill(jvm=True)
             raise RuntimeError(f"a driver did not start: {driver.log.read_text()[-3000:]}")

@@ -21,7 +21,7 @@ DRIVERS, STATEMENTS = 4, 12
 
 
 def test_four_drivers_lose_nothing(spark, tmp_path):
-    """Four processes attach at the same instant on an empty root: every statement stands there exactly once."""
+    """Four processes attach at the same instant on an empty root: every statement is there exactly once."""
     command = [sys.executable, "-m", "tests.ops.drivers", str(tmp_path)]
     processes = [
         subprocess.Popen(

@@ -90,7 +90,7 @@ def test_publishing_again_after_a_kill_is_a_no_op(spark, source, tmp_path):
 
 
 def test_a_batch_run_again_changes_nothing(spark, source, tmp_path):
-    """Killed after the commits and before the checkpoint's, the same batch again adds no row and does not hang."""
+    """Killed after the commits and before the checkpoint's, the same batch again adds no row nor hangs."""
     first = source.start()
     take(spark, source, tmp_path)
     source.end(first)
