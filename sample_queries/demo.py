@@ -46,8 +46,8 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 2
     _work(screen, spark, Path(arguments.root))
-    cost = _measure(screen, spark)
     _answer(screen, spark)
+    cost = _measure(screen, spark)
     _account(screen, spark, cost)
     _what_next(screen, arguments.root)
     if arguments.svg is not None:
@@ -75,28 +75,24 @@ def _start(screen: Screen, root: str) -> SparkSession:
 def _work(screen: Screen, spark: SparkSession, root: Path) -> None:
     """Everybody's work; a line for each group of steps."""
     screen.heading("Three users at work", "flights out of New York in 2013, in Delta tables")
-    todo = list(workload.steps(root / "landing"))
+    landing = root / "landing"
+    todo = list(workload.steps(landing))
     with screen.working(total=len(todo)) as progress:
-        for (user, title), group in groupby(todo, key=lambda step: (step.user, step.phase)):
+        for (user, phase), group in groupby(todo, key=lambda step: (step.user, step.phase)):
             began = time.perf_counter()
-            outcomes = [_take(progress, spark, step) for step in group]
-            took = time.perf_counter() - began
-            screen.show(_line(user, title, " · ".join(filter(None, outcomes)), took))
+            for step in group:
+                progress.update(progress.task_ids[0], description=f"{user}: {step.text}")
+                with workload.acting(spark, user):
+                    step.run(spark)
+                progress.update(progress.task_ids[0], advance=1)
+            what = f"loads {workload.describe_landing(landing)}" if phase == "loads" else phase
+            screen.show(_line(user, what, time.perf_counter() - began))
 
 
-def _take(progress: object, spark: SparkSession, step: workload.Step) -> str:
-    task = progress.task_ids[0]
-    progress.update(task, description=f"{step.user}: {step.text}")
-    with workload.acting(spark, step.user):
-        outcome = step.run(spark)
-    progress.update(task, advance=1)
-    return outcome
-
-
-def _line(user: str, title: str, outcome: str, seconds: float) -> Text:
-    left = Text.assemble(("✓ ", "green"), (f"{user:<7}", "bold"), f"{title:<36}", (outcome, "dim"))
-    left.truncate(90)
-    return left + Text(" " * (92 - left.cell_len) + f"{seconds:5.1f} s")
+def _line(user: str, what: str, seconds: float) -> Text:
+    left = Text.assemble(("✓ ", "green"), (f"{user:<7}", "bold"), what)
+    left.truncate(91, pad=True)
+    return left + Text(f"{seconds:7.1f} s", "dim")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +104,12 @@ class Cost:
 
 
 def _measure(screen: Screen, spark: SparkSession) -> Cost:
-    """The same reads with and without recording, in turns; what the caller waits for is what counts."""
+    """Bob's reads with and without recording, in turns; what the caller waits for is what counts.
+
+    They run as a user of their own, so that the history does not show bob more eager than he is.
+    """
     pairs = []
-    with screen.working(total=ROUNDS) as progress, workload.acting(spark, "bob"):
+    with screen.working(total=ROUNDS) as progress, audit.as_user(spark, "stopwatch"):
         progress.update(progress.task_ids[0], description="What does it cost? Reads, recorded and not")
         for turn in range(ROUNDS):
             seconds = {}
@@ -214,7 +213,6 @@ def _refused(screen: Screen, rows: list[Row]) -> None:
     screen.rows(
         rows[:2],
         {
-            "when": "start_time",
             "user": "user_name",
             "status": "execution_status",
             "error": lambda row: row["error_code"].split(".")[0],
@@ -227,9 +225,8 @@ def _account(screen: Screen, spark: SparkSession, cost: Cost) -> None:
     covered = audit.coverage(spark)
     screen.heading("Coverage")
     screen.show(
-        f"{covered.full_percent:.1f} % of {covered.total} statements analysed in full:"
-        f" {covered.text} from their text, {covered.plan} from Spark's plan,"
-        f" {covered.listener} by the listener; {covered.lost} lost."
+        f"{covered.full_percent:.1f} % of {covered.total} statements in full: {covered.text} from text,"
+        f" {covered.plan} from Spark's plan, {covered.listener} from its listener; {covered.lost} lost."
     )
     screen.heading("What the audit cost")
     screen.show(
@@ -238,8 +235,8 @@ def _account(screen: Screen, spark: SparkSession, cost: Cost) -> None:
     )
     screen.show(
         Text(
-            f"Median of {ROUNDS} rounds, recorded and not recorded in turns in this session; the rounds"
-            f" lie between {min(cost.percent):+.1f} and {max(cost.percent):+.1f} %.",
+            f"Median of {ROUNDS} rounds of reads, recorded and not, in turns;"
+            f" the rounds lie between {min(cost.percent):+.1f} and {max(cost.percent):+.1f} %.",
             "dim",
         )
     )
@@ -250,13 +247,14 @@ def _what_next(screen: Screen, root: str) -> None:
     option = "" if root == ".audit" else f" --root {root}"
     screen.heading("What next", f"everything is in {root}/")
     lines = {
-        f"{python} -m sample_queries.run": "lists the sample queries",
-        f"{python} -m sample_queries.run{option} who_read_column": "asks one; --help tells its parameters",
-        f"{python} -m sample_queries.demo{option}": "once more: the history adds up",
+        f"{python} -m sample_queries.run": "lists the sample queries; --help tells more",
+        f"{python} -m sample_queries.run{option} who_read_column": "asks one",
+        f"{python} -m sample_queries.demo{option}": "once more; the history adds up",
     }
+    width = max(map(len, lines)) + 3
     for line, meaning in lines.items():
-        screen.show(Text.assemble("  ", (f"{line:<60}", "green"), (meaning, "dim")))
-    screen.show(Text("\n  Or in Python:", "dim"))
+        screen.show(Text.assemble("  ", (line.ljust(width), "green"), (meaning, "dim")))
+    screen.show()
     session = "audit.session()" if root == ".audit" else f"audit.session(root={root!r})"
     screen.show(Text(f"  >>> import audit; spark = {session}", "green"))
     screen.show(Text('  >>> spark.sql("SELECT * FROM account_usage.columns_read").show()', "green"))
