@@ -14,7 +14,6 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import lineage
-from audit import jvm
 from audit.delta_log import written_versions
 from audit.metrics import execution_metrics
 from audit.record import CapturedBy, Finding, ObjectVersion
@@ -25,8 +24,8 @@ from lineage.object_ids import object_id
 from lineage.plan import analyze_plan
 
 if TYPE_CHECKING:
-    from audit.plan_facts import PlanFactsReader
     from audit.executions import Execution
+    from audit.plan_facts import PlanFactsReader
     from audit.worker import Job
 
 PARENTS = frozenset({"SCRIPT", "EXECUTE_IMMEDIATE"})
@@ -77,9 +76,12 @@ class Analyst:
         """The finding of an execution that has no job of its own; a failure makes it opaque."""
         try:
             access, read = self.by_plan(catalog, execution.query_execution.analyzed())
-        except Exception as error:  # the guard of the analysis, as in the worker
+        except Exception as error:  # noqa: BLE001 - the guard of the analysis, as in the worker
             self.failures.append((execution.description, f"{type(error).__name__}: {error}"))
-            access, read = Access(query_type, analysis="opaque", reason=f"{type(error).__name__}: {error}"), {}
+            access, read = (
+                Access(query_type, analysis="opaque", reason=f"{type(error).__name__}: {error}"),
+                {},
+            )
         finding = Finding(access, captured_by, read_versions(access, read))
         self.count(finding)
         return finding
@@ -206,7 +208,7 @@ def plan_hash(text: str) -> str:
 
 
 def _query_execution(job: Job, executions: Sequence[Execution]) -> Any | None:
-    """The execution that did the work; for an action without one (an RDD, a stream's start) its DataFrame's."""
+    """The execution that did the work; for an action without one (an RDD) its DataFrame's."""
     own = job.intent.query_execution() if job.intent.query_execution else None
     if job.intent.stream is not None:
         return own

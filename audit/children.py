@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 Row = tuple[str, dict[str, Any]]
 
 
-def child_rows(
-    driver: Driver, analyst: Analyst, job: Job, executions: Sequence[Execution]
-) -> Iterator[Row]:
+def child_rows(driver: Driver, analyst: Analyst, job: Job, executions: Sequence[Execution]) -> Iterator[Row]:
     """The statements that a script or EXECUTE IMMEDIATE ran, in order."""
     if job.started.query_type not in PARENTS:
         return
@@ -50,7 +48,7 @@ def child_rows(
             parent_query_id=job.started.query_id,
             root_query_id=job.started.root_query_id or job.started.query_id,
         )
-        yield _row(driver, analyst, job.catalog, child, execution, "plan")
+        yield _row(analyst, job.catalog, child, execution, "plan")
 
 
 def _hands_over(execution: Execution) -> bool:
@@ -91,12 +89,16 @@ def unseen_row(driver: Driver, analyst: Analyst, execution: Execution) -> Row | 
         query_parameterized_hash=statement.query_parameterized_hash if statement else None,
     )
     catalog = (interceptor or driver).catalog.snapshot()
-    query_id, row = _row(driver, analyst, catalog, started, execution, "listener")
+    query_id, row = _row(analyst, catalog, started, execution, "listener")
     return None if _is_log_reading(row) else (query_id, row)
 
 
 def _row(
-    driver: Driver, analyst: Analyst, catalog: CatalogSnapshot, started: Started, execution: Execution, captured_by: CapturedBy
+    analyst: Analyst,
+    catalog: CatalogSnapshot,
+    started: Started,
+    execution: Execution,
+    captured_by: CapturedBy,
 ) -> Row:
     if execution.error:
         ended = Ended("FAIL", execution.end_time, None, execution.error)

@@ -84,7 +84,9 @@ def _commit(entry: Any) -> Commit:
     version = jvm.option(entry.version())
     metrics = jvm.option(entry.operationMetrics())
     counted = {} if metrics is None else dict(_pairs(metrics))
-    return Commit(version if version is not None else -1, entry.timestamp().getTime(), entry.operation(), counted)
+    return Commit(
+        version if version is not None else -1, entry.timestamp().getTime(), entry.operation(), counted
+    )
 
 
 def _pairs(values: Any) -> list[tuple[str, str]]:

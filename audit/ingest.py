@@ -22,6 +22,7 @@ from audit.compaction import compact
 from audit.conflicts import retried
 from audit.errors import AuditError, IngestError
 from audit.ids import id_micros
+from audit.record import Started
 from audit.running import Published, publish
 from audit.spool import ingest_lock, remove_ingested
 from audit.spool.layout import Layout
@@ -30,7 +31,6 @@ from audit.tables import ACCESS_HISTORY, AUDIT_TABLES, QUERY_HISTORY, AuditTable
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-    from audit.record import Started
 
 # An entry is `<crc32, 8 hex digits> <kind> <json>`; the checksum is over `<kind> <json>`, and the JSON
 # begins with `{"query_id":"<36 characters>"`.
@@ -112,7 +112,9 @@ def naming(problem: str) -> Iterator[None]:
 
 def _first_lines(text: str, characters: int = 600) -> str:
     """The head of a message of Spark's, without the stack trace that follows it."""
-    head = " ".join(line.strip() for line in text.split("\n\tat ", maxsplit=1)[0].splitlines() if line.strip())
+    head = " ".join(
+        line.strip() for line in text.split("\n\tat ", maxsplit=1)[0].splitlines() if line.strip()
+    )
     return head if len(head) <= characters else head[:characters] + " ..."
 
 
@@ -164,7 +166,7 @@ def _measure(records: DataFrame, published: Published, taken: _Taken) -> set[str
     """
     from pyspark.sql import functions as f
 
-    shown = f.col("query_id").isin(list(published.days)) if published.days else f.lit(value=False)
+    shown = f.col("query_id").isin(list(published.days)) if published.days else f.lit(False)  # noqa: FBT003 - Spark takes no keyword
     found = records.agg(
         f.count(f.lit(1)).alias("statements"),
         f.min("query_id").alias("first"),

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from audit import jvm
-from lineage.object_ids import column_id, object_id
 from lineage.model import Column, Domain, Function, Relation
+from lineage.object_ids import column_id, object_id
 from lineage.plan import Leaf, PlanFacts, analyze_plan
 from lineage.plan.facts import ViewFact, quoted
 
@@ -35,7 +35,7 @@ class CatalogFacts:
 
 
 class CatalogMovedError(LookupError):
-    """A name was asked for after a later statement had changed the catalog: today's answer is not that day's."""
+    """A name was asked for after a later statement had changed the catalog: too late to tell."""
 
 
 class SessionCatalog:
@@ -167,8 +167,8 @@ class StatementCatalog:
             return temporary
         return self.views.get(full) or self.read.get(full) or self.session.relation(parts, current)
 
-    def path(self, provider: str, location: str) -> Relation:
-        """See `lineage.Catalog`."""
+    def path(self, provider: str, location: str) -> Relation:  # noqa: ARG002 - of the protocol
+        """See `lineage.Catalog`; what lies at a location does not depend on who reads it."""
         for relation in self.read.values():
             if relation.location and _place(relation.location) == _place(location):
                 return relation
@@ -259,7 +259,9 @@ def named_relations(facts: PlanFacts) -> dict[str, Relation]:
     """The relations of a plan, targets included; one read by path has its table's name where it has one."""
     leaves = (*facts.leaves, *(target.leaf for target in facts.targets))
     named = (
-        replace(leaf, name=facts.registered.get(leaf.locations[0])) if leaf.name is None and leaf.locations else leaf
+        replace(leaf, name=facts.registered.get(leaf.locations[0]))
+        if leaf.name is None and leaf.locations
+        else leaf
         for leaf in leaves
     )
     return read_relations(tuple(named))
@@ -272,7 +274,10 @@ def _places(spark: SparkSession) -> Iterator[tuple[str, str]]:
         for table in jvm.sequence(catalog.getTablesByName(schema, catalog.listTables(schema))):
             location = jvm.option(table.storage().locationUri())
             if location is not None:
-                yield _place(location.toString()), _dotted((_SESSION_CATALOG, schema, table.identifier().table()))
+                yield (
+                    _place(location.toString()),
+                    _dotted((_SESSION_CATALOG, schema, table.identifier().table())),
+                )
 
 
 _SESSION_CATALOG = "spark_catalog"

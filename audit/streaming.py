@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from audit import jvm
 from audit.identity import child_of
+from audit.record import Ended, Finding, Started, Status, build_row
 from audit.spark_catalog import CatalogSnapshot, StatementCatalog, parts_of
-from audit.record import Ended, Finding, Started, build_row
 from lineage.model import Access, ModifiedColumn, ModifiedObject, Relation
 
 if TYPE_CHECKING:
@@ -87,9 +87,12 @@ class Streams:
             parent_query_id=stream.started.query_id,
             root_query_id=stream.started.root_query_id or stream.started.query_id,
         )
-        status = "FAIL" if execution.error else "SUCCESS"
+        status: Status = "FAIL" if execution.error else "SUCCESS"
         ended = Ended(status, execution.end_time, None, execution.error or None)
-        write(query_id, build_row(started, ended, self._finding(stream, execution) if not execution.error else None))
+        write(
+            query_id,
+            build_row(started, ended, self._finding(stream, execution) if not execution.error else None),
+        )
 
     def _finding(self, stream: Stream, execution: Execution) -> Finding:
         """What a micro-batch read, by its own plan, written into the stream's target."""
@@ -142,7 +145,7 @@ def start_stream(
         text=f"DataStreamWriter.{name}({', '.join(map(repr, args))})",
         query_type="STREAM",
         action=f"DataStreamWriter.{name}",
-        query_execution=lambda: writer._df._jdf.queryExecution(),
+        query_execution=writer._df._jdf.queryExecution,
         stream=StreamIntent(stream, target, started),
     )
     return interceptor.run(intent, call_and_keep)
@@ -176,8 +179,6 @@ def batch_access(query: Access, target: Relation | None) -> Access:
     access = replace(query, statement_type="STREAM_BATCH")
     if target is None:
         return access
-    columns = tuple(
-        ModifiedColumn(c.name, None, c.base_sources, c.direct_sources) for c in query.columns
-    )
+    columns = tuple(ModifiedColumn(c.name, None, c.base_sources, c.direct_sources) for c in query.columns)
     modified = ModifiedObject(target.name, target.domain, target.object_id, columns, target.location)
     return replace(access, objects_modified=(modified,))

@@ -58,9 +58,12 @@ def _sources(found: Any) -> str:
 def _ddl(found: Any) -> str:
     properties = json.loads(found.properties)
     columns = ",".join(
-        f"{name}:{value.get('subOperationType')}" for name, value in sorted(properties.pop("columns", {}).items())
+        f"{name}:{value.get('subOperationType')}"
+        for name, value in sorted(properties.pop("columns", {}).items())
     )
     rest = f" {json.dumps(properties, sort_keys=True)}" if properties else ""
-    return f"ddl {found.operationType} {found.objectDomain} {_name(found.objectName)}" + (
-        f"({columns})" if columns else ""
-    ) + rest
+    return (
+        f"ddl {found.operationType} {found.objectDomain} {_name(found.objectName)}"
+        + (f"({columns})" if columns else "")
+        + rest
+    )

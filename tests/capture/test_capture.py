@@ -61,52 +61,106 @@ sql("star", "SELECT * FROM s.t", "SELECT text full; direct s.t(a,b,c)")
 sql("constant", "SELECT 1", "SELECT text full")
 sql("view", "SELECT n FROM s.v", "SELECT text full; direct VIEW:s.v(n); base s.t(a,c)")
 sql("view on view", "SELECT m FROM s.vv", "SELECT text full; direct VIEW:s.vv(m); base s.t(a,c)")
-sql("join", "SELECT t.b, d.name FROM s.t JOIN s.d ON t.a = d.a",
-    "SELECT text full; direct s.d(a,name) s.t(a,b)")
+sql(
+    "join",
+    "SELECT t.b, d.name FROM s.t JOIN s.d ON t.a = d.a",
+    "SELECT text full; direct s.d(a,name) s.t(a,b)",
+)
 sql("cte", "WITH q AS (SELECT a FROM s.t) SELECT max(a) FROM q", "SELECT text full; direct s.t(a)")
-sql("subquery", "SELECT (SELECT max(name) FROM s.d) m FROM s.t WHERE EXISTS (SELECT 1 FROM s.d WHERE d.a = t.a)",
-    "SELECT text full; direct s.d(a,name) s.t(a)")
+sql(
+    "subquery",
+    "SELECT (SELECT max(name) FROM s.d) m FROM s.t WHERE EXISTS (SELECT 1 FROM s.d WHERE d.a = t.a)",
+    "SELECT text full; direct s.d(a,name) s.t(a)",
+)
 sql("union", "SELECT a FROM s.t UNION ALL SELECT a FROM s.d", "SELECT text full; direct s.d(a) s.t(a)")
-sql("window", "SELECT sum(a) OVER (PARTITION BY b ORDER BY c) FROM s.t", "SELECT text full; direct s.t(a,b,c)")
-sql("lateral", "SELECT x FROM s.t LATERAL VIEW explode(array(a, c)) e AS x", "SELECT text full; direct s.t(a,c)")
-sql("pivot", "SELECT * FROM (SELECT a, b, c FROM s.t) PIVOT (sum(c) FOR b IN ('x', 'y'))",
-    "SELECT text full; direct s.t(a,b,c)")
+sql(
+    "window", "SELECT sum(a) OVER (PARTITION BY b ORDER BY c) FROM s.t", "SELECT text full; direct s.t(a,b,c)"
+)
+sql(
+    "lateral",
+    "SELECT x FROM s.t LATERAL VIEW explode(array(a, c)) e AS x",
+    "SELECT text full; direct s.t(a,c)",
+)
+sql(
+    "pivot",
+    "SELECT * FROM (SELECT a, b, c FROM s.t) PIVOT (sum(c) FOR b IN ('x', 'y'))",
+    "SELECT text full; direct s.t(a,b,c)",
+)
 sql("pipe", "FROM s.t |> WHERE c > 1 |> SELECT a", "SELECT plan full; direct s.t(a,c)")
 sql("insert values", "INSERT INTO s.sink VALUES (1, 'x')", "INSERT text full; writes s.sink(a, b)")
-sql("insert select", "INSERT INTO s.sink SELECT c, b FROM s.t WHERE a > 99",
-    "INSERT text full; direct s.t(a,b,c); writes s.sink(a<-s.t.c, b<-s.t.b)")
-sql("insert columns", "INSERT INTO s.sink (b) SELECT b FROM s.t WHERE a > 99",
-    "INSERT text full; direct s.t(a,b); writes s.sink(b<-s.t.b)")
-sql("insert from view", "INSERT INTO s.sink SELECT m, b FROM s.vv WHERE m > 99",
+sql(
+    "insert select",
+    "INSERT INTO s.sink SELECT c, b FROM s.t WHERE a > 99",
+    "INSERT text full; direct s.t(a,b,c); writes s.sink(a<-s.t.c, b<-s.t.b)",
+)
+sql(
+    "insert columns",
+    "INSERT INTO s.sink (b) SELECT b FROM s.t WHERE a > 99",
+    "INSERT text full; direct s.t(a,b); writes s.sink(b<-s.t.b)",
+)
+sql(
+    "insert from view",
+    "INSERT INTO s.sink SELECT m, b FROM s.vv WHERE m > 99",
     "INSERT text full; direct VIEW:s.vv(b,m); base s.t(a,b,c);"
-    " writes s.sink(a<-s.vv.m<<s.t.a, b<-s.vv.b<<s.t.b)")
-sql("insert overwrite", "INSERT OVERWRITE s.sink SELECT a, name FROM s.d",
-    "INSERT text full; direct s.d(a,name); writes s.sink(a<-s.d.a, b<-s.d.name)")
-sql("ctas", "CREATE TABLE s.ctas USING delta AS SELECT n, b FROM s.v",
+    " writes s.sink(a<-s.vv.m<<s.t.a, b<-s.vv.b<<s.t.b)",
+)
+sql(
+    "insert overwrite",
+    "INSERT OVERWRITE s.sink SELECT a, name FROM s.d",
+    "INSERT text full; direct s.d(a,name); writes s.sink(a<-s.d.a, b<-s.d.name)",
+)
+sql(
+    "ctas",
+    "CREATE TABLE s.ctas USING delta AS SELECT n, b FROM s.v",
     "CREATE_TABLE_AS_SELECT text full; direct VIEW:s.v(b,n); base s.t(a,b,c);"
-    " writes s.ctas(n<-s.v.n<<s.t.a, b<-s.v.b<<s.t.b); ddl CREATE Table s.ctas(b:ADD,n:ADD)")
-sql("merge",
+    " writes s.ctas(n<-s.v.n<<s.t.a, b<-s.v.b<<s.t.b); ddl CREATE Table s.ctas(b:ADD,n:ADD)",
+)
+sql(
+    "merge",
     "MERGE INTO s.sink USING s.t ON sink.a = t.a WHEN MATCHED AND t.c > 5 THEN UPDATE SET b = upper(t.b)"
     " WHEN NOT MATCHED THEN INSERT (a, b) VALUES (t.a, t.b)",
-    "MERGE text full; direct s.sink(a) s.t(a,b,c); writes s.sink(b<-s.t.b, a<-s.t.a)")
-sql("update", "UPDATE s.sink SET b = concat(b, 'x') WHERE a = 1",
-    "UPDATE text full; direct s.sink(a,b); writes s.sink(b<-s.sink.b)")
-sql("update from subquery", "UPDATE s.sink SET b = (SELECT max(name) FROM s.d)",
-    "UPDATE text full; direct s.d(name); writes s.sink(b<-s.d.name)")
+    "MERGE text full; direct s.sink(a) s.t(a,b,c); writes s.sink(b<-s.t.b, a<-s.t.a)",
+)
+sql(
+    "update",
+    "UPDATE s.sink SET b = concat(b, 'x') WHERE a = 1",
+    "UPDATE text full; direct s.sink(a,b); writes s.sink(b<-s.sink.b)",
+)
+sql(
+    "update from subquery",
+    "UPDATE s.sink SET b = (SELECT max(name) FROM s.d)",
+    "UPDATE text full; direct s.d(name); writes s.sink(b<-s.d.name)",
+)
 sql("delete", "DELETE FROM s.sink WHERE a > 2", "DELETE text full; direct s.sink(a); writes s.sink()")
 sql("explain", "EXPLAIN SELECT a FROM s.t", "EXPLAIN text full")
 sql("show", "SHOW TABLES IN s", "SHOW text full")
-sql("create table", "CREATE TABLE s.made (x INT, y STRING) USING delta",
-    "CREATE_TABLE text full; ddl CREATE Table s.made(x:ADD,y:ADD)")
-sql("create again", "CREATE TABLE IF NOT EXISTS s.made (x INT, y STRING) USING delta", "CREATE_TABLE text full")
-sql("add column", "ALTER TABLE s.made ADD COLUMN z INT", "ALTER_TABLE text full; ddl ALTER Table s.made(z:ADD)")
-sql("replace", "CREATE OR REPLACE TABLE s.made (x INT) USING delta",
-    "REPLACE_TABLE text full; ddl REPLACE Table s.made(x:ADD)")
+sql(
+    "create table",
+    "CREATE TABLE s.made (x INT, y STRING) USING delta",
+    "CREATE_TABLE text full; ddl CREATE Table s.made(x:ADD,y:ADD)",
+)
+sql(
+    "create again",
+    "CREATE TABLE IF NOT EXISTS s.made (x INT, y STRING) USING delta",
+    "CREATE_TABLE text full",
+)
+sql(
+    "add column",
+    "ALTER TABLE s.made ADD COLUMN z INT",
+    "ALTER_TABLE text full; ddl ALTER Table s.made(z:ADD)",
+)
+sql(
+    "replace",
+    "CREATE OR REPLACE TABLE s.made (x INT) USING delta",
+    "REPLACE_TABLE text full; ddl REPLACE Table s.made(x:ADD)",
+)
 sql("drop if exists nothing", "DROP TABLE IF EXISTS s.nothing", "DROP_TABLE text full")
 sql("drop", "DROP TABLE s.made", "DROP_TABLE text full; ddl DROP Table s.made")
 sql("create schema", "CREATE SCHEMA s2", "CREATE_SCHEMA text full; ddl CREATE SCHEMA s2")
 sql("drop schema", "DROP SCHEMA s2", "DROP_SCHEMA text full; ddl DROP SCHEMA s2")
-sql("create view", "CREATE VIEW s.w AS SELECT a FROM s.t", "CREATE_VIEW text full; ddl CREATE VIEW s.w(a:ADD)")
+sql(
+    "create view", "CREATE VIEW s.w AS SELECT a FROM s.t", "CREATE_VIEW text full; ddl CREATE VIEW s.w(a:ADD)"
+)
 sql("drop view", "DROP VIEW s.w", "DROP_VIEW text full; ddl DROP VIEW s.w")
 sql("parameters", "SELECT 1", "SELECT text full")
 
@@ -158,11 +212,13 @@ def _(spark):
     spark.table("s.t").rdd.count()
 
 
-@case("by path", "DESCRIBE text full", "SELECT plan full; direct s.t(a,b,c)", "SELECT text full; direct s.t(a)")
+@case(
+    "by path", "DESCRIBE text full", "SELECT plan full; direct s.t(a,b,c)", "SELECT text full; direct s.t(a)"
+)
 def _(spark):
     where = spark.sql("DESCRIBE DETAIL s.t")._jdf.collectAsList()[0].getAs("location")
     spark.read.format("delta").load(where).collect()
-    spark.sql(f"SELECT a FROM delta.`{where}`").collect()
+    spark.sql(f"SELECT a FROM delta.`{where}`").collect()  # noqa: S608 - a path of this test
 
 
 @case(

@@ -37,7 +37,7 @@ def spark(spark: SparkSession) -> SparkSession:
 @pytest.fixture(scope="session")
 def reader(spark: SparkSession) -> PlanFactsReader:
     """The compiled reader of the session's JVM."""
-    from audit.plan_facts import PlanFactsReader  # noqa: PLC0415
+    from audit.plan_facts import PlanFactsReader
 
     return PlanFactsReader(spark.sparkContext._jvm)
 

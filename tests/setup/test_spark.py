@@ -53,7 +53,7 @@ def test_the_session_lives_in_utc(spark):
 @pytest.mark.spark
 def test_python_functions_run_on_this_python(spark):
     """A Python UDF runs in this interpreter, not in the first python3 of PATH."""
-    from pyspark.sql.functions import udf  # noqa: PLC0415 - heavy, and of one test
+    from pyspark.sql.functions import udf
 
     executable = udf(lambda: sys.executable)
     assert spark.range(1).select(executable().alias("e")).first().e == sys.executable
