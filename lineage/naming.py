@@ -23,7 +23,7 @@ _NILADIC: dict[type, str] = {
 }  # fmt: skip
 
 
-def column_name(node: exp.Expr) -> str:  # noqa: C901, PLR0911
+def column_name(node: exp.Expr) -> str:
     """The name of an output column.
 
     >>> import sqlglot

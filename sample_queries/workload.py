@@ -67,7 +67,7 @@ def steps(landing: Path) -> Iterator[Step]:
 
 def describe_landing(folder: Path) -> str:
     """How many rows wait in the files."""
-    import pyarrow.parquet as pq  # noqa: PLC0415 - needed for this line only
+    import pyarrow.parquet as pq
 
     return ", ".join(
         f"{pq.read_metadata(folder / f'{name}.parquet').num_rows:,} {name}" for name in RAW_TABLES
