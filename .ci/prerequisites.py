@@ -25,8 +25,8 @@ from audit.errors import AuditError
 
 try:
     java.find(os.environ)
-    import venv
-    import ensurepip
+    import venv  # noqa: F401
+    import ensurepip  # noqa: F401
 except AuditError as error:
     sys.exit(error.message)
 except ImportError:

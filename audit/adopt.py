@@ -109,7 +109,7 @@ class _Completion:
         try:
             statement = lineage.parse(started.query_text)
             access = lineage.trace(statement, StatementCatalog(self.catalog.snapshot(), current))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the guard of the analysis, as in the worker
             access = Access(started.query_type, analysis="opaque", reason=f"{type(error).__name__}: {error}")
         return Finding(access, "text")
 

@@ -159,7 +159,7 @@ def _download(jar: Jar, url: str, target: Path, part: Path) -> None:
     by_hand = f"or put the file at {target} yourself (sha256 {jar.sha256})"
     try:
         # An http(s) or file URL of the user's own choosing, and the sha256 decides on what it gives.
-        with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as answer, part.open("wb") as out:
+        with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as answer, part.open("wb") as out:  # noqa: S310
             shutil.copyfileobj(answer, out)
     except (OSError, ValueError) as error:  # URLError, timeouts, connection resets; ValueError: not a URL
         if isinstance(error, urllib.error.HTTPError):

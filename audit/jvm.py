@@ -228,5 +228,5 @@ def sql_function(spark: SparkSession, metadata: Any) -> Any:
 def view(context: SparkContext) -> Any:
     """The JVM of a running SparkContext."""
     jvm = context._jvm
-    assert jvm is not None, "the SparkContext has been stopped"
+    assert jvm is not None, "the SparkContext has been stopped"  # noqa: S101
     return jvm

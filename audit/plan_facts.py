@@ -108,7 +108,7 @@ def _completed(target: Target, current: str | None) -> Target:
 
 def _leaf(found: Json) -> Leaf:
     columns = found.get("columns", ())
-    mapped = any(len(column) > 2 for column in columns)  # name, type, mapping id
+    mapped = any(len(column) > 2 for column in columns)  # noqa: PLR2004  # name, type, mapping id
     return Leaf(
         node=found["node"],
         key=found.get("key"),
@@ -123,7 +123,7 @@ def _leaf(found: Json) -> Leaf:
         external=found.get("external", False),
         temporary=found.get("temporary", False),
         streaming=found.get("streaming", False),
-        mapping_ids=tuple(column[2] if len(column) > 2 else None for column in columns) if mapped else (),
+        mapping_ids=tuple(column[2] if len(column) > 2 else None for column in columns) if mapped else (),  # noqa: PLR2004
     )
 
 

@@ -167,7 +167,7 @@ class StatementCatalog:
             return temporary
         return self.views.get(full) or self.read.get(full) or self.session.relation(parts, current)
 
-    def path(self, provider: str, location: str) -> Relation:
+    def path(self, provider: str, location: str) -> Relation:  # noqa: ARG002 - of the protocol
         """See `lineage.Catalog`; what lies at a location does not depend on who reads it."""
         for relation in self.read.values():
             if relation.location and _place(relation.location) == _place(location):

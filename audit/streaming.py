@@ -55,7 +55,7 @@ class Streams:
     def begin(self, job: Job) -> None:
         """A stream has been started: from now on its batches get their records."""
         intent = job.intent.stream
-        assert intent is not None
+        assert intent is not None  # noqa: S101
         stream = intent.stream
         stream.started, stream.target, stream.catalog = job.started, _target(job, intent), job.catalog
         self._streams[job.started.query_id] = stream
@@ -77,7 +77,7 @@ class Streams:
                         self._write_batch(stream, int(number.group(1)), execution, write)
 
     def _write_batch(self, stream: Stream, number: int, execution: Execution, write: Write) -> None:
-        assert stream.started is not None
+        assert stream.started is not None  # noqa: S101
         query_id = self.batch_id(stream, number)
         started = replace(
             stream.started,
@@ -96,7 +96,7 @@ class Streams:
 
     def _finding(self, stream: Stream, execution: Execution) -> Finding:
         """What a micro-batch read, by its own plan, written into the stream's target."""
-        assert stream.catalog is not None
+        assert stream.catalog is not None  # noqa: S101
         finding = self._driver.analyst.guarded_plan(stream.catalog, execution, "STREAM_BATCH", "plan")
         return replace(finding, access=batch_access(finding.access, stream.target))
 

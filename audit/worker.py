@@ -82,7 +82,7 @@ class Worker:
                 self._finish(item)
             else:
                 self._settle() if item is not _NOTHING else self._pump()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the thread of all records must not end with one of them
             query_id = item.started.query_id if isinstance(item, Job) else ""
             self._driver.note_failure(query_id, error)
         finally:
@@ -98,7 +98,7 @@ class Worker:
                 finding = self._analyst.analyse(job, executions)
                 if job.intent.stream is not None:
                     self._driver.streams.begin(job)
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - the one guard: an analysis never breaks a user's query
                 finding = opaque(job, f"{type(error).__name__}: {error}")
                 self._driver.note_failure(job.started.query_id, error)
         self._write(job.started.query_id, build_row(job.started, job.ended, finding))

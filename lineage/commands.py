@@ -81,7 +81,7 @@ def _explain(tokens: list[Token], text: str) -> Command | None:
 
 def _execute(tokens: list[Token], text: str) -> Command | None:
     del text
-    literal = tokens[2] if len(tokens) > 2 else None
+    literal = tokens[2] if len(tokens) > 2 else None  # noqa: PLR2004
     body = literal.text if literal is not None and literal.token_type is TokenType.STRING else None
     return Command("EXECUTE_IMMEDIATE", text=body)
 
@@ -105,7 +105,7 @@ def _use(tokens: list[Token], text: str) -> Command | None:
     if kind in (*_SCHEMAS, "CATALOG") and at + 1 < len(tokens):
         at += 1
     name, _ = read_name(tokens, at)
-    return Command("USE", target=name, source=("CATALOG",) if kind == "CATALOG" and at == 2 else ())
+    return Command("USE", target=name, source=("CATALOG",) if kind == "CATALOG" and at == 2 else ())  # noqa: PLR2004
 
 
 def _cache(tokens: list[Token], text: str) -> Command | None:

@@ -17,7 +17,7 @@ from lineage.targets import parts_of
 Node = exp.Expr
 
 
-def trace_create(tracer: Tracer, statement: Statement, tree: exp.Create, *, existed: bool | None) -> Access:
+def trace_create(tracer: Tracer, statement: Statement, tree: exp.Create, *, existed: bool | None) -> Access:  # noqa: PLR0911
     """CREATE [OR REPLACE] TABLE | VIEW | SCHEMA | FUNCTION."""
     kind, noun = statement.statement_type, tree.args["kind"].upper()
     parts = parts_of(tree.args["this"])
@@ -164,7 +164,7 @@ def trace_ddl_command(
 # -- columns and properties --------------------------------------------------------------------
 
 
-def _action(
+def _action(  # noqa: C901
     tracer: Tracer, action: Node, relation: Relation, parts: tuple[str, ...], properties: Json
 ) -> None:
     columns: Json = properties.setdefault("columns", {})

@@ -341,17 +341,17 @@ def _plain_dot(node: Node) -> list[str] | None:
 
 _Handler = Callable[[Expressions, Node, Scope, Sink], None]
 _SPECIAL: dict[type, _Handler] = {
-    exp.Column: Expressions._column,
-    exp.Dot: Expressions._dot,
-    exp.Window: Expressions._window,
-    exp.Filter: Expressions._filter,
-    exp.Exists: Expressions._exists,
-    exp.In: Expressions._in,
-    exp.Order: Expressions._order,
-    exp.WithinGroup: Expressions._within_group,
-    exp.Anonymous: Expressions._anonymous,
-    exp.Count: Expressions._count,
-    exp.Struct: Expressions._struct,
+    exp.Column: Expressions._column,  # noqa: SLF001  the table belongs to the class
+    exp.Dot: Expressions._dot,  # noqa: SLF001
+    exp.Window: Expressions._window,  # noqa: SLF001
+    exp.Filter: Expressions._filter,  # noqa: SLF001
+    exp.Exists: Expressions._exists,  # noqa: SLF001
+    exp.In: Expressions._in,  # noqa: SLF001
+    exp.Order: Expressions._order,  # noqa: SLF001
+    exp.WithinGroup: Expressions._within_group,  # noqa: SLF001
+    exp.Anonymous: Expressions._anonymous,  # noqa: SLF001
+    exp.Count: Expressions._count,  # noqa: SLF001
+    exp.Struct: Expressions._struct,  # noqa: SLF001
 }
 
 __all__ = ["Expressions", "Source", "call_arguments", "column_parts"]

@@ -69,7 +69,7 @@ def _selects(tokens: list[Token]) -> bool:
     return any(word(tokens, n) in ("SELECT", "VALUES", "FROM") for n in range(2, len(tokens)))
 
 
-def kind_of_tree(tree: exp.Expr) -> tuple[str, bool, bool]:
+def kind_of_tree(tree: exp.Expr) -> tuple[str, bool, bool]:  # noqa: PLR0911
     """Kind, whether it is a query, whether it makes something temporary."""
     if isinstance(tree, (exp.Query, exp.Values)):
         return "SELECT", True, False

@@ -113,7 +113,7 @@ def _is_table_query(tokens: list[Token], at: int) -> bool:
     if word(tokens, at + 1) in ("", "(") and not _quoted(tokens, at + 1):
         return False
     # f(TABLE t) is an argument, not a query.
-    before = tokens[at - 2] if at >= 2 and word(tokens, at - 1) == "(" else None
+    before = tokens[at - 2] if at >= 2 and word(tokens, at - 1) == "(" else None  # noqa: PLR2004
     if before is None:
         return True
     return before.token_type not in (TokenType.VAR, TokenType.IDENTIFIER)

@@ -55,7 +55,7 @@ def qualify(parts: Sequence[str], current: tuple[str, str]) -> tuple[str, ...]:
     """
     if len(parts) == 1:
         return (*current, parts[0])
-    if len(parts) == 2:
+    if len(parts) == 2:  # noqa: PLR2004  schema and name
         return (current[0], *parts)
     return tuple(parts)
 

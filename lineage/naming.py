@@ -23,7 +23,7 @@ _NILADIC: dict[type, str] = {
 }  # fmt: skip
 
 
-def column_name(node: exp.Expr) -> str:
+def column_name(node: exp.Expr) -> str:  # noqa: C901, PLR0911
     """The name of an output column.
 
     >>> import sqlglot

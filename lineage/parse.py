@@ -42,7 +42,7 @@ def _remembered(sql: str) -> Statement:
     return _parsed(sql)
 
 
-def _parsed(sql: str) -> Statement:
+def _parsed(sql: str) -> Statement:  # noqa: PLR0911  one return a kind of text
     tokens = tokenize(sql)
     if tokens is None:
         return Statement(sql, "UNKNOWN", changes_session=True, reason="text that cannot be cut into tokens")

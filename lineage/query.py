@@ -171,7 +171,7 @@ class Queries(Views):
         self.from_clause(node, scope)
         return self.projected(scope, args)
 
-    def projected(self, scope: Scope, args: dict[str, Any]) -> Frame:
+    def projected(self, scope: Scope, args: dict[str, Any]) -> Frame:  # noqa: C901
         """The frame of a SELECT whose FROM is already in scope."""
         for key in _UNREAD:
             if args.get(key):

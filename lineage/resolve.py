@@ -99,7 +99,7 @@ class Resolver:
 
     def lookup(self, parts: Sequence[str]) -> Relation | None:
         """What the catalog knows under a name; `delta.`/p`` is a path."""
-        if len(parts) == 2 and ("/" in parts[1] or ":" in parts[1]) and parts[0].isidentifier():
+        if len(parts) == 2 and ("/" in parts[1] or ":" in parts[1]) and parts[0].isidentifier():  # noqa: PLR2004
             return self.catalog.path(parts[0].lower(), parts[1])
         return self.catalog.relation(parts, self.current)
 
@@ -132,7 +132,7 @@ class Resolver:
             at = at.outer
         return self._unfound(keys, parts, scope)
 
-    def _in_scope(self, keys: list[str], parts: Sequence[str], scope: Scope) -> Out | None:
+    def _in_scope(self, keys: list[str], parts: Sequence[str], scope: Scope) -> Out | None:  # noqa: C901
         if len(keys) > 1:
             for width in range(min(3, len(keys) - 1), 0, -1):
                 source = _qualified(keys[:width], scope)

@@ -94,7 +94,7 @@ def targets_of(statement: Statement) -> tuple[tuple[tuple[str, ...], Domain], ..
     return tuple((parts, domain) for parts, domain in _of_tree(tree) if parts)
 
 
-def _of_tree(tree: exp.Expr) -> list[tuple[tuple[str, ...], Domain]]:
+def _of_tree(tree: exp.Expr) -> list[tuple[tuple[str, ...], Domain]]:  # noqa: PLR0911
     if isinstance(tree, exp.MultitableInserts):
         return [pair for item in tree.expressions for pair in _of_tree(item)]
     if isinstance(tree, exp.Insert) and isinstance(tree.args["this"], exp.Directory):

@@ -54,7 +54,7 @@ def trace(statement: Statement, catalog: Catalog, *, existed: bool | None = None
         return Access(statement.statement_type, analysis="opaque", reason="nested too deep to trace")
 
 
-def _trace(tracer: Tracer, statement: Statement, *, existed: bool | None) -> Access:
+def _trace(tracer: Tracer, statement: Statement, *, existed: bool | None) -> Access:  # noqa: PLR0911
     tree, command = statement.tree, statement.command
     if command is not None:
         if command.domain is not None:

@@ -29,7 +29,7 @@ def map_types(type_text: str) -> tuple[str, str] | None:
     """The key and value types of a map, None for any other type."""
     inner = _inside(type_text, "map")
     parts = _split(inner) if inner is not None else []
-    return (parts[0].strip(), parts[1].strip()) if len(parts) == 2 else None
+    return (parts[0].strip(), parts[1].strip()) if len(parts) == 2 else None  # noqa: PLR2004  key and value
 
 
 def field_type(type_text: str, name: str) -> str | None:

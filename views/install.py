@@ -61,7 +61,7 @@ def _require_tables(spark: SparkSession, schema: str) -> None:
     try:
         for table in AUDIT_TABLES:
             # Naming the schema makes an audited session finish its tables, which are made in the background.
-            spark.sql(f"SELECT * FROM {quote(schema)}.{table.name}")
+            spark.sql(f"SELECT * FROM {quote(schema)}.{table.name}")  # noqa: S608 - names of our own, quoted
     except AnalysisException as error:
         raise ViewsError(
             f"there are no audit tables in the schema {schema}: {error.getCondition()}",

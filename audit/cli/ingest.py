@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @root_option
 @json_option
 @click.pass_context
-def ingest(context: click.Context, tool: Tool, output: Output, watch: bool, create: bool) -> None:
+def ingest(context: click.Context, tool: Tool, output: Output, watch: bool, create: bool) -> None:  # noqa: FBT001 - click's way
     """Take the records of all drivers, alive or dead, into the audit tables.
 
     Exit code 1 when a spool could not be taken in; its records stay where they are.

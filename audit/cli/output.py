@@ -58,7 +58,7 @@ class Commands(click.Group):
 def json_option(command: F) -> F:
     """The option `--json`, the same for every command; gives the command its `output`."""
 
-    def to_output(_context: click.Context, _parameter: click.Parameter, value: bool) -> Output:
+    def to_output(_context: click.Context, _parameter: click.Parameter, value: bool) -> Output:  # noqa: FBT001 - click's signature
         return Output(as_json=value)
 
     return click.option(

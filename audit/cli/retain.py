@@ -15,7 +15,7 @@ from audit.cli.tool import Tool, root_option
 @click.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
 @root_option
 @json_option
-def retain(tool: Tool, output: Output, days: int | None, dry_run: bool) -> None:
+def retain(tool: Tool, output: Output, days: int | None, dry_run: bool) -> None:  # noqa: FBT001 - click's way
     """Delete whole days of records that are too old, and free their space as Delta allows."""
     from audit.clock import SystemClock
     from audit.retention import retain as delete

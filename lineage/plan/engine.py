@@ -201,7 +201,7 @@ def _merged(objects: list[AccessedObject]) -> tuple[AccessedObject, ...]:
         before = found.get((item.name, item.domain))
         if before is not None:
             names = {column.name: column for column in (*before.columns, *item.columns)}
-            item = replace(before, columns=tuple(names.values()))
+            item = replace(before, columns=tuple(names.values()))  # noqa: PLW2901
         found[item.name, item.domain] = item
     return tuple(found.values())
 

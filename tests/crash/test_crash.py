@@ -20,9 +20,9 @@ def test_nothing_that_returned_is_lost_and_nothing_is_twice(spark, tmp_path):
 
     AUDIT_CRASH_SEED repeats a run's kills, AUDIT_CRASH_KILLS sets their number.
     """
-    seed = int(os.environ.get("AUDIT_CRASH_SEED") or random.randrange(1 << 32))
+    seed = int(os.environ.get("AUDIT_CRASH_SEED") or random.randrange(1 << 32))  # noqa: S311
     kills = int(os.environ.get("AUDIT_CRASH_KILLS") or 20)
-    print(f"AUDIT_CRASH_SEED={seed}")
+    print(f"AUDIT_CRASH_SEED={seed}")  # noqa: T201 - pytest shows it when the test fails
     outcome = run(tmp_path, kills, seed)
     root = tmp_path / "audit"
     make_tables(spark, root)

@@ -28,7 +28,7 @@ class Executions:
         jvm = self.context._jvm
         loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
         name = "org.apache.spark.scheduler.SparkListenerInterface"
-        listener = jvm.java.lang.Class.forName(name, True, loader)  # Java takes no keywords
+        listener = jvm.java.lang.Class.forName(name, True, loader)  # noqa: FBT003  # Java takes no keywords
         self.queue = jvm.java.util.concurrent.LinkedBlockingQueue()
         self.list = jvm.java.util.ArrayList
         proxy = jvm.java.beans.EventHandler.create(listener, self.queue, "offer", "", "onOtherEvent")

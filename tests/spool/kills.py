@@ -90,7 +90,7 @@ def once(root, number, chance):
 
 def main():
     """Arguments: root, number of kills, seed."""
-    chance = random.Random(int(sys.argv[3]))
+    chance = random.Random(int(sys.argv[3]))  # noqa: S311 - when to kill is no secret
     for number in range(int(sys.argv[2])):
         sys.stdout.write(json.dumps(once(Path(sys.argv[1]) / str(number), number, chance)) + "\n")
 

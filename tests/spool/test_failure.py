@@ -70,7 +70,7 @@ def test_a_full_disk_under_warn_is_counted(tmp_path):
     """Under "warn" the statement runs on, warned of once; a gap says later how many were lost."""
     with Spool.open(tmp_path, on_record_failure="warn") as spool:
         disk = Swapped(spool, "/dev/full")
-        with pytest.warns(RecordLossWarning, match="ENOSPC") as warned:
+        with pytest.warns(RecordLossWarning, match="ENOSPC") as warned:  # noqa: PT031 - one warning for all
             for number in range(5):
                 assert not spool.start(f"q{number}", {})
                 assert not spool.record(f"q{number}", {})

@@ -159,7 +159,7 @@ def test_the_bound_refuses_new_statements_and_lets_running_ones_end(tmp_path):
     """At max_bytes a start is refused by name and way out; what runs may end; ingest makes room again."""
     with Spool.open(tmp_path, max_bytes=2000) as spool:
         spool.start("q1", {})
-        with pytest.raises(SpoolFullError, match=r"max_bytes") as full:
+        with pytest.raises(SpoolFullError, match=r"max_bytes") as full:  # noqa: PT012 - one of many
             for number in range(50):
                 spool.record(f"r{number}", {"text": "x" * 100})
         assert str(spool.path) in str(full.value)
@@ -182,7 +182,7 @@ def test_under_warn_a_loss_is_warned_of_once_and_told_by_a_gap(tmp_path):
     """
     with Spool.open(tmp_path, max_bytes=960, on_record_failure="warn") as spool:
         spool.record("q0", {"text": "x" * 900})
-        with pytest.warns(RecordLossWarning, match="max_bytes") as warned:
+        with pytest.warns(RecordLossWarning, match="max_bytes") as warned:  # noqa: PT031 - one warning for all
             assert not spool.start("q1", {})
             assert not spool.record("q1", {"text": "x" * 900})
             assert not spool.start("q2", {"text": "x" * 900})
