@@ -191,3 +191,9 @@ class IngestError(AuditError):
     """Records that are safe in the spool could not be taken into the tables."""
 
     code = "AUDIT_INGEST"
+
+
+class CopyError(AuditError):
+    """A COPY INTO that Spark cannot run as written."""
+
+    code = "AUDIT_COPY_INTO"

@@ -10,10 +10,11 @@ import threading
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import lineage
 from audit import jvm
+from audit.copy_into import run_copy
 from audit.errors import SpoolUnavailableError
 from audit.failure import describe_failure
 from audit.identity import Identity, Lineal, child_of, current_identity, current_parent, is_suppressed
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_COPIES = frozenset({"COPY", "UNLOAD"})
 _NOTHING_SAID: dict[str, Any] = {}
 ANALYSIS_TAG = "audit-analysis"
 STATEMENT_TAG = "audit-statement-"
@@ -78,6 +80,8 @@ class Interceptor:
         if self._is_lazy(statement):
             return self._analyse(statement, call)
         intent = _intent_of_sql(statement)
+        if statement.statement_type in _COPIES and statement.tree is not None:
+            call = cast("Callable[[], T]", lambda: run_copy(self.spark, statement))
         frame = self.run(intent, call)
         if statement.statement_type == "EXECUTE_IMMEDIATE" and not jvm.has_run(frame):
             # Of a query inside, only the analysis has run: its actions are the children.

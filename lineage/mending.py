@@ -30,6 +30,8 @@ def mend(tokens: list[Token], types: Collection[TokenType], upper: str) -> list[
         tokens = _schema_evolution(tokens)
     if first == "INSERT":
         tokens = _directory(tokens)
+    if first == "COPY":
+        tokens = _unload_of_qualified(_stage_columns(tokens))
     if TokenType.TABLE in types:
         tokens = _table_arguments(_table_statements(tokens))
     if TokenType.PARAMETER in types:
@@ -72,6 +74,37 @@ def _directory(tokens: list[Token]) -> list[Token]:
         path = path or _option_path(tokens[end + 1 : close])
         end = close + 1
     return tokens if path is None else [*tokens[: at + 1], path, *tokens[end:]]
+
+
+def _stage_columns(tokens: list[Token]) -> list[Token]:
+    # `$2`, the second column of a staged file, becomes a column of that name.
+    found: list[Token] = []
+    for token in tokens:
+        if token.token_type is TokenType.NUMBER and found and found[-1].text == "$":
+            found[-1] = made(TokenType.VAR, f"${token.text}", token)
+        else:
+            found.append(token)
+    return found
+
+
+def _unload_of_qualified(tokens: list[Token]) -> list[Token]:
+    # COPY INTO '/p' FROM s.t: sqlglot reads a name of one part there, or a query.
+    at = next((n for n in range(2, min(5, len(tokens))) if word(tokens, n) == "FROM"), 0)
+    end = at + 2
+    while word(tokens, end) == "." and end + 1 < len(tokens):
+        end += 2
+    if at == 0 or tokens[2].token_type is not TokenType.STRING or end == at + 2:
+        return tokens
+    near = tokens[at]
+    query = [
+        (TokenType.L_PAREN, "("),
+        (TokenType.SELECT, "SELECT"),
+        (TokenType.STAR, "*"),
+        (TokenType.FROM, "FROM"),
+    ]
+    opened = [made(kind, text, near) for kind, text in query]
+    closed = made(TokenType.R_PAREN, ")", tokens[end - 1])
+    return [*tokens[: at + 1], *opened, *tokens[at + 1 : end], closed, *tokens[end:]]
 
 
 def _option_path(tokens: list[Token]) -> Token | None:

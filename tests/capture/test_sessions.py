@@ -9,7 +9,7 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
 
 import audit
-from audit.errors import AttachError
+from audit.errors import AttachError, CopyError
 
 pytestmark = pytest.mark.spark
 
@@ -234,3 +234,35 @@ def test_detach_takes_pysparks_methods_back(spark, tmp_path):
     with pytest.raises(AttachError, match="attach"):
         audit.flush(session)
     del DataFrame
+
+
+def test_copy_into_loads_and_unloads(audited, tmp_path):
+    """COPY INTO, which Spark lacks, runs both ways; the path is a stage with its location."""
+    out = str(tmp_path / "out")
+    with audit.as_user(audited, "copy"):
+        audited.sql("CREATE SCHEMA IF NOT EXISTS cp")
+        audited.sql("CREATE TABLE cp.t (a INT, b STRING) USING delta")
+        audited.sql("INSERT INTO cp.t VALUES (1, 'x'), (2, 'y')")
+        left = audited.sql(f"COPY INTO '{out}' FROM cp.t FILE_FORMAT = (TYPE = CSV) HEADER = TRUE").collect()
+        came = audited.sql(
+            f"COPY INTO cp.t FROM '{out}' FILE_FORMAT = (TYPE = CSV SKIP_HEADER = 1)"
+        ).collect()
+        some = audited.sql(
+            f"COPY INTO cp.t (b) FROM (SELECT upper($2) FROM '{out}') FILE_FORMAT = (TYPE = CSV SKIP_HEADER = 1)"
+        ).collect()
+        with pytest.raises(CopyError, match="PATTERN"):
+            audited.sql(f"COPY INTO cp.t FROM '{out}' PATTERN = '.*'")
+    assert [r.rows for r in (*left, *came, *some)] == [2, 2, 2]
+    with audit.suppress():
+        rows = audited.table("cp.t").orderBy("a", "b").collect()
+    assert [tuple(r) for r in rows] == [(None, "X"), (None, "Y"), (1, "x"), (1, "x"), (2, "y"), (2, "y")]
+    kinds = [(r.query_type, r.execution_status) for r in history(audited, "copy")][3:]
+    assert kinds == [("UNLOAD", "SUCCESS"), ("COPY", "SUCCESS"), ("COPY", "SUCCESS"), ("COPY", "FAIL")]
+    unload, load, _ = access(audited, "copy")[3:]
+    assert (unload.objects_modified[0].objectDomain, unload.objects_modified[0].stageKind) == (
+        "STAGE",
+        "External Named",
+    )
+    assert unload.objects_modified[0].location.endswith(out)
+    assert load.base_objects_accessed[0].location.endswith(out)
+    assert load.objects_modified[0].objectName == "spark_catalog.cp.t"
