@@ -14,10 +14,9 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import lineage
-from audit import jvm
 from audit.delta_log import written_versions
 from audit.metrics import execution_metrics
-from audit.record import Finding, ObjectVersion
+from audit.record import CapturedBy, Finding, ObjectVersion
 from audit.spark_catalog import CatalogMovedError, CatalogSnapshot, StatementCatalog, named_relations
 from lineage.identify import identify
 from lineage.model import Access, AccessedObject, Domain, Relation
@@ -25,10 +24,11 @@ from lineage.object_ids import object_id
 from lineage.plan import analyze_plan
 
 if TYPE_CHECKING:
-    from audit.plan_facts import PlanFactsReader
     from audit.executions import Execution
+    from audit.plan_facts import PlanFactsReader
     from audit.worker import Job
 
+PARENTS = frozenset({"SCRIPT", "EXECUTE_IMMEDIATE"})
 _LONGEST_PLAN = 20_000
 
 
@@ -47,22 +47,47 @@ class Counts:
 class Analyst:
     """Both engines over one driver's statements."""
 
-    def __init__(self, plans: PlanFactsReader) -> None:
+    def __init__(self, plans: PlanFactsReader, *, listening: bool) -> None:
         self.plans = plans
+        self.listening = listening
         self.counts = Counts()
+        self.failures: list[tuple[str, str]] = []
 
     def analyse(self, job: Job, executions: Sequence[Execution]) -> Finding:
         """What a statement accessed and changed."""
+        if job.started.query_type in PARENTS and self.listening:
+            return Finding(Access(job.started.query_type), "text")  # what runs inside has records of its own
         if job.intent.procedure is not None:
             return _of_procedure(job.intent.procedure)
         query_execution = _query_execution(job, executions)
         plan = None if query_execution is None else query_execution.analyzed()
-        finding = self._by_text(job, plan) or self._by_plan(job, plan)
+        if job.intent.stream is not None:
+            finding = Finding(Access("STREAM"), "plan")  # its batches read and write
+        else:
+            finding = self._by_text(job, plan) or self._by_plan(job, plan)
         return self._completed(job, executions, finding, query_execution)
 
-    def _read(self, catalog: CatalogSnapshot, plan: Any) -> dict[str, Relation]:
+    def _read(self, catalog: CatalogSnapshot, plan: Any) -> tuple[dict[str, Relation], dict[str, Relation]]:
+        """The relations and the views that a plan has opened, as they were when it was analysed."""
         facts = self.plans.collect_facts(plan)
-        return named_relations(replace(facts, targets=(), registered=catalog.registered(facts)))
+        views = {v.name.casefold(): catalog.session.view(v, plan) for v in facts.views}
+        return named_relations(replace(facts, targets=(), registered=catalog.registered(facts))), views
+
+    def guarded_plan(
+        self, catalog: CatalogSnapshot, execution: Execution, query_type: str, captured_by: CapturedBy
+    ) -> Finding:
+        """The finding of an execution that has no job of its own; a failure makes it opaque."""
+        try:
+            access, read = self.by_plan(catalog, execution.query_execution.analyzed())
+        except Exception as error:  # noqa: BLE001 - the guard of the analysis, as in the worker
+            self.failures.append((execution.description, f"{type(error).__name__}: {error}"))
+            access, read = (
+                Access(query_type, analysis="opaque", reason=f"{type(error).__name__}: {error}"),
+                {},
+            )
+        finding = Finding(access, captured_by, read_versions(access, read))
+        self.count(finding)
+        return finding
 
     def by_plan(self, catalog: CatalogSnapshot, plan: Any) -> tuple[Access, dict[str, Relation]]:
         """What an analyzed plan accesses, with ids, and the relations that it reads."""
@@ -75,8 +100,8 @@ class Analyst:
         statement = job.intent.statement
         if statement is None or (statement.tree is None and statement.command is None):
             return None
-        read = {} if plan is None else self._read(job.catalog, plan)
-        catalog = StatementCatalog(job.catalog, _current(job), read, _known(job))
+        read, views = ({}, {}) if plan is None else self._read(job.catalog, plan)
+        catalog = StatementCatalog(job.catalog, _current(job), read, views, _known(job))
         try:
             access = lineage.trace(statement, catalog, existed=_existed(job))
         except CatalogMovedError:
@@ -146,7 +171,7 @@ def opaque(job: Job, reason: str) -> Finding:
 
 def disagreement(access: Access, read: dict[str, Relation]) -> str | None:
     """The first object that the text engine has and Spark's plan has not, or the other way round."""
-    if not read:
+    if not read or (access.object_modified_by_ddl and not access.objects_modified):
         return None
     written = {o.name.casefold() for o in access.objects_modified}
     if access.object_modified_by_ddl:
@@ -186,7 +211,7 @@ def plan_hash(text: str) -> str:
 
 
 def _query_execution(job: Job, executions: Sequence[Execution]) -> Any | None:
-    """The execution that did the work; for an action without one (an RDD, a stream's start) its DataFrame's."""
+    """The execution that did the work; for an action without one (an RDD) its DataFrame's."""
     own = job.intent.query_execution() if job.intent.query_execution else None
     if job.intent.stream is not None:
         return own

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import lineage
 from audit import jvm
-from audit.analysis import plan_hash, plan_text, read_versions
-from audit.record import Ended, Finding, Started, build_row
-from lineage.model import Access
+from audit.analysis import PARENTS, plan_hash, plan_text
+from audit.identity import user_of_tag
+from audit.record import CapturedBy, Ended, Started, build_row
 from lineage.script import statement_at
 
 if TYPE_CHECKING:
@@ -24,20 +24,15 @@ if TYPE_CHECKING:
     from audit.spark_catalog import CatalogSnapshot
     from audit.worker import Job
 
-_PARENTS = frozenset({"SCRIPT", "EXECUTE_IMMEDIATE"})
-# The result of a script, handed over to the caller: nothing runs.
-_RESULTS = frozenset({"CompoundBody", "CommandResult"})
 Row = tuple[str, dict[str, Any]]
 
 
-def child_rows(
-    driver: Driver, analyst: Analyst, job: Job, executions: Sequence[Execution]
-) -> Iterator[Row]:
+def child_rows(driver: Driver, analyst: Analyst, job: Job, executions: Sequence[Execution]) -> Iterator[Row]:
     """The statements that a script or EXECUTE IMMEDIATE ran, in order."""
-    if job.started.query_type not in _PARENTS:
+    if job.started.query_type not in PARENTS:
         return
     for execution in executions:
-        if execution.is_delta_bookkeeping or execution.query_execution.logical().nodeName() in _RESULTS:
+        if execution.is_delta_bookkeeping or _hands_over(execution):
             continue
         text = _child_text(job, execution)
         statement = lineage.parse(text)
@@ -53,7 +48,14 @@ def child_rows(
             parent_query_id=job.started.query_id,
             root_query_id=job.started.root_query_id or job.started.query_id,
         )
-        yield _row(driver, analyst, job.catalog, child, execution, "plan")
+        yield _row(analyst, job.catalog, child, execution, "plan")
+
+
+def _hands_over(execution: Execution) -> bool:
+    query_execution = execution.query_execution
+    if query_execution.logical().nodeName() == "CompoundBody":
+        return True
+    return not execution.error and jvm.hands_over(query_execution, execution.name)
 
 
 def _child_text(job: Job, execution: Execution) -> str:
@@ -66,7 +68,7 @@ def _child_text(job: Job, execution: Execution) -> str:
 
 def unseen_row(driver: Driver, analyst: Analyst, execution: Execution) -> Row | None:
     """The record of an execution that the front door did not see; None for Delta's own reading of its log."""
-    if execution.is_delta_bookkeeping:
+    if execution.is_delta_bookkeeping or _hands_over(execution):
         return None
     query_execution = execution.query_execution
     session = query_execution.sparkSession().sessionUUID()
@@ -87,29 +89,31 @@ def unseen_row(driver: Driver, analyst: Analyst, execution: Execution) -> Row | 
         query_parameterized_hash=statement.query_parameterized_hash if statement else None,
     )
     catalog = (interceptor or driver).catalog.snapshot()
-    query_id, row = _row(driver, analyst, catalog, started, execution, "listener")
+    query_id, row = _row(analyst, catalog, started, execution, "listener")
     return None if _is_log_reading(row) else (query_id, row)
 
 
 def _row(
-    driver: Driver, analyst: Analyst, catalog: CatalogSnapshot, started: Started, execution: Execution, captured_by: Any
+    analyst: Analyst,
+    catalog: CatalogSnapshot,
+    started: Started,
+    execution: Execution,
+    captured_by: CapturedBy,
 ) -> Row:
     if execution.error:
         ended = Ended("FAIL", execution.end_time, None, execution.error)
         return started.query_id, build_row(started, ended, None)
-    try:
-        access, relations = analyst.by_plan(catalog, execution.query_execution.analyzed())
-    except Exception as error:  # the guard of the analysis, as in the worker
-        driver.note_failure(started.query_id, error)
-        access, relations = Access(started.query_type, analysis="opaque", reason=str(error)), {}
-    kind = access.statement_type if started.query_type == "UNKNOWN" else None
-    finding = Finding(access, captured_by, read_versions(access, relations), query_type=kind)
-    analyst.count(finding)
+    finding = analyst.guarded_plan(catalog, execution, started.query_type, captured_by)
+    if started.query_type == "UNKNOWN":
+        finding = replace(finding, query_type=finding.access.statement_type)
     return started.query_id, build_row(started, Ended("SUCCESS", execution.end_time), finding)
 
 
 def _user(driver: Driver, execution: Execution, session: str) -> str:
-    """The session's user, else the one that Spark Connect's tags name, else the application's."""
+    """Who `as_user` says, else the session's user, else Spark Connect's, else the application's."""
+    named = [user for user in map(user_of_tag, execution.tags) if user is not None]
+    if named:
+        return named[-1]
     interceptor = driver.interceptors.get(session)
     if interceptor is not None:
         return interceptor.identity.user

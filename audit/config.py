@@ -17,7 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from audit.errors import AuditError
+from audit.errors import ConfigInvalid, ConfigUnknownKey, ConfigUnreadable
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -43,10 +43,6 @@ _WORDS = {
 }
 
 
-class ConfigInvalid(AuditError):
-    """A key that does not exist, or a value that it cannot have."""
-
-
 @dataclass(frozen=True, slots=True)
 class Config:
     """Everything that can be set.
@@ -63,7 +59,6 @@ class Config:
         durable: fsync the spool; without it a crash of the machine (not of the driver) may lose records.
         ingest: `thread` (of this driver) or `external` (`audit ingest`, a job of its own).
         ingest_interval_seconds: between two runs of the thread, in seconds.
-        ingest_max_records: bound on the records of one micro-batch; None: no bound.
         retention_days: how long records are kept, in days.
         listener: watch Spark's events for what the front door did not see.
         sources: for each field where its value came from, in words.
@@ -79,7 +74,6 @@ class Config:
     durable: bool = True
     ingest: Literal["thread", "external"] = "thread"
     ingest_interval_seconds: int = 300
-    ingest_max_records: int | None = None
     retention_days: int = 365
     listener: bool = True
     sources: Mapping[str, str] = field(
@@ -182,8 +176,7 @@ def _operating_system_user(os_user: Callable[[], str]) -> str:
         return os_user()
     except (KeyError, OSError) as error:  # a uid without an entry in passwd, as in containers
         raise ConfigInvalid(
-            "CONFIG_INVALID",
-            f"The operating system does not name the user ({error}): set user or AUDIT_USER.",
+            f"the operating system does not name the user ({error})", "set user or AUDIT_USER"
         ) from error
 
 
@@ -196,9 +189,8 @@ def _from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
             yield names[variable], _parsed(names[variable], text, variable)
         # Other software has AUDIT_ variables too: only what looks like a slip of ours is refused.
         elif near := difflib.get_close_matches(variable, [*names, *_OTHER_VARIABLES], 1, cutoff=0.85):
-            raise ConfigInvalid(
-                "CONFIG_UNKNOWN_KEY",
-                f"The environment variable {variable} means nothing here; {near[0]} would.",
+            raise ConfigUnknownKey(
+                f"the environment variable {variable} means nothing here", f"{near[0]} would"
             )
 
 
@@ -206,15 +198,13 @@ def _parsed(name: str, text: str, variable: str) -> Any:
     kind = _types()[name]
     if kind.startswith("bool"):
         if text.lower() not in _WORDS:
-            raise ConfigInvalid(
-                "CONFIG_INVALID", f"{variable} is {text!r}; it is one of {', '.join(_WORDS)}."
-            )
+            raise ConfigInvalid(f"{variable} is {text!r}", f"it is one of {', '.join(_WORDS)}")
         return _WORDS[text.lower()]
     if kind.startswith("int"):
         try:
             return int(text)
         except ValueError:
-            raise ConfigInvalid("CONFIG_INVALID", f"{variable} is {text!r}; it is a whole number.") from None
+            raise ConfigInvalid(f"{variable} is {text!r}", "it is a whole number") from None
     return text
 
 
@@ -228,13 +218,14 @@ def _from_file(
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigInvalid("CONFIG_UNREADABLE", f"Cannot read the configuration {path}: {error}.") from error
+        raise ConfigUnreadable(
+            f"cannot read the configuration {path} ({error})", "mend or remove that file"
+        ) from error
     _refuse_unknown(values, str(path))
     if "root" in values and not named:
         raise ConfigInvalid(
-            "CONFIG_INVALID",
-            f"{path} sets root, but it is read because it lies there: set AUDIT_ROOT, "
-            f"or AUDIT_CONFIG to this file.",
+            f"{path} sets root, but it is read because it lies there",
+            "set AUDIT_ROOT, or AUDIT_CONFIG to this file",
         )
     return str(path), values
 
@@ -249,9 +240,7 @@ def _refuse_unknown(values: Mapping[str, Any], where: str) -> None:
     for key in values:
         if key not in _types():
             near = difflib.get_close_matches(key, _types(), 1, cutoff=0.0)[0]
-            raise ConfigInvalid(
-                "CONFIG_UNKNOWN_KEY", f"{where}: there is no {key!r}; the nearest is {near!r}."
-            )
+            raise ConfigUnknownKey(f"{where}: there is no {key!r}", f"the nearest is {near!r}")
 
 
 def _checked(name: str, value: Any, where: str) -> Any:
@@ -261,7 +250,7 @@ def _checked(name: str, value: Any, where: str) -> Any:
     kind, valid, wish = _RULES.get(name, (str, lambda text: bool(text.strip()), "text that is not empty"))
     # True is an int to Python, never to us
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)) or not valid(value):
-        raise ConfigInvalid("CONFIG_INVALID", f"{name} ({where}) is {value!r}; it is {wish}.")
+        raise ConfigInvalid(f"{name} ({where}) is {value!r}", f"it is {wish}")
     return value
 
 
@@ -282,7 +271,6 @@ _RULES: Mapping[str, tuple[type, Callable[[Any], object], str]] = MappingProxyTy
         "spool_dir": (str, lambda path: path and local_path(path), "a folder of this machine"),
         "spool_max_bytes": (int, lambda size: size >= 1 << 20, "a number of bytes, at least 1048576 (1 MiB)"),
         "ingest_interval_seconds": (int, lambda seconds: seconds >= 1, "a number of seconds, at least 1"),
-        "ingest_max_records": (int, lambda records: records >= 1, "a number of records, at least 1"),
         "retention_days": (int, lambda days: days >= 1, "a number of days, at least 1"),
         "durable": (bool, lambda _: True, "true or false"),
         "listener": (bool, lambda _: True, "true or false"),

@@ -62,5 +62,5 @@ def measure_coverage(driver: Driver) -> Coverage:
         opaque=counts.opaque,
         disagreed=counts.disagreed,
         lost=lost,
-        failures=tuple(driver.failures),
+        failures=tuple(driver.analyst.failures),
     )

@@ -16,6 +16,7 @@ from audit.record import ObjectVersion
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
+    from pyspark.sql import SparkSession
 
     from audit.executions import Execution
     from audit.spark_catalog import SessionCatalog
@@ -65,6 +66,12 @@ def written_versions(catalog: SessionCatalog, access: Access, executions: Sequen
     return Written(tuple(versions), rows, size)
 
 
+def table_version(spark: SparkSession, location: str) -> int:
+    """The newest version that this JVM knows of a Delta table; its own commits at least."""
+    log = jvm.view(spark.sparkContext).org.apache.spark.sql.delta.DeltaLog
+    return int(log.forTable(spark._jsparkSession, location).unsafeVolatileSnapshot().version())
+
+
 def _log_of(catalog: SessionCatalog, name: str, location: str | None) -> Any | None:
     if location is None:
         location = catalog.delta_location(name)
@@ -84,7 +91,9 @@ def _commit(entry: Any) -> Commit:
     version = jvm.option(entry.version())
     metrics = jvm.option(entry.operationMetrics())
     counted = {} if metrics is None else dict(_pairs(metrics))
-    return Commit(version if version is not None else -1, entry.timestamp().getTime(), entry.operation(), counted)
+    return Commit(
+        version if version is not None else -1, entry.timestamp().getTime(), entry.operation(), counted
+    )
 
 
 def _pairs(values: Any) -> list[tuple[str, str]]:

@@ -50,12 +50,11 @@ class Driver:
         self.spark = spark.newSession()
         self.application_id = str(spark.sparkContext.applicationId)
         self.interceptors: dict[str, Interceptor] = {}
-        self.failures: list[tuple[str, str]] = []
         self.spool = _open_spool(config, self.application_id, clock, ids)
         self.streams = Streams(self)
         self.plans = PlanFactsReader(jvm.view(spark.sparkContext))
         self.catalog = SessionCatalog(self.spark, self.plans)
-        self.analyst = Analyst(self.plans)
+        self.analyst = Analyst(self.plans, listening=config.listener)
         self.executions = _listen(spark) if config.listener else None
         self.worker = Worker(self, self.analyst)
         self.ingest = IngestThread(self)
@@ -96,7 +95,7 @@ class Driver:
 
     def note_failure(self, query_id: str, error: Exception) -> None:
         """Keep an analysis failure for `coverage`."""
-        self.failures.append((query_id, f"{type(error).__name__}: {error}"))
+        self.analyst.failures.append((query_id, f"{type(error).__name__}: {error}"))
 
     def flush(self) -> None:
         """Return when everything recorded so far is in the tables."""

@@ -24,8 +24,91 @@ class AuditError(Exception):
         self.problem = problem
         self.way_out = way_out
 
+    @property
+    def message(self) -> str:
+        """Problem and way out as one line, without the code."""
+        return f"{self.problem}; {self.way_out}"
+
     def __str__(self) -> str:
-        return f"[{self.code}] {self.problem}; {self.way_out}"
+        return f"[{self.code}] {self.message}"
+
+
+class ConfigInvalid(AuditError):
+    """A value that a field of the configuration cannot have."""
+
+    code = "AUDIT_CONFIG_INVALID"
+
+
+class ConfigUnknownKey(ConfigInvalid):
+    """A key of the configuration that does not exist."""
+
+    code = "AUDIT_CONFIG_UNKNOWN_KEY"
+
+
+class ConfigUnreadable(ConfigInvalid):
+    """A configuration file that cannot be read."""
+
+    code = "AUDIT_CONFIG_UNREADABLE"
+
+
+class JavaNotFound(AuditError):
+    """No Java where Spark looks for one."""
+
+    code = "AUDIT_JAVA_NOT_FOUND"
+
+
+class JavaUnsupported(AuditError):
+    """A Java that Spark 4.2 does not start on."""
+
+    code = "AUDIT_JAVA_UNSUPPORTED"
+
+
+class JarUnavailable(AuditError):
+    """A jar that is nowhere on this machine and could not be fetched."""
+
+    code = "AUDIT_JAR_UNAVAILABLE"
+
+
+class JarCacheUnwritable(JarUnavailable):
+    """The folder that keeps the jars cannot be written."""
+
+    code = "AUDIT_JAR_CACHE_UNWRITABLE"
+
+
+class JarCorrupt(AuditError):
+    """Bytes that are not those of the lock file."""
+
+    code = "AUDIT_JAR_CORRUPT"
+
+
+class SparkUnavailable(AuditError):
+    """Spark does not start, or the one that runs in this process cannot be used."""
+
+    code = "AUDIT_SPARK_UNAVAILABLE"
+
+
+class SparkRuns(SparkUnavailable):
+    """This process already runs a Spark, and not the one that was asked for."""
+
+    code = "AUDIT_SPARK_RUNS"
+
+
+class RootNotLocal(SparkUnavailable):
+    """The embedded session was asked for a root that is not on this machine."""
+
+    code = "AUDIT_ROOT_NOT_LOCAL"
+
+
+class RootUnwritable(SparkUnavailable):
+    """The root's folder cannot be made or written."""
+
+    code = "AUDIT_ROOT_UNWRITABLE"
+
+
+class RootBusy(AuditError):
+    """Another process has the metastore of this root open."""
+
+    code = "AUDIT_ROOT_BUSY"
 
 
 class SpoolError(AuditError):
@@ -84,6 +167,12 @@ class TableAlteredError(AuditError):
     """An audit table is not as this version made it."""
 
     code = "AUDIT_TABLE_ALTERED"
+
+
+class TableMissingError(TableAlteredError):
+    """An audit table that was there is gone."""
+
+    code = "AUDIT_TABLE_MISSING"
 
 
 class StatementDeniedError(AuditError):

@@ -29,7 +29,7 @@ class Execution:
 
     @property
     def is_delta_bookkeeping(self) -> bool:
-        """Whether Delta loads a table's state here: it names and describes such jobs in its own words (4.4)."""
+        """Whether Delta loads a table's state here: it names and describes such jobs so (4.4)."""
         return self.name.startswith("Cache Delta Table State") or self.description.startswith("Delta: ")
 
 

@@ -16,7 +16,7 @@ from audit.config import load
 from audit.coverage import Coverage, measure_coverage
 from audit.driver import SUPPRESS_TAG
 from audit.errors import AttachError
-from audit.identity import Identity
+from audit.identity import Identity, user_tag
 from audit.interceptor import Intent, Interceptor
 from audit.jvm import tagged
 
@@ -122,7 +122,8 @@ def as_user(spark: SparkSession, user: str, roles: Sequence[str] = ()) -> Iterat
         AttachError: the session is not audited.
     """
     _of(spark)
-    with identity.acting_as(Identity(user, tuple(roles))):
+    # The tag tells the listener whose an execution is that passes the front door by.
+    with identity.acting_as(Identity(user, tuple(roles))), tagged(spark, user_tag(user)):
         yield
 
 

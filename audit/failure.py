@@ -6,7 +6,7 @@ In: what a call raised. Out: an `Ended` with Spark's error class (or the excepti
 from __future__ import annotations
 
 from audit.errors import StatementDeniedError
-from audit.record import Ended
+from audit.record import Ended, Status
 
 _LONGEST_MESSAGE = 10_000
 
@@ -17,7 +17,7 @@ def describe_failure(error: BaseException, end_time: int) -> Ended:
     >>> describe_failure(ValueError("no"), 5).error_code
     'ValueError'
     """
-    status = "DENIED" if isinstance(error, StatementDeniedError) else "FAIL"
+    status: Status = "DENIED" if isinstance(error, StatementDeniedError) else "FAIL"
     return Ended(status, end_time, error_code(error), str(error)[:_LONGEST_MESSAGE])
 
 

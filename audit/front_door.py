@@ -11,7 +11,7 @@ import importlib
 from collections.abc import Callable, Sized
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from audit import jvm
 from audit.interceptor import ANALYSIS_TAG, Intent, Interceptor
@@ -55,7 +55,7 @@ def install(find: Find) -> FrontDoor:
     return door
 
 
-Wrapper = Callable[[Find, str, Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]], Any]
+Wrapper = Callable[[Find, Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]], Any]
 
 
 def _wrap(door: FrontDoor, owner: type, name: str, wrapper: Wrapper) -> None:
@@ -69,15 +69,15 @@ def _rebind(door: FrontDoor, name: str, original: Any, wrapper: Wrapper) -> Any:
     """A replacement of the same kind: method, classmethod, staticmethod or property."""
     if isinstance(original, functools.cached_property):
         get = _cached(original, name)
-        return property(functools.wraps(get)(lambda self: wrapper(door.find, name, get, self, (), {})))
+        return property(functools.wraps(get)(lambda self: wrapper(door.find, get, self, (), {})))
     kind = type(original) if isinstance(original, (classmethod, staticmethod)) else None
     function = original.__func__ if kind else original
 
     @functools.wraps(function)
     def replacement(*args: Any, **kwargs: Any) -> Any:
         if kind is staticmethod:
-            return wrapper(door.find, name, lambda _self, *a, **k: function(*a, **k), args[0], args, kwargs)
-        return wrapper(door.find, name, function, args[0], args[1:], kwargs)
+            return wrapper(door.find, lambda _self, *a, **k: function(*a, **k), args[0], args, kwargs)
+        return wrapper(door.find, function, args[0], args[1:], kwargs)
 
     return kind(replacement) if kind else replacement
 
@@ -108,9 +108,7 @@ def _wrapper_for(methods: Methods, name: str) -> Wrapper:
 
 
 def _recorded(query_type: str, action: str, *, changes: bool) -> Wrapper:
-    def wrapper(
-        find: Find, name: str, original: Callable[..., Any], self: Any, args: Any, kwargs: Any
-    ) -> Any:
+    def wrapper(find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
         session = _session_of(self, args)
         interceptor = find(session) if session is not None else None
         if interceptor is None or interceptor.is_busy():
@@ -134,7 +132,7 @@ def _intent(self: Any, query_type: str, action: str, args: tuple[Any, ...], *, c
         query_type=statement.statement_type if statement is not None else query_type,
         action=action,
         statement=statement,
-        query_execution=None if frame is None else (lambda: frame._jdf.queryExecution()),
+        query_execution=None if frame is None else frame._jdf.queryExecution,
         rows=_rows,
         changes_session=changes,
         parent=parent[0] if parent else None,
@@ -155,11 +153,11 @@ def _rows(result: Any) -> int | None:
     rows = getattr(result, "num_rows", None)
     if isinstance(rows, int):
         return rows
-    is_table = isinstance(result, list) or type(result).__name__ == "DataFrame" and hasattr(result, "iloc")
+    is_table = isinstance(result, list) or (type(result).__name__ == "DataFrame" and hasattr(result, "iloc"))
     return len(result) if is_table and isinstance(result, Sized) else None
 
 
-def _sql(find: Find, name: str, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
+def _sql(find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
     interceptor = find(self)
     text = args[0] if args else kwargs.get("sqlQuery")
     if interceptor is None or interceptor.is_busy() or not isinstance(text, str):
@@ -168,16 +166,14 @@ def _sql(find: Find, name: str, original: Callable[..., Any], self: Any, args: A
     return interceptor.sql(text, lambda: original(self, *args, **kwargs), templated=templated)
 
 
-def _stream(find: Find, name: str, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
+def _stream(find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
     interceptor = find(self._spark)
     if interceptor is None or interceptor.is_busy():
         return original(self, *args, **kwargs)
-    return start_stream(interceptor, self, name, args, lambda: original(self, *args, **kwargs))
+    return start_stream(interceptor, self, original.__name__, args, lambda: original(self, *args, **kwargs))
 
 
-def _foreach_batch(
-    find: Find, name: str, original: Callable[..., Any], self: Any, args: Any, kwargs: Any
-) -> Any:
+def _foreach_batch(find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
     interceptor = find(self._spark)
     function = args[0] if args else kwargs.get("func")
     if interceptor is None or not callable(function):
@@ -185,7 +181,7 @@ def _foreach_batch(
     return original(self, bind_batches(interceptor, self, function))
 
 
-def _analysed(find: Find, name: str, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
+def _analysed(find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
     session = _session_of(self, args)
     interceptor = find(session) if session is not None else None
     quiet = nullcontext() if interceptor is None else jvm.tagged(interceptor.spark, ANALYSIS_TAG)
@@ -193,9 +189,7 @@ def _analysed(find: Find, name: str, original: Callable[..., Any], self: Any, ar
         return original(self, *args, **kwargs)
 
 
-def _new_session(
-    find: Find, name: str, original: Callable[..., Any], self: Any, args: Any, kwargs: Any
-) -> Any:
+def _new_session(find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
     child = original(self, *args, **kwargs)
     interceptor = find(self)
     if interceptor is not None:
@@ -203,7 +197,7 @@ def _new_session(
     return child
 
 
-def _stop(find: Find, name: str, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
+def _stop(find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
     interceptor = find(self)
     if interceptor is not None:
         interceptor.driver.close()
@@ -227,17 +221,20 @@ _SESSION_ATTRIBUTES = ("_session", "_spark", "_sparkSession", "session", "sparkS
 
 def _session_of(self: Any, args: tuple[Any, ...]) -> SparkSession | None:
     """The session that an object belongs to, or that a class method is given."""
-    session_class = _load(SESSION.owner)
-    if isinstance(self, session_class):
-        return self
+    if _is_session(self):
+        return cast("SparkSession", self)
     for name in _SESSION_ATTRIBUTES:
         value = getattr(self, "__dict__", {}).get(name)
-        if isinstance(value, session_class):
-            return value
+        if _is_session(value):
+            return cast("SparkSession", value)
     frame = getattr(self, "__dict__", {}).get("_df")
     if frame is not None:
         return _session_of(frame, ())
-    return next((a for a in args if isinstance(a, session_class)), None)
+    return next((cast("SparkSession", a) for a in args if _is_session(a)), None)
+
+
+def _is_session(value: Any) -> bool:
+    return isinstance(value, _load(SESSION.owner))
 
 
 @functools.cache

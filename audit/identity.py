@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from urllib.parse import quote, unquote
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,23 @@ class Lineal:
 
     parent_query_id: str
     root_query_id: str
+
+
+_USER_TAG = "audit-user-"
+
+
+def user_tag(user: str) -> str:
+    """The job tag that marks a user's executions.
+
+    >>> user_of_tag(user_tag("ann, or bob"))
+    'ann, or bob'
+    """
+    return _USER_TAG + quote(user, safe="")
+
+
+def user_of_tag(tag: str) -> str | None:
+    """The user of a job tag, None for a tag that names none."""
+    return unquote(tag.removeprefix(_USER_TAG)) if tag.startswith(_USER_TAG) else None
 
 
 _IDENTITY: ContextVar[Identity | None] = ContextVar("audit_identity", default=None)

@@ -1,21 +1,24 @@
 """The driver's own ingest: a thread that takes records in when it is time, asked, or over.
 
-In: the driver's spool. Out: rows in the audit tables. With `ingest = "external"` nothing runs here but
-on `flush`, which then seals what is spooled for `audit ingest` to find.
+In: the driver's spool. Out: rows in the audit tables. With `ingest = "external"` the thread only seals
+what is spooled, so that `audit ingest` finds something; the driver then writes no table.
 """
 
 from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from audit import jvm
 from audit.adopt import adopt_dead_spools
-from audit.errors import AuditError
+from audit.commit_lock import commit_lock
+from audit.errors import AuditError, RecordLossWarning
 from audit.identity import suppress
-from audit.ingest import Ingested, ingest_folder
+from audit.ingest import Ingested, ingest_folder, naming
+from audit.record import Started
 from audit.tables import create_tables, register_tables
 
 if TYPE_CHECKING:
@@ -34,25 +37,45 @@ class IngestThread:
         self._thread.start()
 
     def prepare(self) -> None:
-        """Create and register the audit tables, once; returns when they can be named in SQL."""
+        """Create and register the audit tables, once; returns when they can be named in SQL.
+
+        Raises:
+            IngestError: Spark or Delta refused.
+            TableAlteredError: an audit table is not as this version made it, or gone.
+        """
         driver = self._driver
         with self._one_at_a_time:
             if self._ready:
                 return
-            with suppress(), jvm.tagged(driver.spark, driver.quiet_tag):
-                create_tables(driver.spark, driver.config.root)
-                register_tables(driver.spark, driver.config.root, driver.config.schema)
+            root = driver.config.root
+            with (
+                suppress(),
+                jvm.tagged(driver.spark, driver.quiet_tag),
+                commit_lock(driver.spark, root),
+                naming(f"the audit tables under {root} could not be made"),
+            ):
+                create_tables(driver.spark, root)
+                register_tables(driver.spark, root, driver.config.schema)
             self._ready = True
 
     def run_now(self) -> Ingested:
-        """Take in everything that is on record; returns when it is committed."""
+        """Take in everything that is on record; returns when it is committed.
+
+        With `ingest = "external"`: when it is sealed.
+        """
         driver = self._driver
+        if driver.config.ingest == "external":
+            driver.spool.rotate()
+            return Ingested()
         self.prepare()
         with self._one_at_a_time, suppress(), jvm.tagged(driver.spark, driver.quiet_tag):
             driver.spool.rotate()
-            if driver.config.ingest == "external":
-                return Ingested()
-            return ingest_folder(driver.spark, driver.spool.path, driver.config.root)
+            done = ingest_folder(driver.spark, driver.spool.path, driver.config.root, self._running)
+        _tell_damage(done.damaged)
+        return done
+
+    def _running(self) -> Iterable[Started]:
+        return [Started.from_dict(one.start) for one in self._driver.spool.running()]
 
     def close(self) -> None:
         """Take in what is left and end the thread."""
@@ -61,16 +84,30 @@ class IngestThread:
         _warned(self.run_now)
 
     def _loop(self) -> None:
-        _warned(self.prepare)
         if self._driver.config.ingest == "thread":
+            _warned(self.prepare)
             _warned(self._adopt)
-            while not self._stop.wait(self._driver.config.ingest_interval_seconds):
-                _warned(self.run_now)
+        while not self._stop.wait(self._driver.config.ingest_interval_seconds):
+            _warned(self.run_now)
 
     def _adopt(self) -> None:
         driver = self._driver
         with self._one_at_a_time, suppress(), jvm.tagged(driver.spark, driver.quiet_tag):
-            adopt_dead_spools(driver.catalog, driver.config, driver.clock_source)
+            adopted = adopt_dead_spools(driver.catalog, driver.config, driver.clock_source)
+        for done in adopted:
+            _tell_damage(done.ingested.damaged)
+            if done.error is not None:
+                warnings.warn(str(done.error), stacklevel=2)
+
+
+def _tell_damage(files: Iterable[Path]) -> None:
+    for file in files:
+        warnings.warn(
+            f"a segment of the spool is damaged and was set aside as {file}; its intact records are taken in,"
+            " and `audit ingest` makes the others again when this driver has ended",
+            RecordLossWarning,
+            stacklevel=3,
+        )
 
 
 def _warned(run: Callable[[], object]) -> None:

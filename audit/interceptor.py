@@ -19,6 +19,7 @@ from audit.failure import describe_failure
 from audit.identity import Identity, Lineal, child_of, current_identity, current_parent, is_suppressed
 from audit.record import Ended, Started
 from audit.spark_catalog import CatalogFacts, SessionCatalog
+from audit.spool import Kind
 from audit.worker import Job
 
 if TYPE_CHECKING:
@@ -154,8 +155,11 @@ class Interceptor:
     def _start(self, intent: Intent) -> Started:
         started = self._started(intent)
         intent.lineal.append(Lineal(started.query_id, started.root_query_id or started.query_id))
-        self.driver.spool.start(started.query_id, started.to_dict())
+        self._note("S", started.query_id, started.to_dict())
         return started
+
+    def _note(self, kind: Kind, query_id: str, payload: dict[str, Any]) -> None:
+        self.driver.spool.append(kind, query_id, payload, durable=self.driver.config.durable)
 
     def _started(self, intent: Intent) -> Started:
         identity, parent = current_identity(self.identity), intent.parent or current_parent()
@@ -200,7 +204,7 @@ class Interceptor:
             self.forget_current_schema()
             self.driver.catalog_changed()
         try:
-            self.driver.spool.end(started.query_id, ended.to_dict())
+            self._note("E", started.query_id, ended.to_dict())
         except SpoolUnavailableError as error:
             # The statement has run; its start is on record. The next one is refused.
             warnings.warn(f"{error} The end of {started.query_id} is not on record.", stacklevel=4)

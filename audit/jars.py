@@ -20,7 +20,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from audit.errors import AuditError
+from audit.errors import JarCacheUnwritable, JarCorrupt, JarUnavailable
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -32,14 +32,6 @@ if TYPE_CHECKING:
 
 MAVEN_CENTRAL = "https://repo1.maven.org/maven2"
 TIMEOUT_SECONDS = 60
-
-
-class JarUnavailable(AuditError):
-    """A jar that is nowhere on this machine and could not be fetched."""
-
-
-class JarCorrupt(AuditError):
-    """Bytes that are not those of the lock file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +149,8 @@ def _install(jar: Jar, target: Path, write: Callable[[Path], object]) -> Path:
         finally:
             part.unlink(missing_ok=True)
     except OSError as error:
-        raise JarUnavailable(
-            "JAR_CACHE_UNWRITABLE",
-            f"Cannot write {target}: {error}. Set AUDIT_JARS_DIR to a folder that you may write.",
+        raise JarCacheUnwritable(
+            f"cannot write {target} ({error})", "set AUDIT_JARS_DIR to a folder that you may write"
         ) from error
     return target
 
@@ -175,17 +166,16 @@ def _download(jar: Jar, url: str, target: Path, part: Path) -> None:
             error.close()  # it is the answer as well, with an open socket
         reason = error.reason if isinstance(error, urllib.error.URLError) else error
         raise JarUnavailable(
-            "JAR_UNAVAILABLE",
-            f"Cannot fetch {jar.name} from {url}: {reason}. Run `audit setup` with a network (HTTPS_PROXY is "
-            f"honoured), set AUDIT_MAVEN_URL to a mirror of Maven Central, {by_hand}.",
+            f"cannot fetch {jar.name} from {url} ({reason})",
+            "run `audit setup` with a network (HTTPS_PROXY is honoured), set AUDIT_MAVEN_URL to a mirror of "
+            f"Maven Central, {by_hand}",
         ) from error
     actual = _sha256(part)
     if actual != jar.sha256:
         raise JarCorrupt(
-            "JAR_CORRUPT",
             f"{url} gave {part.stat().st_size} bytes with sha256 {actual} for {jar.name}, but "
-            f"audit/jars.lock asks for {jar.sha256}; nothing was kept. A proxy or mirror altered it: "
-            f"set AUDIT_MAVEN_URL to another one, {by_hand}.",
+            f"audit/jars.lock asks for {jar.sha256}, so nothing was kept",
+            f"a proxy or mirror altered it: set AUDIT_MAVEN_URL to another one, {by_hand}",
         )
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from audit.errors import AuditError
+from audit.errors import JavaNotFound, JavaUnsupported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,19 +25,11 @@ OLDEST_MAJOR = 17
 VECTOR_MODULE = "jdk.incubator.vector"
 
 HINT = (
-    "Install a JDK 17 (Debian, Ubuntu: `apt install openjdk-17-jdk-headless`; "
+    "install a JDK 17 (Debian, Ubuntu: `apt install openjdk-17-jdk-headless`; "
     "macOS: `brew install openjdk@17`; "
     "Windows: `winget install EclipseAdoptium.Temurin.17.JDK`; "
-    "conda: `conda install -c conda-forge openjdk=17`) and have it on PATH or point JAVA_HOME at it."
+    "conda: `conda install -c conda-forge openjdk=17`) and have it on PATH or point JAVA_HOME at it"
 )
-
-
-class JavaNotFound(AuditError):
-    """No Java where Spark looks for one."""
-
-
-class JavaUnsupported(AuditError):
-    """A Java that Spark 4.2 does not start on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +56,14 @@ def find(environ: Mapping[str, str]) -> Java:
     version = parse_version(answer.stderr + answer.stdout)
     if version is None:
         said = (answer.stderr.strip() or answer.stdout.strip() or "nothing").splitlines()[0]
-        raise JavaUnsupported(
-            "JAVA_UNSUPPORTED", f"{where} does not tell its version; it said: {said}. {HINT}"
-        )
+        raise JavaUnsupported(f"{where} does not tell its version, it said: {said}", HINT)
     if version[1] < OLDEST_MAJOR:
         raise JavaUnsupported(
-            "JAVA_UNSUPPORTED",
-            f"{where} is Java {version[0]}; Spark 4.2 needs {OLDEST_MAJOR} or later. {HINT}",
+            f"{where} is Java {version[0]}, and Spark 4.2 needs {OLDEST_MAJOR} or later", HINT
         )
     if done.returncode != 0:
         raise JavaUnsupported(
-            "JAVA_UNSUPPORTED",
-            f"{where} is Java {version[0]} without {VECTOR_MODULE}, which Spark loads. {HINT}",
+            f"{where} is Java {version[0]} without {VECTOR_MODULE}, which Spark loads", HINT
         )
     return Java(executable, *version, found_by)
 
@@ -93,11 +81,11 @@ def locate(environ: Mapping[str, str]) -> tuple[Path, str]:
     if home:
         found = shutil.which("java", path=str(Path(home) / "bin"))
         if found is None:
-            raise JavaNotFound("JAVA_NOT_FOUND", f"JAVA_HOME is {home}, which has no bin/java. {HINT}")
+            raise JavaNotFound(f"JAVA_HOME is {home}, which has no bin/java", HINT)
         return Path(found), "JAVA_HOME"
     found = shutil.which("java", path=environ.get("PATH", ""))
     if found is None:
-        raise JavaNotFound("JAVA_NOT_FOUND", f"Spark needs Java 17, and there is no java on PATH. {HINT}")
+        raise JavaNotFound("Spark needs Java 17, and there is no java on PATH", HINT)
     return Path(found), "PATH"
 
 
@@ -121,4 +109,4 @@ def _run(executable: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
             [str(executable), *arguments], capture_output=True, text=True, check=False, timeout=60
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise JavaUnsupported("JAVA_UNSUPPORTED", f"{executable} does not run: {error}. {HINT}") from error
+        raise JavaUnsupported(f"{executable} does not run ({error})", HINT) from error

@@ -19,6 +19,7 @@ _START = "SparkListenerSQLExecutionStart"
 _END = "SparkListenerSQLExecutionEnd"
 _MARKER = "SparkListenerDriverAccumUpdates"
 _QUEUE_BOUND = 200_000
+_INITIALIZE = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ class EventQueue:
         self._queue = jvm.java.util.concurrent.LinkedBlockingQueue(_QUEUE_BOUND)
         loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
         interface = jvm.java.lang.Class.forName(
-            "org.apache.spark.scheduler.SparkListenerInterface", True, loader
+            "org.apache.spark.scheduler.SparkListenerInterface", _INITIALIZE, loader
         )
         self._listener = jvm.java.beans.EventHandler.create(
             interface, self._queue, "offer", "", "onOtherEvent"
@@ -152,12 +153,17 @@ def is_lazy(spark: SparkSession, text: str) -> bool:
     prefix = "org.apache.spark.sql.catalyst.plans.logical."
     loader = plan.getClass().getClassLoader()
     eager = ("Command", "ParsedStatement", "CompoundBody")
-    return not any(forname(prefix + name, True, loader).isInstance(plan) for name in eager)
+    return not any(forname(prefix + name, _INITIALIZE, loader).isInstance(plan) for name in eager)
 
 
 def has_run(frame: Any) -> bool:
     """Whether a DataFrame only holds the result of a command."""
     return frame._jdf.queryExecution().commandExecuted().nodeName() in ("CommandResult", "LocalRelation")
+
+
+def hands_over(query_execution: Any, name: str) -> bool:
+    """Whether an execution only hands over what a command has returned (a root of its own in Spark 4.2)."""
+    return name != "command" and query_execution.commandExecuted().nodeName() == "CommandResult"
 
 
 def is_micro_batch(query_execution: Any) -> bool:

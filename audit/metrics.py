@@ -29,7 +29,9 @@ def execution_metrics(executions: Sequence[Execution]) -> Metrics:
     plan = executions[-1].query_execution.executedPlan()
     scanned = [_value(leaf, "filesSize") for leaf in _scans(plan)]
     known = [size for size in scanned if size is not None]
-    return Metrics(_written(plan, "numOutputRows"), sum(known) if known else None, _written(plan, "numOutputBytes"))
+    return Metrics(
+        _written(plan, "numOutputRows"), sum(known) if known else None, _written(plan, "numOutputBytes")
+    )
 
 
 def _scans(plan: Any) -> list[Any]:
@@ -57,7 +59,9 @@ def _written(plan: Any, name: str) -> int | None:
     return _value(plan, name) if kind in _COMMANDS else None
 
 
-_COMMANDS = frozenset({"ExecutedCommandExec", "DataWritingCommandExec", "AppendDataExec", "OverwriteByExpressionExec"})
+_COMMANDS = frozenset(
+    {"ExecutedCommandExec", "DataWritingCommandExec", "AppendDataExec", "OverwriteByExpressionExec"}
+)
 
 
 def _value(plan: Any, name: str) -> int | None:

@@ -25,6 +25,7 @@ public class PlanFacts {
   private final StringBuilder plan = new StringBuilder(16384);
   private final StringBuilder leaves = new StringBuilder(4096);
   private final StringBuilder targets = new StringBuilder(1024);
+  private final StringBuilder views = new StringBuilder(1024);
   private final boolean shape;
   private final HashSet seen = new HashSet();
 
@@ -88,7 +89,7 @@ public class PlanFacts {
     return facts.found();
   }
 
-  private String found() { return "{\"leaves\":[" + leaves + "],\"targets\":[" + targets + "]}"; }
+  private String found() { return "{\"leaves\":[" + leaves + "],\"targets\":[" + targets + "],\"views\":[" + views + "]}"; }
 
   // ---- the walk: children by a stack of our own, so that deep plans do not overflow Java's
 
@@ -115,6 +116,7 @@ public class PlanFacts {
     }
     if (node instanceof Command || kind.startsWith("WriteToMicroBatch")) target((LogicalPlan) node, kind);
     else if (node instanceof LogicalPlan && children.isEmpty()) leaf((LogicalPlan) node, kind);
+    if (kind.equals("View")) view((org.apache.spark.sql.catalyst.plans.logical.View) node);
     if (shape && node instanceof NamedExpression && !(node instanceof PlanExpression)) {
       // second parameter list: productIterator leaves it out (Spark 4.2)
       if (!kind.startsWith("Unresolved")) key("exprId").append("{\"id\":").append(((NamedExpression) node).exprId().id()).append('}');
@@ -223,6 +225,58 @@ public class PlanFacts {
     } else if (shape) {
       plan.append("null");
     }
+  }
+
+  // ---- views
+
+  /** A view with its text as of now; one over a DataFrame has none. */
+  private void view(org.apache.spark.sql.catalyst.plans.logical.View node) {
+    CatalogTable table = node.desc();
+    String name = node.isTempView() ? quoted(table.identifier().table()) : String.valueOf(viewName(table));
+    if (!seen.add("view " + name)) return;
+    if (views.length() > 0) views.append(',');
+    text(views.append("{\"name\":"), name);
+    if (node.isTempView()) views.append(",\"temporary\":true");
+    Object definition = some(table.viewText());
+    if (definition != null && !node.isTempViewStoringAnalyzedPlan()) text(views.append(",\"text\":"), definition);
+    scala.collection.Seq where = table.viewCatalogAndNamespace();
+    if (!where.isEmpty()) {
+      text(views.append(",\"catalog\":"), where.head());
+      text(views.append(",\"schema\":"), ((scala.collection.Seq) where.tail()).mkString("."));
+    }
+    views.append(",\"columns\":[");
+    org.apache.spark.sql.types.StructField[] fields = node.schema().fields();
+    for (int i = 0; i < fields.length; i++) {
+      if (i > 0) views.append(',');
+      text(views.append('['), fields[i].name());
+      text(views.append(','), fields[i].dataType().catalogString());
+      views.append(']');
+    }
+    views.append("]}");
+  }
+
+  private static String viewName(CatalogTable table) {
+    String catalog = (String) some(table.identifier().catalog());
+    String schema = (String) some(table.identifier().database());
+    return quoted(catalog == null ? "spark_catalog" : catalog) + "."
+        + (schema == null ? "" : quoted(schema) + ".") + quoted(table.identifier().table());
+  }
+
+  /** As `read`, of what is below the view of that name. */
+  public String readView(LogicalPlan root, String name) {
+    ArrayDeque todo = new ArrayDeque();
+    todo.push(root);
+    while (!todo.isEmpty()) {
+      LogicalPlan node = (LogicalPlan) todo.pop();
+      if (node instanceof org.apache.spark.sql.catalyst.plans.logical.View
+          && ((org.apache.spark.sql.catalyst.plans.logical.View) node).desc().identifier().table().equals(name)) {
+        return send(readText((LogicalPlan) ((org.apache.spark.sql.catalyst.plans.logical.View) node).child()));
+      }
+      List below = list(node.children());
+      below.addAll(list(node.subqueries()));
+      for (int i = 0; i < below.size(); i++) todo.push(below.get(i));
+    }
+    return send("[]\n{\"leaves\":[],\"targets\":[],\"views\":[]}");
   }
 
   // ---- relations

@@ -16,7 +16,7 @@ from importlib import resources
 from typing import Any
 
 from lineage.model import Column
-from lineage.plan.facts import Change, Leaf, PlanFacts, Target
+from lineage.plan.facts import Change, Leaf, PlanFacts, Target, ViewFact
 
 Jvm = Any
 JavaPlan = Any
@@ -43,7 +43,8 @@ class PlanFactsReader:
     def read(self, plan: JavaPlan, registered: Mapping[str, str] | None = None) -> tuple[str, PlanFacts]:
         """The plan's JSON (the shape of `toJSON`, without what lineage does not need) and its facts.
 
-        One Py4J call, and one more for every 6,000 characters beyond the first. `registered` maps locations to the names of tables that are known to lie there.
+        One Py4J call, and one more for every 6,000 characters beyond the first. `registered` maps
+        locations to the names of tables that are known to lie there.
         """
         shape, _, facts = self._whole(self._java.read(plan)).partition("\n")
         return shape, facts_of(facts, registered)
@@ -66,6 +67,11 @@ class PlanFactsReader:
         """The relations that a plan reads, those in subqueries and below commands included."""
         return self.collect_facts(plan).leaves
 
+    def read_view(self, plan: JavaPlan, name: str) -> tuple[str, PlanFacts]:
+        """As `read`, of what is below the view of that name in a plan."""
+        shape, facts = self._whole(self._java.readView(plan, name)).split("\n")
+        return shape, facts_of(facts)
+
     def _whole(self, reply: str) -> str:
         """Put a reply together; long ones come in pieces."""
         head, _, text = reply.partition("\n")
@@ -87,6 +93,7 @@ def facts_of(text: str, registered: Mapping[str, str] | None = None, current: st
     return PlanFacts(
         tuple(map(_leaf, found["leaves"])),
         tuple(_completed(_target(target), current) for target in found["targets"]),
+        tuple(map(_view, found.get("views", ()))),
         dict(registered or {}),
     )
 
@@ -118,6 +125,12 @@ def _leaf(found: Json) -> Leaf:
         streaming=found.get("streaming", False),
         mapping_ids=tuple(column[2] if len(column) > 2 else None for column in columns) if mapped else (),  # noqa: PLR2004
     )
+
+
+def _view(found: Json) -> ViewFact:
+    current = (found["catalog"], found["schema"]) if "catalog" in found else None
+    columns = tuple(Column(name, kind) for name, kind in found["columns"])
+    return ViewFact(found["name"], columns, found.get("temporary", False), found.get("text"), current)
 
 
 def _target(found: Json) -> Target:

@@ -121,7 +121,7 @@ def _with_finding(started: Started, finding: Finding | None) -> Started:
 
 def objects_named(access: Access) -> tuple[str, ...]:
     """The names of all objects that an analysis found, each once, in order."""
-    names = [o.name for o in (*access.direct_objects_accessed, *access.objects_modified)]
+    names = [o.name for o in access.direct_objects_accessed] + [o.name for o in access.objects_modified]
     if access.object_modified_by_ddl:
         names.append(access.object_modified_by_ddl.name)
     return tuple(dict.fromkeys(names))

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from audit.errors import AuditError
+from audit.errors import RootBusy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,11 +23,7 @@ if sys.platform != "win32":
     import fcntl
 
 # A driver that was killed leaves a JVM that needs a moment to see it and to end.
-PATIENCE_SECONDS = 20.0
-
-
-class RootBusy(AuditError):
-    """Another process has the metastore of this root open."""
+PATIENCE_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +48,10 @@ class RootLock:
             if _lives(holder) or time.monotonic() > deadline:
                 os.close(descriptor)
                 raise RootBusy(
-                    "ROOT_BUSY",
-                    f"Process {holder or 'unknown'} has the metastore {folder / 'metastore'} open, and Derby "
-                    f"lets one process in at a time: end that process, take another root, or call "
-                    f"audit.attach on a session whose metastore is shared. Reading the audit tables by path "
-                    f"needs no metastore.",
+                    f"process {holder or 'unknown'} has the metastore {folder / 'metastore'} open, and Derby "
+                    f"lets one process in at a time",
+                    "end that process, take another root, or call audit.attach on a session whose metastore "
+                    "is shared (reading the audit tables by path needs no metastore)",
                 )
             time.sleep(0.05)
         os.ftruncate(descriptor, 0)

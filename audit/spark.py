@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -18,7 +19,7 @@ from pyspark.sql import SparkSession
 
 from audit import jars, java
 from audit.config import local_path
-from audit.errors import AuditError
+from audit.errors import RootNotLocal, RootUnwritable, SparkRuns, SparkUnavailable
 from audit.rootlock import RootLock
 
 if TYPE_CHECKING:
@@ -34,10 +35,6 @@ _JOINED = {
     "spark.executor.extraClassPath": os.pathsep,
     "spark.driver.extraJavaOptions": " ",
 }
-
-
-class SparkUnavailable(AuditError):
-    """Spark does not start, or the one that runs in this process cannot be used."""
 
 
 def embedded(
@@ -63,7 +60,8 @@ def embedded(
         JavaUnsupported: a Java that Spark 4.2 does not start on.
         JarUnavailable: Delta's jars are not here and cannot be fetched.
         RootBusy: another process has this root's metastore open.
-        SparkUnavailable: this process already runs another Spark, or Spark did not start.
+        SparkRuns: this process already runs another Spark.
+        SparkUnavailable: Spark did not start.
     """
     folder = _local(root)
     if SparkContext._active_spark_context is not None:
@@ -75,6 +73,31 @@ def embedded(
     gateway = _gateway(folder, spark_conf)
     context = SparkContext(conf=spark_conf, gateway=gateway)
     # PySpark would run Python workers with the `python3` of PATH, which need not be this Python.
+    context.pythonExec = os.environ.get("PYSPARK_PYTHON", sys.executable)
+    return SparkSession.builder.getOrCreate()
+
+
+def by_path(conf: Mapping[str, str] | None = None, *, master: str = "local[*]") -> SparkSession:
+    """A Spark for jobs that open Delta tables by path: no metastore, no folder of its own under a root.
+
+    Any number of them may run beside the drivers of a root. Where this process already runs a Spark with
+    Delta, its sessions' parent is that one.
+
+    Raises:
+        JavaNotFound, JavaUnsupported, JarUnavailable: as `embedded`.
+        SparkUnavailable: Spark did not start.
+    """
+    if SparkContext._active_spark_context is not None:
+        return SparkSession.builder.getOrCreate().newSession()
+    java.locate(os.environ)
+    folder = Path(tempfile.mkdtemp(prefix="spark-access-history-"))
+    (folder / "logs").mkdir()
+    settings = _joined(_defaults(folder, jars.resolve(os.environ)), conf or {})
+    settings |= {"spark.sql.catalogImplementation": "in-memory", "spark.master": master}
+    settings["spark.app.name"] = "audit"
+    spark_conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    gateway = _launch(folder, spark_conf, RootLock(()))
+    context = SparkContext(conf=spark_conf, gateway=gateway)
     context.pythonExec = os.environ.get("PYSPARK_PYTHON", sys.executable)
     return SparkSession.builder.getOrCreate()
 
@@ -138,10 +161,9 @@ def _joined(defaults: Mapping[str, str], conf: Mapping[str, str]) -> dict[str, s
 def _local(root: str | Path) -> Path:
     folder = local_path(str(root))
     if folder is None:
-        raise SparkUnavailable(
-            "ROOT_NOT_LOCAL",
-            f"The embedded session keeps its metastore on this machine, and {root} is elsewhere: take a "
-            f"local root, or build a session with a shared metastore and call audit.attach on it.",
+        raise RootNotLocal(
+            f"the embedded session keeps its metastore on this machine, and {root} is elsewhere",
+            "take a local root, or build a session with a shared metastore and call audit.attach on it",
         )
     return folder.expanduser().absolute()
 
@@ -154,17 +176,15 @@ def _running(folder: Path, conf: Mapping[str, str]) -> SparkSession:
         delta = EXTENSION in (spark.conf.get("spark.sql.extensions", None) or "")
         what = f"one at {runs_at}" if runs_at else f"one of your own, {'with' if delta else 'without'} Delta"
         way_out = "call audit.attach on it, or stop it" if delta else "stop it"
-        raise SparkUnavailable(
-            "SPARK_RUNS",
-            f"This process already runs a Spark, {what}, so none can start at {folder}: {way_out} first, "
-            f"or use another process.",
+        raise SparkRuns(
+            f"this process already runs a Spark, {what}, so none can start at {folder}",
+            f"{way_out} first, or use another process",
         )
     for key, value in conf.items():
         if key not in _JOINED and spark.conf.get(key, None) != str(value):
-            raise SparkUnavailable(
-                "SPARK_RUNS",
-                f"The session at {folder} already runs with another {key}; set it with spark.conf.set, "
-                f"or stop the session first.",
+            raise SparkRuns(
+                f"the session at {folder} already runs with another {key}",
+                "set it with spark.conf.set, or stop the session first",
             )
     return spark
 
@@ -178,10 +198,9 @@ def _gateway(folder: Path, conf: SparkConf) -> Any:
         gateway = _launch(folder, conf, lock)
     elif not _has_delta(gateway):
         lock.release()
-        raise SparkUnavailable(
-            "SPARK_RUNS",
-            "This process started its JVM without Delta's jars, and they cannot be added to it: start the "
-            "embedded session before any other Spark, or in another process.",
+        raise SparkRuns(
+            "this process started its JVM without Delta's jars, and they cannot be added to it",
+            "start the embedded session before any other Spark, or in another process",
         )
     # Derby keeps a database open until its JVM ends, so the lock lives as long as the gateway does.
     vars(gateway).setdefault("audit_locks", {})[folder] = lock
@@ -194,8 +213,8 @@ def _claim(folder: Path) -> RootLock:
         (folder / "tmp" / "hive").mkdir(parents=True, exist_ok=True)
         return RootLock.claim(folder)
     except OSError as error:
-        raise SparkUnavailable(
-            "ROOT_UNWRITABLE", f"Cannot write the root {folder}: {error}. Take a folder that you may write."
+        raise RootUnwritable(
+            f"cannot write the root {folder} ({error})", "take a folder that you may write"
         ) from error
 
 
@@ -211,8 +230,8 @@ def _launch(folder: Path, conf: SparkConf, lock: RootLock) -> Any:
             lock.release()
             java.find(os.environ)
             raise SparkUnavailable(
-                "SPARK_NOT_STARTED",
-                f"Spark did not start; {log.name} ends with: {_tail(Path(log.name))}",
+                f"Spark did not start, {log.name} ends with: {_tail(Path(log.name))}",
+                "mend what that log names",
             ) from error
 
 

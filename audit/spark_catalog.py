@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from audit import jvm
+from lineage.model import Column, Domain, Function, Relation
 from lineage.object_ids import column_id, object_id
-from lineage.model import Access, Column, Domain, Function, Relation
 from lineage.plan import Leaf, PlanFacts, analyze_plan
-from lineage.plan.facts import quoted
+from lineage.plan.facts import ViewFact, quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,7 +35,7 @@ class CatalogFacts:
 
 
 class CatalogMovedError(LookupError):
-    """A name was asked for after a later statement had changed the catalog: today's answer is not that day's."""
+    """A name was asked for after a later statement had changed the catalog: too late to tell."""
 
 
 class SessionCatalog:
@@ -57,7 +57,22 @@ class SessionCatalog:
     def look_up(self, parts: Sequence[str], current: Current) -> Relation | None:
         """The table or view that a name means now, with `current` as current catalog and schema."""
         plan = self._analyzed(parts, current)
-        return None if plan is None else _relation_of(self.plans, plan)
+        return None if plan is None else _relation_of(self, plan)
+
+    def view(self, fact: ViewFact, plan: Any) -> Relation:
+        """A view of a plan; one over a DataFrame has no text and is traced by what is below it."""
+        opened = None if fact.text else analyze_plan(*self.plans.read_view(plan, parts_of(fact.name)[-1]))
+        view = Relation(
+            fact.name,
+            Domain.VIEW,
+            object_id(Domain.VIEW.value, fact.name),
+            fact.columns,
+            view_text=fact.text,
+            view_current=fact.current,
+            view_access=opened,
+            temporary=fact.temporary,
+        )
+        return with_ids(view)
 
     def delta_location(self, name: str) -> str | None:
         """Where a Delta table lies, None for anything else."""
@@ -81,6 +96,7 @@ class SessionCatalog:
 
 
 _FULL = 3
+_GLOBAL_TEMP = 2  # global_temp.v
 T = TypeVar("T")
 
 
@@ -137,6 +153,7 @@ class StatementCatalog:
     session: CatalogSnapshot
     current: Current
     read: Mapping[str, Relation] = field(default_factory=dict)
+    views: Mapping[str, Relation] = field(default_factory=dict)
     known: Mapping[tuple[str, ...], Relation | None] = field(default_factory=dict)
 
     def relation(self, parts: Sequence[str], current: Current | None = None) -> Relation | None:
@@ -145,16 +162,13 @@ class StatementCatalog:
             return self.known[tuple(parts)]
         current = current or self.current
         full = _dotted((*current[: max(0, _FULL - len(parts))], *parts)).casefold()
-        found = self.read.get(full)
-        temporary = len(parts) == 1 and self._temporary(parts, current)
-        return temporary or found or self.session.relation(parts, current)
+        temporary = self.views.get(quoted(parts[-1]).casefold())
+        if temporary is not None and temporary.temporary and len(parts) <= _GLOBAL_TEMP:
+            return temporary
+        return self.views.get(full) or self.read.get(full) or self.session.relation(parts, current)
 
-    def _temporary(self, parts: Sequence[str], current: Current) -> Relation | None:
-        found = self.session.relation(parts, current)
-        return found if found is not None and found.temporary else None
-
-    def path(self, provider: str, location: str) -> Relation:
-        """See `lineage.Catalog`."""
+    def path(self, provider: str, location: str) -> Relation:  # noqa: ARG002 - of the protocol
+        """See `lineage.Catalog`; what lies at a location does not depend on who reads it."""
         for relation in self.read.values():
             if relation.location and _place(relation.location) == _place(location):
                 return relation
@@ -197,47 +211,13 @@ def with_ids(relation: Relation, mapping_ids: Sequence[int | None] = ()) -> Rela
     return replace(relation, columns=columns)
 
 
-def _relation_of(plans: PlanFactsReader, plan: Any) -> Relation | None:
-    """A relation from the plan of `session.table(name)`: SubqueryAlias over a view or a relation."""
-    alias = plan.identifier() if plan.nodeName() == "SubqueryAlias" else None
-    child = plan.child() if alias is not None else plan
-    if child.nodeName() == "View":
-        return _view(plans, child, plan)
-    found = plans.leaves(plan)
-    if alias is not None and alias.qualifier().isEmpty():
-        return _temp_view(plans, alias.name(), plan)
-    return relation_of_leaf(found[0]) if found else None
-
-
-def _view(plans: PlanFactsReader, view: Any, plan: Any) -> Relation:
-    description = view.desc()
-    identifier = description.identifier()
-    temporary = view.isTempView()
-    text = jvm.option(description.viewText())
-    name = identifier.table() if temporary else _dotted(jvm.sequence(identifier.nameParts()))
-    if temporary and text is None:
-        return _temp_view(plans, name, plan)
-    where = jvm.sequence(description.viewCatalogAndNamespace())
-    return with_ids(
-        Relation(
-            name,
-            Domain.VIEW,
-            object_id(Domain.VIEW.value, name),
-            _columns(plan),
-            view_text=text,
-            view_current=(where[0], ".".join(where[1:])) if where else None,
-            temporary=temporary,
-        )
-    )
-
-
-def _temp_view(plans: PlanFactsReader, name: str, plan: Any) -> Relation:
-    access: Access = analyze_plan(*plans.read(plan))
-    return Relation(name, Domain.VIEW, None, _columns(plan), view_access=access, temporary=True)
-
-
-def _columns(plan: Any) -> tuple[Column, ...]:
-    return tuple(_fields(plan.schema()))
+def _relation_of(catalog: SessionCatalog, plan: Any) -> Relation | None:
+    """A relation from the plan of `session.table(name)`: a view at its top, else the relation itself."""
+    facts = catalog.plans.collect_facts(plan)
+    alias = plan if plan.nodeName() == "SubqueryAlias" else None
+    if alias is not None and alias.child().nodeName() == "View":
+        return catalog.view(facts.views[0], plan)
+    return relation_of_leaf(facts.leaves[0]) if facts.leaves else None
 
 
 def _function_of(spark: SparkSession, parts: Sequence[str], current: Current) -> Function | None:
@@ -279,7 +259,9 @@ def named_relations(facts: PlanFacts) -> dict[str, Relation]:
     """The relations of a plan, targets included; one read by path has its table's name where it has one."""
     leaves = (*facts.leaves, *(target.leaf for target in facts.targets))
     named = (
-        replace(leaf, name=facts.registered.get(leaf.locations[0])) if leaf.name is None and leaf.locations else leaf
+        replace(leaf, name=facts.registered.get(leaf.locations[0]))
+        if leaf.name is None and leaf.locations
+        else leaf
         for leaf in leaves
     )
     return read_relations(tuple(named))
@@ -292,7 +274,10 @@ def _places(spark: SparkSession) -> Iterator[tuple[str, str]]:
         for table in jvm.sequence(catalog.getTablesByName(schema, catalog.listTables(schema))):
             location = jvm.option(table.storage().locationUri())
             if location is not None:
-                yield _place(location.toString()), _dotted((_SESSION_CATALOG, schema, table.identifier().table()))
+                yield (
+                    _place(location.toString()),
+                    _dotted((_SESSION_CATALOG, schema, table.identifier().table())),
+                )
 
 
 _SESSION_CATALOG = "spark_catalog"

@@ -67,16 +67,17 @@ DATAFRAME = Methods(
         " registerTempTable",
     ),
     lazy=_set(
-        "agg alias asTable cache coalesce colRegex columns crossJoin cube describe distinct drop dropDuplicates"
-        " dropDuplicatesWithinWatermark drop_duplicates dropna dtypes exceptAll executionInfo exists explain"
-        " fillna filter freqItems groupBy groupby groupingSets hint inputFiles intersect intersectAll isLocal"
-        " isStreaming join lateralJoin limit mapInArrow mapInPandas melt mergeInto metadataColumn na"
-        " nearestByJoin observe offset orderBy pandas_api persist plot printSchema randomSplit repartition"
-        " repartitionById repartitionByRange replace rollup sameSemantics sample sampleBy scalar schema"
-        " select selectExpr semanticHash sort sortWithinPartitions sparkSession sql_ctx stat storageLevel"
-        " subtract summary to toDF transform union unionAll unionByName unpersist unpivot where withColumn"
-        " withColumnRenamed withColumns withColumnsRenamed withMetadata withWatermark write writeStream"
-        " writeTo zipWithIndex"
+        "agg alias asTable cache coalesce colRegex columns crossJoin cube describe distinct drop"
+        " dropDuplicates dropDuplicatesWithinWatermark drop_duplicates dropna dtypes exceptAll"
+        " executionInfo exists explain fillna filter freqItems groupBy groupby groupingSets hint"
+        " inputFiles intersect intersectAll isLocal isStreaming join lateralJoin limit mapInArrow"
+        " mapInPandas melt mergeInto metadataColumn na nearestByJoin observe offset orderBy pandas_api"
+        " persist plot printSchema randomSplit repartition repartitionById repartitionByRange replace"
+        " rollup sameSemantics sample sampleBy scalar schema select selectExpr semanticHash sort"
+        " sortWithinPartitions sparkSession sql_ctx stat storageLevel subtract summary to toDF"
+        " transform union unionAll unionByName unpersist unpivot where withColumn withColumnRenamed"
+        " withColumns withColumnsRenamed withMetadata withWatermark write writeStream writeTo"
+        " zipWithIndex"
     ),
 )
 SESSION = Methods(
@@ -85,10 +86,11 @@ SESSION = Methods(
     analyses=_set("table"),
     changes={},
     lazy=_set(
-        "Builder active addArtifact addArtifacts addTag builder catalog clearProgressHandlers clearTags client conf"
-        " copyFromLocalToFs createDataFrame dataSource emptyDataFrame getActiveSession getTags interruptAll"
-        " interruptOperation interruptTag newSession profile range read readStream registerProgressHandler"
-        " removeProgressHandler removeTag sparkContext stop streams tvf udf udtf version"
+        "Builder active addArtifact addArtifacts addTag builder catalog clearProgressHandlers"
+        " clearTags client conf copyFromLocalToFs createDataFrame dataSource emptyDataFrame"
+        " getActiveSession getTags interruptAll interruptOperation interruptTag newSession profile"
+        " range read readStream registerProgressHandler removeProgressHandler removeTag sparkContext"
+        " stop streams tvf udf udtf version"
     ),
 )
 READER = Methods(
@@ -114,8 +116,8 @@ MERGE = Methods(
     "pyspark.sql.merge.MergeIntoWriter",
     runs=_each("MERGE", "merge"),
     lazy=_set(
-        "WhenMatched WhenNotMatched WhenNotMatchedBySource whenMatched whenNotMatched whenNotMatchedBySource"
-        " withSchemaEvolution"
+        "WhenMatched WhenNotMatched WhenNotMatchedBySource whenMatched whenNotMatched"
+        " whenNotMatchedBySource withSchemaEvolution"
     ),
 )
 STREAM_WRITER = Methods(
@@ -137,8 +139,8 @@ GROUPED = Methods(
     # Without values, pivot collects the distinct ones at once.
     analyses=_set("pivot"),
     lazy=_set(
-        "agg apply applyInArrow applyInPandas applyInPandasWithState avg cogroup count max mean min sum"
-        " transformWithState transformWithStateInPandas"
+        "agg apply applyInArrow applyInPandas applyInPandasWithState avg cogroup count max mean min"
+        " sum transformWithState transformWithStateInPandas"
     ),
 )
 CATALOG = Methods(
@@ -178,7 +180,8 @@ DELTA_MERGE = Methods(
     runs=_each("MERGE", "execute"),
     lazy=_set(
         "whenMatchedDelete whenMatchedUpdate whenMatchedUpdateAll whenNotMatchedBySourceDelete"
-        " whenNotMatchedBySourceUpdate whenNotMatchedInsert whenNotMatchedInsertAll withSchemaEvolution"
+        " whenNotMatchedBySourceUpdate whenNotMatchedInsert whenNotMatchedInsertAll"
+        " withSchemaEvolution"
     ),
 )
 DELTA_BUILDER = Methods(

@@ -7,9 +7,11 @@ that any Delta reader opens by path, and tables of the same names in the schema 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
-from audit.errors import TableAlteredError
+from audit.conflicts import retried
+from audit.errors import TableAlteredError, TableMissingError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,7 +65,7 @@ class AuditTable:
         lines = [f"{name} {kind} COMMENT '{text}'" for name, kind, text in self.columns]
         lines.insert(2, f"query_date DATE GENERATED ALWAYS AS ({day}) COMMENT 'Partition: the day (UTC)'")
         return (
-            f"CREATE TABLE IF NOT EXISTS delta.`{self.location(root)}` ({', '.join(lines)})"
+            f"CREATE TABLE IF NOT EXISTS {delta_path(self, root)} ({', '.join(lines)})"
             " USING delta PARTITIONED BY (query_date)"
             " TBLPROPERTIES ('delta.enableDeletionVectors' = 'false',"
             " 'delta.dataSkippingStatsColumns' = '" + f"query_id,{self.time},user_name" + "')"
@@ -82,8 +84,10 @@ ACCESS_HISTORY = AuditTable(
         ("objects_modified", f"ARRAY<{_MODIFIED}>", "Objects written, with the sources of each column"),
         (
             "object_modified_by_ddl",
-            "STRUCT<objectDomain: STRING, objectId: BIGINT, objectName: STRING, operationType: STRING,"
-            " properties: STRING>",
+            (
+                "STRUCT<objectDomain: STRING, objectId: BIGINT, objectName: STRING, operationType: STRING,"
+                " properties: STRING>"
+            ),
             "The DDL operation; properties is JSON text",
         ),
         ("policies_referenced", f"ARRAY<{_REFERENCED}>", "Policies in force on what was accessed"),
@@ -137,14 +141,41 @@ QUERY_HISTORY = AuditTable(
 AUDIT_TABLES = (ACCESS_HISTORY, QUERY_HISTORY)
 
 
-def create_tables(spark: SparkSession, root: str) -> None:
+def create_tables(spark: SparkSession, root: str, *, anew: bool = False) -> None:
     """Create the audit tables under a root where they are missing; check those that are there.
+
+    Any number of processes may do it at the same instant. The caller holds the `commit_lock`.
+
+    Args:
+        spark: a session with Delta.
+        root: folder of the audit tables.
+        anew: make a missing table also where the other one shows that it was there.
 
     Raises:
         TableAlteredError: a table at the path lacks a column, or has one with another type.
+        TableMissingError: one table is there and holds commits, the other is gone.
+    """
+    missing = [table for table in AUDIT_TABLES if not _exists(spark, table, root)]
+    if len(missing) == 1 and not anew:
+        (kept,) = (table for table in AUDIT_TABLES if table not in missing)
+        if _was_written(spark, kept, root):
+            raise _missing(missing[0], root)
+    for table in missing:
+        retried(partial(spark.sql, table.create_sql(root)))
+    for table in AUDIT_TABLES:
+        _check(spark, table, root)
+
+
+def require_tables(spark: SparkSession, root: str) -> None:
+    """Check that both tables are there, as this version makes them.
+
+    Raises:
+        TableAlteredError: a table lacks a column, or has one with another type.
+        TableMissingError: a table is gone.
     """
     for table in AUDIT_TABLES:
-        spark.sql(table.create_sql(root))
+        if not _exists(spark, table, root):
+            raise _missing(table, root)
         _check(spark, table, root)
 
 
@@ -153,7 +184,15 @@ def register_tables(spark: SparkSession, root: str, schema: str) -> None:
     spark.sql(f"CREATE SCHEMA IF NOT EXISTS {quote(schema)}")
     for table in AUDIT_TABLES:
         name = f"{quote(schema)}.{table.name}"
-        spark.sql(f"CREATE TABLE IF NOT EXISTS {name} USING delta LOCATION '{sql_string(table.location(root))}'")
+        spark.sql(
+            f"CREATE TABLE IF NOT EXISTS {name} USING delta LOCATION '{sql_string(table.location(root))}'"
+        )
+
+
+def delta_path(table: AuditTable, root: str) -> str:
+    """A table by its path, as SQL names it."""
+    location = table.location(root).replace("`", "``")
+    return f"delta.`{location}`"
 
 
 def quote(name: str) -> str:
@@ -166,13 +205,41 @@ def sql_string(text: str) -> str:
     return text.replace("\\", "\\\\").replace("'", "\\'")
 
 
+def _exists(spark: SparkSession, table: AuditTable, root: str) -> bool:
+    from delta.tables import DeltaTable
+
+    return DeltaTable.isDeltaTable(spark, table.location(root))
+
+
+def _was_written(spark: SparkSession, table: AuditTable, root: str) -> bool:
+    """Whether a table has a commit after its creation."""
+    newest = spark.sql(f"DESCRIBE HISTORY {delta_path(table, root)} LIMIT 1").first()
+    return newest is not None and int(newest["version"]) > 0
+
+
+def _missing(table: AuditTable, root: str) -> TableMissingError:
+    return TableMissingError(
+        f"the audit table {table.location(root)} is not there",
+        "bring its folder back from a backup, or let an empty one begin with `audit ingest --create`; until"
+        " then the records wait in the spool",
+    )
+
+
 def _check(spark: SparkSession, table: AuditTable, root: str) -> None:
     from pyspark.sql.types import StructType
 
     path = table.location(root)
-    found = {field.name: field.dataType for field in spark.read.format("delta").load(path).schema}
-    for field in StructType.fromDDL(table.row_schema):
-        if field.name not in found:
-            raise TableAlteredError(path, f"the column {field.name} is missing")
-        if found[field.name].simpleString() != field.dataType.simpleString():
-            raise TableAlteredError(path, f"the column {field.name} is of type {found[field.name].simpleString()}")
+    found = {
+        field.name: field.dataType.simpleString() for field in spark.read.format("delta").load(path).schema
+    }
+    wanted_fields = StructType.fromDDL(table.row_schema)
+    assert isinstance(wanted_fields, StructType)  # noqa: S101 - PySpark types it as any DataType
+    for field in wanted_fields:
+        wanted, there = field.dataType.simpleString(), found.get(field.name)
+        if there != wanted:
+            fault = "is missing" if there is None else f"is of type {there}, not {wanted}"
+            raise TableAlteredError(
+                f"the column {field.name} of the audit table {path} {fault}",
+                f"undo the change (RESTORE TABLE delta.`{path}` TO VERSION AS OF ..., see DESCRIBE HISTORY)"
+                " and run `audit ingest`; until then the records wait in the spool",
+            )

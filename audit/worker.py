@@ -11,7 +11,6 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-
 from audit.analysis import Analyst, opaque
 from audit.children import child_rows, unseen_row
 from audit.record import Ended, Started, build_row
@@ -83,7 +82,7 @@ class Worker:
                 self._finish(item)
             else:
                 self._settle() if item is not _NOTHING else self._pump()
-        except Exception as error:  # the thread of all records must not end with one of them
+        except Exception as error:  # noqa: BLE001 - the thread of all records must not end with one of them
             query_id = item.started.query_id if isinstance(item, Job) else ""
             self._driver.note_failure(query_id, error)
         finally:
@@ -98,8 +97,8 @@ class Worker:
             try:
                 finding = self._analyst.analyse(job, executions)
                 if job.intent.stream is not None:
-                    finding = self._driver.streams.begin(job, finding)
-            except Exception as error:  # the one guard: an analysis never breaks a user's query
+                    self._driver.streams.begin(job)
+            except Exception as error:  # noqa: BLE001 - the one guard: an analysis never breaks a user's query
                 finding = opaque(job, f"{type(error).__name__}: {error}")
                 self._driver.note_failure(job.started.query_id, error)
         self._write(job.started.query_id, build_row(job.started, job.ended, finding))
@@ -135,5 +134,3 @@ class Worker:
 
     def _write(self, query_id: str, row: dict[str, object]) -> None:
         self._driver.spool.record(query_id, row)
-
-

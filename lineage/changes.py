@@ -132,7 +132,7 @@ def _assigned(node: Node, entry: Entry) -> str:
     return parts[-1] if parts else node.name
 
 
-def _write(tracer: Tracer, value: Node, name: str, entry: Entry, scope: Scope, written: Written) -> None:  # noqa: PLR0917
+def _write(tracer: Tracer, value: Node, name: str, entry: Entry, scope: Scope, written: Written) -> None:
     column = entry.index.get(name.lower()) or Column(name)
     _, sink = written.setdefault(name.lower(), (column, Sink()))
     if isinstance(value, exp.Var) or (isinstance(value, exp.Column) and value.sql().upper() == "DEFAULT"):

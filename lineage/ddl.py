@@ -246,7 +246,7 @@ def _like(tree: exp.Create) -> tuple[str, ...] | None:
     return None if like is None else parts_of(like.args["this"])
 
 
-def _copied(  # noqa: PLR0917
+def _copied(
     tracer: Tracer, kind: str, relation: Relation, operation: str, source: tuple[str, ...], mode: str
 ) -> Access:
     """LIKE and CLONE record their creation source; a CLONE reads it (document: Read query notes)."""

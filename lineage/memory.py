@@ -134,7 +134,7 @@ class MemoryCatalog:
         # A view's columns are those of its query; `_open` stops views that name each other.
         if key in self._open or view.view_text is None:
             return view
-        from lineage.analysis import analyze  # noqa: PLC0415  the engine itself works on this class
+        from lineage.analysis import analyze
 
         self._open.add(key)
         try:

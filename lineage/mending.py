@@ -31,7 +31,7 @@ def mend(tokens: list[Token], types: Collection[TokenType], upper: str) -> list[
     if first == "INSERT":
         tokens = _directory(tokens)
     if TokenType.TABLE in types:
-        tokens = _table_statements(tokens)
+        tokens = _table_arguments(_table_statements(tokens))
     if TokenType.PARAMETER in types:
         tokens = _versions(tokens)
     for marker, rule in _BY_WORD:
@@ -212,7 +212,7 @@ def _table_arguments(tokens: list[Token]) -> list[Token]:
         if (
             tokens[at].token_type is TokenType.TABLE
             and word(tokens, at + 1) == "("
-            and word(tokens, at - 1) in "(,"
+            and word(tokens, at - 1) in ("(", ",")
         ):
             close = _closing(tokens, at + 1)
             after = word(tokens, close + 1)
@@ -280,7 +280,6 @@ _BY_WORD: tuple[tuple[str, Callable[[list[Token]], list[Token]]], ...] = (
     ("CROSS", _cross_joins),
     ("IDENTIFIER", _identifiers),
     ("RECURSION", _recursion_levels),
-    ("TABLE(", _table_arguments),
     ("COLLATION", _collations),
     ("STREAM", _streams),
 )

@@ -21,17 +21,28 @@ from lineage.tokens import parse_tokens, tokenize, word
 if TYPE_CHECKING:
     from sqlglot import exp
 
-_CACHE = 2048
+# A tree takes about seventy times its text (TPC-DS: 100 KB a query): the cache holds some 100 MB at
+# most of such queries, and a text longer than 32 KiB is not kept.
+_CACHE = 1024
+_CACHED_LENGTH = 32 * 1024
 _DDL_VERBS = frozenset({"CREATE", "REPLACE", "ALTER", "DROP", "RENAME"})
 
 
-@lru_cache(maxsize=_CACHE)
-def parse(sql: str) -> Statement:  # noqa: PLR0911
+def parse(sql: str) -> Statement:
     """What a text is: its kind, its tree, or the reason why it has none.
 
     >>> parse("SELECT a FROM s.t").references
     (('s', 't'),)
     """
+    return _remembered(sql) if len(sql) <= _CACHED_LENGTH else _parsed(sql)
+
+
+@lru_cache(maxsize=_CACHE)
+def _remembered(sql: str) -> Statement:
+    return _parsed(sql)
+
+
+def _parsed(sql: str) -> Statement:  # noqa: PLR0911  one return a kind of text
     tokens = tokenize(sql)
     if tokens is None:
         return Statement(sql, "UNKNOWN", changes_session=True, reason="text that cannot be cut into tokens")

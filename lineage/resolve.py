@@ -221,7 +221,7 @@ class Resolver:
             return []
         if out.fields is not None:
             return list(out.fields.values())
-        from lineage.types import struct_fields  # noqa: PLC0415  rare
+        from lineage.types import struct_fields
 
         fields = struct_fields(out.type)
         if not fields:

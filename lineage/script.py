@@ -5,7 +5,7 @@ In: a script (BEGIN … END) and a span of characters. Out: the one statement ar
 
 from __future__ import annotations
 
-from sqlglot import Tokenizer, TokenError, TokenType
+from sqlglot import TokenError, Tokenizer, TokenType
 
 _OPENERS = frozenset({"BEGIN", "THEN", "ELSE", "DO", "LOOP", "REPEAT", "ATOMIC"})
 

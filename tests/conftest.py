@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import audit
 from audit.spark import embedded
 
 if TYPE_CHECKING:
@@ -27,3 +28,13 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session = embedded(tmp_path_factory.mktemp("root"), app_name="tests", master="local[2]", conf=QUICK)
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="module")
+def audited(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A new session of the one Spark, audited under a root of its own for the tests of a module."""
+    session = spark.newSession()
+    audit.attach(session, user="tester", root=str(tmp_path_factory.mktemp("audit")))
+    yield session
+    audit.detach(session)
+    session.sql("DROP SCHEMA IF EXISTS account_usage CASCADE")

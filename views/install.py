@@ -56,7 +56,7 @@ def definition(name: str, schema: str = "account_usage") -> str:
 
 
 def _require_tables(spark: SparkSession, schema: str) -> None:
-    from pyspark.errors import AnalysisException  # noqa: PLC0415 - importing pyspark costs 0.3 s
+    from pyspark.errors import AnalysisException
 
     try:
         for table in AUDIT_TABLES:

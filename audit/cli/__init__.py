@@ -5,8 +5,13 @@ from __future__ import annotations
 import click
 
 from audit.cli.doctor import doctor
+from audit.cli.ingest import ingest
 from audit.cli.output import Commands
+from audit.cli.query import query
+from audit.cli.retain import retain
 from audit.cli.setup import setup
+from audit.cli.status import status
+from audit.cli.verify import verify
 
 __all__ = ["main"]
 
@@ -17,5 +22,5 @@ def main() -> None:
     """Access history for Spark and Delta Lake."""
 
 
-main.add_command(doctor)
-main.add_command(setup)
+for command in (doctor, ingest, query, retain, setup, status, verify):
+    main.add_command(command)

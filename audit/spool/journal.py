@@ -109,8 +109,10 @@ class Journal:
         return self._ticket
 
     def _admit(self, kind: Kind, query_id: str, size: int) -> None:
-        """Holds the bound. Let over it are gaps and what a journaled statement still has to say: that is
-        little, and to refuse the record of a statement that ran is worse than some bytes too many.
+        """Holds the bound.
+
+        Let over it are gaps and what a journaled statement still has to say: that is little, and to
+        refuse the record of a statement that ran is worse than some bytes too many.
         """
         if self._sealed_bytes + self._segment.size + size <= self._max_bytes:
             return
@@ -269,8 +271,10 @@ class Journal:
         return self._seal_unsealed()
 
     def _seal_unsealed(self) -> Path | None:
-        """Seals the segment before the current one. Until that works no later one is sealed: a record in
-        a sealed file whose start is in an open one would be made twice by recovery. Needs both locks.
+        """Seals the segment before the current one. Needs both locks.
+
+        Until that works no later one is sealed: a record in a sealed file whose start is in an open one
+        would be made twice by recovery.
         """
         if self._unsealed is self._segment:
             self._unsealed = None

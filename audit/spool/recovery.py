@@ -164,7 +164,7 @@ def _gather(entries: Iterable[Entry]) -> tuple[dict[str, _Found], list[bytes]]:
 
 
 def _completed(query_id: str, found: _Found, complete: Complete) -> bytes:
-    assert found.start is not None
+    assert found.start is not None  # noqa: S101 - the caller chose those with a start
     return encode("R", query_id, complete(found.start, found.end, tuple(found.facts)))
 
 

@@ -16,7 +16,7 @@ from lineage.plan.operators import attributes
 from lineage.plan.reader import PlanReader, leaf_of, name_of
 from lineage.plan.scope import Flow, Scope
 from lineage.plan.tree import Node, Tree, children, is_tree, kind, trees
-from lineage.plan.values import Value, as_condition, union
+from lineage.plan.values import Value, as_condition, numbers, union
 
 
 @dataclass(slots=True)
@@ -38,7 +38,7 @@ def plan_in(nodes: Tree, name: str) -> Tree | None:
     """The plan in a command's field `name`; as a child the field is a number, or absent, or null."""
     value = nodes[0].get(name)
     if is_tree(value):
-        return value  # type: ignore[no-any-return]  # is_tree has just said so
+        return value
     below = children(nodes)
     if isinstance(value, int) and not isinstance(value, bool) and value < len(below):
         return below[value]
@@ -83,8 +83,9 @@ def _writer(nodes: Tree, target: Target, reader: PlanReader, how: str) -> Writte
     """A query into a target: by name where the command says so, else by position."""
     node = nodes[0]
     flow = _query(nodes, reader)
-    scope = Scope.over([flow], None)
-    conditions = [evaluate(tree, scope, reader) for tree in trees(node.get("deleteExpr")) if _readable(tree, flow)]
+    goal = _replaced(node, reader)
+    scope = Scope.over([flow, goal] if goal else [flow], None)
+    conditions = [evaluate(tree, scope, reader) for tree in trees(node.get("deleteExpr"))]
     owners = owners_of(target, node, reader)
     names = [name for _, name in flow.out]
     known = [column.name for column in target.leaf.columns] or _table_columns(node)
@@ -93,12 +94,15 @@ def _writer(nodes: Tree, target: Target, reader: PlanReader, how: str) -> Writte
     columns: dict[str, Value] = {}
     for name, value in zip(names, flow.values(), strict=False):
         columns[name] = union((columns[name], value)) if name in columns else value
-    return Written(how, owners, columns, scope.flow(flow.out, flow.env, as_condition(union(conditions))))
+    read = scope.flow(flow.out, flow.env, as_condition(union(conditions)))
+    return Written(how, owners, columns, read, goal.base & ~flow.base if goal else 0)
 
 
-def _readable(tree: Tree, flow: Flow) -> bool:
-    """An overwrite's delete expression reads the target, which is no child: nothing to look up."""
-    return all(node["exprId"]["id"] in flow.env for node in tree if kind(node) == "AttributeReference")
+def _replaced(node: Node, reader: PlanReader) -> Flow | None:
+    """The target as the delete expression of an overwrite sees it; None where that reads no column."""
+    table = node.get("table")
+    asked = any(kind(item) == "AttributeReference" for tree in trees(node.get("deleteExpr")) for item in tree)
+    return reader.plan(table) if asked and is_tree(table) else None
 
 
 def _table_columns(node: Node) -> list[str]:
@@ -136,7 +140,7 @@ def save(nodes: Tree, target: Target, reader: PlanReader) -> Written:
 def _scanned(nodes: Tree, target: Target, reader: PlanReader) -> tuple[Flow, tuple[Relation, ...]]:
     """The target as the plan scans it: its flow, and the objects that it stands for."""
     flow = reader.plan(nodes)
-    found = tuple(reader.registry.objects[number] for number in range(len(reader.registry.objects)) if flow.base >> number & 1)
+    found = tuple(reader.registry.objects[number] for number in numbers(flow.base))
     if target.leaf.name is None and not target.leaf.locations:
         return flow, found
     return flow, reader.resolve(target.leaf)
@@ -167,7 +171,8 @@ def update(nodes: Tree, target: Target, reader: PlanReader) -> Written:
 
 
 def _untouched(tree: Tree, number: int) -> bool:
-    return all(kind(node) in ("AttributeReference", "Alias", "Cast") for node in tree) and tree[-1]["exprId"]["id"] == number
+    plain = all(kind(node) in ("AttributeReference", "Alias", "Cast") for node in tree)
+    return plain and bool(tree[-1]["exprId"]["id"] == number)
 
 
 def merge(nodes: Tree, target: Target, reader: PlanReader) -> Written:
@@ -184,23 +189,25 @@ def merge(nodes: Tree, target: Target, reader: PlanReader) -> Written:
     ids = {name.lower(): number for number, name in flow.out}
     for name in ("matchedClauses", "notMatchedClauses", "notMatchedBySourceClauses"):
         for clause in trees(node.get(name)):
-            _clause(clause, scope, reader, conditions, columns, ids)
+            asked, assigned = _clause(clause)
+            conditions.extend(evaluate(tree, scope, reader) for tree in asked)
+            for column, tree in assigned:
+                if not _untouched(tree, ids.get(column.lower(), -1)):
+                    found = evaluate(tree, scope, reader)
+                    columns[column] = union((columns[column], found)) if column in columns else found
     read = scope.flow([(-1, "")], {-1: union(columns.values())}, as_condition(union(conditions)))
     return Written("MERGE", owners, columns, read, flow.base | flow.direct)
 
 
-def _clause(
-    clause: Tree, scope: Scope, reader: PlanReader, conditions: list[Value], columns: dict[str, Value], ids: dict[str, int]
-) -> None:
-    """One branch: its condition, and its assignments, which are children (`DeltaMergeAction`)."""
+def _clause(clause: Tree) -> tuple[list[Tree], list[tuple[str, Tree]]]:
+    """The conditions of a branch, and its assignments; both are children (`DeltaMergeAction`)."""
+    conditions, assignments = [], []
     for child in children(clause):
-        if kind(child[0]) not in ("DeltaMergeAction", "Assignment"):
-            conditions.append(evaluate(child, scope, reader))
-            continue
-        name, value = _assignment(child)
-        if not _untouched(value, ids.get(name.lower(), -1)):
-            found = evaluate(value, scope, reader)
-            columns[name] = union((columns[name], found)) if name in columns else found
+        if kind(child[0]) in ("DeltaMergeAction", "Assignment"):
+            assignments.append(_assignment(child))
+        else:
+            conditions.append(child)
+    return conditions, assignments
 
 
 def _assignment(action: Tree) -> tuple[str, Tree]:
@@ -211,29 +218,43 @@ def _assignment(action: Tree) -> tuple[str, Tree]:
         return parts[1:-1], below[-1]
     if isinstance(parts, list):
         return str(parts[0]), below[-1]
-    return next(str(node["name"]) for node in reversed(below[0]) if kind(node) == "AttributeReference"), below[-1]
+    return next(
+        str(node["name"]) for node in reversed(below[0]) if kind(node) == "AttributeReference"
+    ), below[-1]
 
 
 RULES: dict[str, Rule] = {
     **dict.fromkeys(
         (
-            "AppendData", "OverwriteByExpression", "OverwritePartitionsDynamic", "DeltaDynamicPartitionOverwriteCommand",
-            "InsertIntoDataSourceCommand", "InsertIntoHiveTable", "WriteToMicroBatchDataSource",
-            "WriteToMicroBatchDataSourceV1", "WriteIntoDelta", "AppendDataExec",
+            "AppendData",
+            "OverwriteByExpression",
+            "OverwritePartitionsDynamic",
+            "DeltaDynamicPartitionOverwriteCommand",
+            "InsertIntoDataSourceCommand",
+            "InsertIntoHiveTable",
+            "WriteToMicroBatchDataSource",
+            "WriteToMicroBatchDataSourceV1",
+            "WriteIntoDelta",
+            "AppendDataExec",
             "DeltaInsertReplaceOnOrUsingCommand",
         ),
         insert,
     ),
     **dict.fromkeys(
         (
-            "CreateTableAsSelect", "ReplaceTableAsSelect", "CreateDataSourceTableAsSelectCommand",
-            "SaveAsV1TableCommand", "CreateHiveTableAsSelectCommand",
+            "CreateTableAsSelect",
+            "ReplaceTableAsSelect",
+            "CreateDataSourceTableAsSelectCommand",
+            "SaveAsV1TableCommand",
+            "CreateHiveTableAsSelectCommand",
         ),
         create_as,
     ),
     **dict.fromkeys(
         (
-            "SaveIntoDataSourceCommand", "InsertIntoHadoopFsRelationCommand", "InsertIntoDataSourceDirCommand",
+            "SaveIntoDataSourceCommand",
+            "InsertIntoHadoopFsRelationCommand",
+            "InsertIntoDataSourceDirCommand",
             "InsertIntoHiveDirCommand",
         ),
         save,

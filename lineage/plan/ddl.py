@@ -43,65 +43,200 @@ class Definition(NamedTuple):
 _ALTER = Definition("ALTER_TABLE", "ALTER")
 _DEFINITIONS: dict[str, Definition] = {
     **dict.fromkeys(
-        ("CreateTable", "CreateDataSourceTableCommand", "CreateTableCommand"), Definition("CREATE_TABLE", "CREATE", Domain.TABLE)
+        ("CreateTable", "CreateDataSourceTableCommand", "CreateTableCommand"),
+        Definition("CREATE_TABLE", "CREATE", Domain.TABLE),
     ),
-    **dict.fromkeys(("CreateTableLike", "CreateTableLikeCommand"), Definition("CREATE_TABLE", "CREATE", Domain.TABLE)),
-    "ReplaceTable": Definition("CREATE_TABLE", "REPLACE", Domain.TABLE),
-    **dict.fromkeys(("CreateNamespace", "CreateDatabaseCommand"), Definition("CREATE_SCHEMA", "CREATE", Domain.SCHEMA)),
-    **dict.fromkeys(("DropNamespace", "DropDatabaseCommand"), Definition("DROP_SCHEMA", "DROP", Domain.SCHEMA)),
     **dict.fromkeys(
-        ("SetNamespaceProperties", "UnsetNamespacePropertiesCommand", "SetNamespaceLocation", "CommentOnNamespace",
-         "AlterDatabasePropertiesCommand", "AlterDatabaseSetLocationCommand"),
+        ("CreateTableLike", "CreateTableLikeCommand"), Definition("CREATE_TABLE", "CREATE", Domain.TABLE)
+    ),
+    "ReplaceTable": Definition("CREATE_TABLE", "REPLACE", Domain.TABLE),
+    **dict.fromkeys(
+        ("CreateNamespace", "CreateDatabaseCommand"), Definition("CREATE_SCHEMA", "CREATE", Domain.SCHEMA)
+    ),
+    **dict.fromkeys(
+        ("DropNamespace", "DropDatabaseCommand"), Definition("DROP_SCHEMA", "DROP", Domain.SCHEMA)
+    ),
+    **dict.fromkeys(
+        (
+            "SetNamespaceProperties",
+            "UnsetNamespacePropertiesCommand",
+            "SetNamespaceLocation",
+            "CommentOnNamespace",
+            "AlterDatabasePropertiesCommand",
+            "AlterDatabaseSetLocationCommand",
+        ),
         Definition("ALTER_SCHEMA", "ALTER", Domain.SCHEMA),
     ),
     **dict.fromkeys(("DropTable", "DropTableCommand"), Definition("DROP_TABLE", "DROP")),
     "DropView": Definition("DROP_VIEW", "DROP", Domain.VIEW),
     **dict.fromkeys(
-        ("AddColumns", "ReplaceColumns", "DropColumns", "RenameColumn", "AlterColumns",
-         "AlterTableAddColumnsCommand", "AlterTableChangeColumnCommand",
-         "SetTableProperties", "UnsetTableProperties", "AlterTableSetPropertiesCommand",
-         "AlterTableUnsetPropertiesCommand", "SetTableLocation", "AlterTableSetLocationCommand", "CommentOnTable",
-         "AlterTableClusterBy", "AlterTableCollation", "AddConstraint", "AddCheckConstraint", "DropConstraint",
-         "AlterTableAddConstraint", "AlterTableDropConstraint", "AlterTableDropFeature",
-         "AddPartitions", "DropPartitions", "RenamePartitions", "AlterTableAddPartitionCommand",
-         "AlterTableDropPartitionCommand", "AlterTableRenamePartitionCommand", "AlterTableSerDePropertiesCommand"),
+        (
+            "AddColumns",
+            "ReplaceColumns",
+            "DropColumns",
+            "RenameColumn",
+            "AlterColumns",
+            "AlterTableAddColumnsCommand",
+            "AlterTableChangeColumnCommand",
+            "SetTableProperties",
+            "UnsetTableProperties",
+            "AlterTableSetPropertiesCommand",
+            "AlterTableUnsetPropertiesCommand",
+            "SetTableLocation",
+            "AlterTableSetLocationCommand",
+            "CommentOnTable",
+            "AlterTableClusterBy",
+            "AlterTableCollation",
+            "AddConstraint",
+            "AddCheckConstraint",
+            "DropConstraint",
+            "AlterTableAddConstraint",
+            "AlterTableDropConstraint",
+            "AlterTableDropFeature",
+            "AddPartitions",
+            "DropPartitions",
+            "RenamePartitions",
+            "AlterTableAddPartitionCommand",
+            "AlterTableDropPartitionCommand",
+            "AlterTableRenamePartitionCommand",
+            "AlterTableSerDePropertiesCommand",
+        ),
         _ALTER,
     ),
     **dict.fromkeys(("RenameTable", "AlterTableRenameCommand"), Definition("RENAME_TABLE", "ALTER")),
-    **dict.fromkeys(("SetViewProperties", "UnsetViewProperties", "AlterViewSchemaBinding"), Definition("ALTER_VIEW", "ALTER", Domain.VIEW)),
+    **dict.fromkeys(
+        ("SetViewProperties", "UnsetViewProperties", "AlterViewSchemaBinding"),
+        Definition("ALTER_VIEW", "ALTER", Domain.VIEW),
+    ),
 }
-_VIEWS = {"CreateViewCommand": "CREATE_VIEW", "CreateView": "CREATE_VIEW", "AlterViewAsCommand": "ALTER_VIEW", "AlterViewAs": "ALTER_VIEW",
-          "CreateMetricViewCommand": "CREATE_VIEW"}
-_CACHES = ("CacheTableAsSelect", "CacheTable")
+_VIEWS = {
+    "CreateViewCommand": "CREATE_VIEW",
+    "CreateView": "CREATE_VIEW",
+    "AlterViewAsCommand": "ALTER_VIEW",
+    "AlterViewAs": "ALTER_VIEW",
+    "CreateMetricViewCommand": "CREATE_VIEW",
+}
+_QUERIES = {
+    "CacheTableAsSelect": ("CACHE", "plan"),
+    "CacheTable": ("CACHE", "table"),
+    "SetVariable": ("SET_VARIABLE", "sourceQuery"),
+}
+"""Commands that read and define nothing recorded: statement type, and the field of what they read."""
 _CLONES = ("CreateDeltaTableCommand", "CloneTableCommand")
 _RESTORES = ("RestoreTableCommand",)
 _TRUNCATES = ("TruncateTable", "TruncateTableCommand", "TruncatePartition", "TruncateDeltaTableCommand")
-_SILENT = {
-    "ShowTables", "ShowTablesExtended", "ShowViews", "ShowNamespaces", "ShowColumns", "ShowFunctions", "ShowCatalogsCommand",
-    "ShowTableProperties", "ShowCreateTable", "ShowPartitions", "ShowTablePartition", "ShowCurrentNamespaceCommand",
-    "ShowCurrentNamespace", "ShowCollationsCommand", "ShowProcedures", "ShowProceduresCommand", "ShowTablesCommand", "ShowColumnsCommand",
-    "ShowTablePropertiesCommand", "ShowCreateTableCommand", "ShowCreateTableAsSerdeCommand", "ShowPartitionsCommand",
-    "ShowFunctionsCommand", "ShowViewsCommand", "ShowNamespacesCommand", "ShowDeltaPartitionsCommand", "ShowTableColumnsCommand",
-    "DescribeNamespace", "DescribeRelation", "DescribeColumn", "DescribeFunction", "DescribeTableCommand",
-    "DescribeColumnCommand", "DescribeFunctionCommand", "DescribeDatabaseCommand", "DescribeQueryCommand",
-    "DescribeTablePartition", "DescribeRelationJsonCommand", "DescribeDeltaDetailCommand", "DescribeDeltaHistoryCommand",
-    "DescribeDeltaHistory", "DescribeProcedureCommand", "DescribeTableHistoryCommand",
-    "ExplainCommand", "SetCommand", "ResetCommand", "SetCatalogAndNamespace", "SetNamespaceCommand", "SetCatalogCommand",
-    "SetPathCommand", "RefreshTable", "RefreshTableCommand", "RefreshFunction", "RefreshFunctionCommand", "RefreshResource",
-    "AnalyzeTable", "AnalyzeTables", "AnalyzeColumn", "AnalyzeTableCommand", "AnalyzeTablesCommand", "AnalyzeColumnCommand",
-    "AnalyzePartitionCommand", "UncacheTable", "ClearCacheCommand", "AddJarsCommand", "AddFilesCommand", "AddArchivesCommand",
-    "ListJarsCommand", "ListFilesCommand", "ListArchivesCommand", "CreateFunction", "CreateFunctionCommand",
-    "CreateUserDefinedFunction", "CreateUserDefinedFunctionCommand", "CreateSQLFunctionCommand", "DropFunction", "DropFunctionCommand",
-    "CreateVariable", "DropVariable", "SetVariable", "CreateTempViewUsing", "DropTempViewCommand", "RepairTable",
-    "RepairTableCommand", "RecoverPartitions", "NoopCommand", "OptimizeTableCommand", "VacuumTableCommand",
-    "DeltaGenerateCommand", "DeltaReorgTableCommand", "StreamingExplainCommand", "CacheTable", "CacheTableCommand",
-    "ExternalCommandExecutor", "SetNamespaceCollation", "ShowDeltaTableColumnsCommand",
-}  # fmt: skip
+_SILENT = frozenset(
+    [
+        "ShowTables",
+        "ShowTablesExtended",
+        "ShowViews",
+        "ShowNamespaces",
+        "ShowColumns",
+        "ShowFunctions",
+        "ShowCatalogsCommand",
+        "ShowTableProperties",
+        "ShowCreateTable",
+        "ShowPartitions",
+        "ShowTablePartition",
+        "ShowCurrentNamespaceCommand",
+        "ShowCurrentNamespace",
+        "ShowCollationsCommand",
+        "ShowProcedures",
+        "ShowProceduresCommand",
+        "ShowTablesCommand",
+        "ShowColumnsCommand",
+        "ShowTablePropertiesCommand",
+        "ShowCreateTableCommand",
+        "ShowCreateTableAsSerdeCommand",
+        "ShowPartitionsCommand",
+        "ShowFunctionsCommand",
+        "ShowViewsCommand",
+        "ShowNamespacesCommand",
+        "ShowDeltaPartitionsCommand",
+        "ShowTableColumnsCommand",
+        "DescribeNamespace",
+        "DescribeRelation",
+        "DescribeColumn",
+        "DescribeFunction",
+        "DescribeTableCommand",
+        "DescribeColumnCommand",
+        "DescribeFunctionCommand",
+        "DescribeDatabaseCommand",
+        "DescribeQueryCommand",
+        "DescribeTablePartition",
+        "DescribeRelationJsonCommand",
+        "DescribeDeltaDetailCommand",
+        "DescribeDeltaHistoryCommand",
+        "DescribeDeltaHistory",
+        "DescribeProcedureCommand",
+        "DescribeTableHistoryCommand",
+        "ExplainCommand",
+        "SetCommand",
+        "ResetCommand",
+        "SetCatalogAndNamespace",
+        "SetNamespaceCommand",
+        "SetCatalogCommand",
+        "SetPathCommand",
+        "RefreshTable",
+        "RefreshTableCommand",
+        "RefreshFunction",
+        "RefreshFunctionCommand",
+        "RefreshResource",
+        "AnalyzeTable",
+        "AnalyzeTables",
+        "AnalyzeColumn",
+        "AnalyzeTableCommand",
+        "AnalyzeTablesCommand",
+        "AnalyzeColumnCommand",
+        "AnalyzePartitionCommand",
+        "UncacheTable",
+        "ClearCacheCommand",
+        "AddJarsCommand",
+        "AddFilesCommand",
+        "AddArchivesCommand",
+        "ListJarsCommand",
+        "ListFilesCommand",
+        "ListArchivesCommand",
+        "CreateFunction",
+        "CreateFunctionCommand",
+        "CreateUserDefinedFunction",
+        "CreateUserDefinedFunctionCommand",
+        "CreateSQLFunctionCommand",
+        "DropFunction",
+        "DropFunctionCommand",
+        "CreateVariable",
+        "DropVariable",
+        "CreateTempViewUsing",
+        "DropTempViewCommand",
+        "RepairTable",
+        "RepairTableCommand",
+        "RecoverPartitions",
+        "NoopCommand",
+        "OptimizeTableCommand",
+        "VacuumTableCommand",
+        "DeltaGenerateCommand",
+        "DeltaReorgTableCommand",
+        "StreamingExplainCommand",
+        "CacheTableCommand",
+        "ExternalCommandExecutor",
+        "SetNamespaceCollation",
+        "ShowDeltaTableColumnsCommand",
+    ]
+)
+"""Commands that neither touch data nor define a recorded object."""
 
 
 def known(name: str) -> bool:
     """Whether a command is DDL, or one of those that touch no data."""
-    return name in _DEFINITIONS or name in _VIEWS or name in _CACHES or name in _TRUNCATES or name in _SILENT or name in _CLONES or name in _RESTORES
+    return (
+        name in _DEFINITIONS
+        or name in _VIEWS
+        or name in _QUERIES
+        or name in _TRUNCATES
+        or name in _SILENT
+        or name in _CLONES
+        or name in _RESTORES
+    )
 
 
 def analyze(nodes: Tree, target: Target, reader: PlanReader, queried: Query) -> Access:
@@ -109,9 +244,10 @@ def analyze(nodes: Tree, target: Target, reader: PlanReader, queried: Query) -> 
     name = kind(nodes[0])
     if name in _VIEWS:
         return _view(nodes, target, reader, queried)
-    if name in _CACHES:
-        query = plan_in(nodes, "plan")
-        return queried(reader, reader.plan(query) if query else Flow(), "CACHE")
+    if name in _QUERIES:
+        what, where = _QUERIES[name]
+        query = plan_in(nodes, where)
+        return queried(reader, reader.plan(query) if query else Flow(), what)
     if name in _CLONES:
         return _clone(target, reader)
     if name in _SILENT:
@@ -258,7 +394,9 @@ def _view(nodes: Tree, target: Target, reader: PlanReader, queried: Query) -> Ac
         operation = "ALTER"
     ddl = None
     if owners:
-        names = [change.column for change in target.changes if change.operation == "ADD"] or [n for _, n in flow.out]
+        names = [change.column for change in target.changes if change.operation == "ADD"] or [
+            n for _, n in flow.out
+        ]
         columns = {name: _change("ADD", _id_of(owners[0], name)) for name in names}
         ddl = ObjectDdl(owners[0].name, Domain.VIEW, operation, owners[0].object_id, {"columns": columns})
     else:
@@ -283,7 +421,9 @@ def created(written: Written) -> ObjectDdl | None:
     owner = written.owners[0]
     replaces = written.statement_type.startswith("REPLACE")
     columns = {name: _change("ADD", _id_of(owner, name)) for name in written.columns}
-    return ObjectDdl(owner.name, Domain.TABLE, "REPLACE" if replaces else "CREATE", owner.object_id, {"columns": columns})
+    return ObjectDdl(
+        owner.name, Domain.TABLE, "REPLACE" if replaces else "CREATE", owner.object_id, {"columns": columns}
+    )
 
 
 def _access(

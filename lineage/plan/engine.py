@@ -6,6 +6,8 @@ partial (some of it was read) or opaque (nothing was), with the reason that name
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from lineage.model import (
     Access,
     AccessedObject,
@@ -44,7 +46,8 @@ def analyze_plan(plan_json: str | bytes, facts: PlanFacts, resolver: Resolver | 
     commanded = _commands(nodes)
     if not commanded:
         return _queried(reader, reader.plan(nodes))
-    accesses = [_command(tree, target, reader) for tree, target in zip(commanded, _targets(facts, commanded), strict=True)]
+    pairs = zip(commanded, _targets(facts, commanded), strict=True)
+    accesses = [_command(tree, target, reader) for tree, target in pairs]
     return accesses[0] if len(accesses) == 1 else _several(accesses)
 
 
@@ -164,7 +167,7 @@ def _objects(reader: PlanReader, touched: int, implied: int, bits: int) -> tuple
         owner = reader.registry.objects[number]
         used = columns.get(number, {})
         order = {column.name: place for place, column in enumerate(owner.columns)}
-        listed = sorted(used.values(), key=lambda column: order.get(column.name, len(order)))  # noqa: B023
+        listed = sorted(used.values(), key=lambda column: order.get(column.name, len(order)))
         found.append(
             AccessedObject(
                 owner.name,
@@ -193,8 +196,6 @@ def _several(accesses: list[Access]) -> Access:
 
 def _merged(objects: list[AccessedObject]) -> tuple[AccessedObject, ...]:
     """Each object once, with the columns of all its mentions."""
-    from dataclasses import replace
-
     found: dict[tuple[str, Domain], AccessedObject] = {}
     for item in objects:
         before = found.get((item.name, item.domain))

@@ -125,7 +125,9 @@ def _field(node: Node, kids: Kids, _scope: Scope, reader: Reader) -> Value:
 def _struct(_node: Node, kids: Kids, _scope: Scope, _reader: Reader) -> Value:
     """CreateNamedStruct: names and values in turn; a name arrives as the shape of its literal."""
     shape = {
-        name.shape: value for name, value in zip(kids[::2], kids[1::2], strict=False) if isinstance(name.shape, str)
+        name.shape: value
+        for name, value in zip(kids[::2], kids[1::2], strict=False)
+        if isinstance(name.shape, str)
     }
     return union(kids)._replace(shape=shape if len(shape) * 2 == len(kids) else None)
 
@@ -197,7 +199,8 @@ def function_name(node: Node) -> str | None:
 RULES: dict[str, Rule] = {
     **dict.fromkeys(("AttributeReference", "PrettyAttribute"), _attribute),
     **dict.fromkeys(
-        ("Alias", "Cast", "UpCast", "KnownNotNull", "KnownNullable", "AssertNotNull", "TempResolvedColumn"), _same
+        ("Alias", "Cast", "UpCast", "KnownNotNull", "KnownNullable", "AssertNotNull", "TempResolvedColumn"),
+        _same,
     ),
     "OuterReference": _outer,
     **dict.fromkeys(("WindowSpecDefinition", "SortOrder"), _condition),
@@ -205,7 +208,9 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(("GetStructField", "GetArrayStructFields"), _field),
     "CreateNamedStruct": _struct,
     "Literal": _literal,
-    **dict.fromkeys(("ScalarSubquery", "LateralSubquery", "FunctionTableSubqueryArgumentExpression"), _scalar_subquery),
+    **dict.fromkeys(
+        ("ScalarSubquery", "LateralSubquery", "FunctionTableSubqueryArgumentExpression"), _scalar_subquery
+    ),
     **dict.fromkeys(("Exists", "ListQuery"), _steering_subquery),
     "PivotFirst": _pivot_first,
     **dict.fromkeys(

@@ -66,14 +66,26 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
+class ViewFact:
+    """A view that a plan has opened, as it was at that moment; `text` is None for one over a DataFrame."""
+
+    name: str
+    columns: tuple[Column, ...] = ()
+    temporary: bool = False
+    text: str | None = None
+    current: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class PlanFacts:
-    """The leaves of a plan, the targets of its commands (both in pre-order), and registered paths.
+    """The leaves of a plan, the targets of its commands, its views (all in pre-order), and registered paths.
 
     `registered` gives the qualified table name of a location that belongs to a table.
     """
 
     leaves: tuple[Leaf, ...] = ()
     targets: tuple[Target, ...] = ()
+    views: tuple[ViewFact, ...] = ()
     registered: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -24,6 +24,7 @@ class Reader(expressions.Reader, Protocol):
 
     ctes: dict[int, Flow]
     loops: dict[int, Flow]
+    scanned: dict[tuple[int, ...], dict[str, Value]]
 
     def relations(self, node: Node, columns: list[Attribute]) -> list[Relation]:
         """The objects that a leaf reads, [] for one that reads none."""
@@ -39,7 +40,9 @@ def attributes(field: object) -> list[Attribute]:
     """The attributes in a field that holds a list of them."""
     if not isinstance(field, list):
         return []
-    return [(expression_id(tree[0]), tree[0]["name"]) for tree in field if is_tree(tree) and "exprId" in tree[0]]
+    return [
+        (expression_id(tree[0]), tree[0]["name"]) for tree in field if is_tree(tree) and "exprId" in tree[0]
+    ]
 
 
 def named(
@@ -244,19 +247,27 @@ def _made(node: Node, kids: list[Flow]) -> list[Attribute]:
 
 def _relation(node: Node, _kids: list[Flow], _outer: Scope | None, reader: Reader) -> Flow:
     """A leaf that reads objects; one read from several locations belongs to each of them."""
-    out = attributes(node.get("output")) or attributes(node.get("dataCols")) + attributes(node.get("partitionCols"))
+    out = attributes(node.get("output")) or attributes(node.get("dataCols")) + attributes(
+        node.get("partitionCols")
+    )
     owners = reader.relations(node, out)
-    numbers = [reader.registry.object(owner) for owner in owners]
-    known = [{column.name: column for column in owner.columns} for owner in owners]
-    env = {number: _columns_of(name, numbers, known, reader) for number, name in out}
+    numbers = tuple(reader.registry.object(owner) for owner in owners)
+    # One dict a table: TPC-DS queries scan date_dim up to nine times, 28 columns each.
+    values = reader.scanned.setdefault(numbers, {})
+    if any(name not in values for _, name in out):
+        known = [{column.name: column for column in owner.columns} for owner in owners]
+        values.update(
+            (name, _column_of(name, known, numbers, reader)) for _, name in out if name not in values
+        )
     touched = sum(1 << number for number in set(numbers))
-    return Flow(out, env, direct=touched, base=touched)
+    return Flow(out, {number: values[name] for number, name in out}, direct=touched, base=touched)
 
 
-def _columns_of(name: str, owners: list[int], known: list[dict[str, Column]], reader: Reader) -> Value:
+def _column_of(name: str, known: list[dict[str, Column]], numbers: tuple[int, ...], reader: Reader) -> Value:
+    """A column of a scan: of one object, or of each location that is read as one."""
     sources = [
-        reader.registry.source(owner, columns.get(name) or Column(name))
-        for owner, columns in zip(owners, known, strict=True)
+        reader.registry.source(number, columns.get(name) or Column(name))
+        for number, columns in zip(numbers, known, strict=True)
     ]
     bits = sum(1 << source for source in sources)
     return Value(bits, bits, 0, 0, (sources[0], sources[0]) if len(sources) == 1 else None)
@@ -264,7 +275,9 @@ def _columns_of(name: str, owners: list[int], known: list[dict[str, Column]], re
 
 def _values(node: Node, _kids: list[Flow], _outer: Scope | None, _reader: Reader) -> Flow:
     """Rows that stand in the plan itself, or were made by the session: no object."""
-    out = attributes(node.get("output")) or attributes([node["outputObjAttr"]] if node.get("outputObjAttr") else None)
+    out = attributes(node.get("output")) or attributes(
+        [node["outputObjAttr"]] if node.get("outputObjAttr") else None
+    )
     return Flow(out, dict.fromkeys((number for number, _ in out), NOTHING))
 
 
@@ -275,7 +288,7 @@ def _stored(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader) -
     return _values(node, kids, outer, reader)
 
 
-def _view(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader) -> Flow:
+def _view(node: Node, kids: list[Flow], _outer: Scope | None, reader: Reader) -> Flow:
     """A view is the direct object instead of what it reads; an outer view hides an inner one."""
     kid = kids[0]
     relation = reader.view(node, kid.out)
@@ -294,7 +307,7 @@ def _view(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader) -> 
     return Flow(kid.out, env, Value(0, 0, 0, kid.by.base_by), 1 << owner, kid.base)
 
 
-def _sql_table_function(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader) -> Flow:
+def _sql_table_function(node: Node, kids: list[Flow], _outer: Scope | None, reader: Reader) -> Flow:
     """A SQL table function: what its body reads is base alone, the function is direct alone.
 
     Its arguments, columns of the outer query, stay direct sources.
@@ -363,9 +376,18 @@ def unknown(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader) -
     return scope.flow(made or kept, env)
 
 
-LEAVES = ("LogicalRelation", "HiveTableRelation", "DataSourceV2Relation", "DataSourceV2ScanRelation",
-          "StreamingRelation", "StreamingRelationV2", "StreamingExecutionRelation", "RelationV2",
-          "StreamingDataSourceV2Relation", "StreamingDataSourceV2ScanRelation")
+LEAVES = (
+    "LogicalRelation",
+    "HiveTableRelation",
+    "DataSourceV2Relation",
+    "DataSourceV2ScanRelation",
+    "StreamingRelation",
+    "StreamingRelationV2",
+    "StreamingExecutionRelation",
+    "RelationV2",
+    "StreamingDataSourceV2Relation",
+    "StreamingDataSourceV2ScanRelation",
+)
 
 RULES: dict[str, Rule] = {
     "Project": _project,
@@ -373,10 +395,30 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(("Window", "WindowGroupLimit"), _window),
     **dict.fromkeys(
         (
-            "Filter", "Sort", "SubqueryAlias", "GlobalLimit", "LocalLimit", "LimitAll", "Tail", "Offset",
-            "Deduplicate", "DeduplicateWithinWatermark", "Sample", "Repartition", "RepartitionByExpression",
-            "RebalancePartitions", "ResolvedHint", "UnresolvedHint", "ReturnAnswer", "Subquery", "EventTimeWatermark",
-            "UpdateEventTimeWatermarkColumn", "TypedFilter", "WithCTE", "WithWindowDefinition", "PipeOperator",
+            "Filter",
+            "Sort",
+            "SubqueryAlias",
+            "GlobalLimit",
+            "LocalLimit",
+            "LimitAll",
+            "Tail",
+            "Offset",
+            "Deduplicate",
+            "DeduplicateWithinWatermark",
+            "Sample",
+            "Repartition",
+            "RepartitionByExpression",
+            "RebalancePartitions",
+            "ResolvedHint",
+            "UnresolvedHint",
+            "ReturnAnswer",
+            "Subquery",
+            "EventTimeWatermark",
+            "UpdateEventTimeWatermarkColumn",
+            "TypedFilter",
+            "WithCTE",
+            "WithWindowDefinition",
+            "PipeOperator",
         ),
         _pass,
     ),
@@ -390,20 +432,48 @@ RULES: dict[str, Rule] = {
     "Generate": _generate,
     **dict.fromkeys(
         (
-            "MapInPandas", "MapInArrow", "FlatMapGroupsInPandas", "FlatMapGroupsInArrow", "FlatMapCoGroupsInPandas",
-            "FlatMapCoGroupsInArrow", "FlatMapGroupsInPandasWithState", "TransformWithStateInPySpark",
-            "BatchEvalPython", "ArrowEvalPython", "BatchEvalPythonUDTF", "ArrowEvalPythonUDTF", "ScriptTransformation",
-            "DeserializeToObject", "SerializeFromObject", "MapElements", "MapPartitions", "MapGroups", "CoGroup",
-            "AppendColumns", "AppendColumnsWithObject", "MapPartitionsInR", "MapPartitionsInRWithArrow",
-            "FlatMapGroupsInR", "FlatMapGroupsInRWithArrow", "FlatMapGroupsWithState", "TransformWithState",
+            "MapInPandas",
+            "MapInArrow",
+            "FlatMapGroupsInPandas",
+            "FlatMapGroupsInArrow",
+            "FlatMapCoGroupsInPandas",
+            "FlatMapCoGroupsInArrow",
+            "FlatMapGroupsInPandasWithState",
+            "TransformWithStateInPySpark",
+            "BatchEvalPython",
+            "ArrowEvalPython",
+            "BatchEvalPythonUDTF",
+            "ArrowEvalPythonUDTF",
+            "ScriptTransformation",
+            "DeserializeToObject",
+            "SerializeFromObject",
+            "MapElements",
+            "MapPartitions",
+            "MapGroups",
+            "CoGroup",
+            "AppendColumns",
+            "AppendColumnsWithObject",
+            "MapPartitionsInR",
+            "MapPartitionsInRWithArrow",
+            "FlatMapGroupsInR",
+            "FlatMapGroupsInRWithArrow",
+            "FlatMapGroupsWithState",
+            "TransformWithState",
             "AttachDistributedSequence",
         ),
         _all_to_all,
     ),
     **dict.fromkeys(LEAVES, _relation),
     **dict.fromkeys(
-        ("LocalRelation", "OneRowRelation", "Range", "EmptyRelation", "CommandResult", "ExternalRDD",
-         "PythonWorkerLogs"),
+        (
+            "LocalRelation",
+            "OneRowRelation",
+            "Range",
+            "EmptyRelation",
+            "CommandResult",
+            "ExternalRDD",
+            "PythonWorkerLogs",
+        ),
         _values,
     ),
     "LogicalRDD": _stored,

@@ -14,7 +14,7 @@ from lineage.plan.facts import Leaf, PlanFacts, qualified, relations
 from lineage.plan.operators import LEAVES, RULES, attributes, unknown
 from lineage.plan.scope import Attribute, Flow, Scope
 from lineage.plan.tree import Node, Tree, kind
-from lineage.plan.values import Registry
+from lineage.plan.values import Registry, Value
 
 Resolver = Callable[[Leaf], "tuple[Relation, ...] | None"]
 _ROUNDS = 32
@@ -30,6 +30,7 @@ class PlanReader:
     doubts: dict[str, None] = field(default_factory=dict)
     ctes: dict[int, Flow] = field(default_factory=dict)
     loops: dict[int, Flow] = field(default_factory=dict)
+    scanned: dict[tuple[int, ...], dict[str, Value]] = field(default_factory=dict)
     _by_key: dict[int, Leaf] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

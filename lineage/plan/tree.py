@@ -8,7 +8,7 @@ thousand levels are common (a union of a thousand branches, a thousand `withColu
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeGuard
 
 import orjson
 
@@ -33,10 +33,12 @@ def parse(plan_json: str | bytes) -> Tree:
     try:
         nodes = orjson.loads(plan_json)
     except orjson.JSONDecodeError as error:
-        raise PlanJsonError("plan", f"not JSON ({error}); pass queryExecution().analyzed().toJSON()") from error
+        raise PlanJsonError(
+            "plan", f"not JSON ({error}); pass queryExecution().analyzed().toJSON()"
+        ) from error
     if not is_tree(nodes):
         raise PlanJsonError("plan", "no list of nodes; pass queryExecution().analyzed().toJSON()")
-    return nodes  # type: ignore[no-any-return]  # is_tree has just said so
+    return nodes
 
 
 def kind(node: Node) -> str:
@@ -68,7 +70,7 @@ def children(nodes: Tree) -> list[Tree]:
     return found
 
 
-def is_tree(value: object) -> bool:
+def is_tree(value: object) -> TypeGuard[Tree]:
     """Whether a field holds a tree (and not a list of trees or a value)."""
     return isinstance(value, list) and bool(value) and isinstance(value[0], dict) and "class" in value[0]
 
@@ -79,7 +81,7 @@ def trees(value: object) -> Iterator[Tree]:
     while todo:
         item = todo.pop()
         if is_tree(item):
-            yield item  # type: ignore[misc]  # is_tree has just said so
+            yield item
         elif isinstance(item, list):
             todo.extend(reversed(item))
         elif isinstance(item, dict) and "product-class" in item:

@@ -1,9 +1,9 @@
 """Fixture files of pairs: a statement, and what it accesses, written as lines of text.
 
 In: `fixtures/*.sql`. Out: cases. A case is a block of comment lines (`-- rule:`, `-- source:`), the
-statement, a line `-->`, and the expectation as comment lines. Blocks are parted by empty lines. Sources are written
-`direct` or, where base differs, `direct => base`; names stand without the catalog `spark_catalog`.
-"""  # noqa: E501
+statement, a line `-->`, and the expectation as comment lines. Blocks are parted by empty lines. Sources
+are written `direct` or, where base differs, `direct => base`; names stand without `spark_catalog`.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def catalog() -> MemoryCatalog:
         views={
             "s.v1": "SELECT a, b + c AS bc FROM s.t WHERE c > 1",
             "s.v2": "SELECT * FROM v1",
-            **{f"s.deep{n}": f"SELECT * FROM deep{n - 1}" for n in range(1, 11)},  # noqa: S608
+            **{f"s.deep{n}": f"SELECT * FROM deep{n - 1}" for n in range(1, 11)},
             "s.deep0": "SELECT id, v FROM w",
         },
         temp_views={"tv": "SELECT a AS aa, bc FROM v2"},

@@ -34,7 +34,11 @@ def brief(access: Access) -> dict[str, Any]:
 
 
 def _short(name: str) -> str:
-    return name.rpartition("/")[2] if "/" in name else name.removeprefix("spark_catalog.").removeprefix("default.")
+    return (
+        name.rpartition("/")[2]
+        if "/" in name
+        else name.removeprefix("spark_catalog.").removeprefix("default.")
+    )
 
 
 def _object(item: AccessedObject) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,8 +13,8 @@ if TYPE_CHECKING:
     from audit.plan_facts import PlanFactsReader
 
 TABLES = (
-    "CREATE TABLE t (a INT, b STRING, c STRUCT<x: INT, y: STRUCT<z: STRING>>, arr ARRAY<INT>, m MAP<STRING, INT>,"
-    " sa ARRAY<STRUCT<p: INT, q: STRING>>) USING delta",
+    """CREATE TABLE t (a INT, b STRING, c STRUCT<x: INT, y: STRUCT<z: STRING>>, arr ARRAY<INT>,
+    m MAP<STRING, INT>, sa ARRAY<STRUCT<p: INT, q: STRING>>) USING delta""",
     "CREATE TABLE s (a INT, b STRING, d DOUBLE) USING parquet",
     "CREATE TABLE d (a INT, b STRING) USING delta",
     "CREATE VIEW v AS SELECT a, upper(b) AS ub FROM t WHERE c.x > 0",
@@ -28,39 +26,20 @@ TABLES = (
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """Spark on two cores with Delta; its jars come from AUDIT_TEST_JARS (a folder) or Maven."""
-    from pyspark.sql import SparkSession  # noqa: PLC0415
-
-    root = tmp_path_factory.mktemp("plan")
-    jars = os.environ.get("AUDIT_TEST_JARS")
-    builder = SparkSession.builder.master("local[2]").config("spark.sql.warehouse.dir", str(root / "warehouse"))
-    if jars:
-        builder = builder.config("spark.jars", ",".join(map(str, sorted(Path(jars).glob("*.jar")))))
-    else:
-        builder = builder.config("spark.jars.packages", "io.delta:delta-spark_4.2_2.13:4.4.0")
-    for key, value in {
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.databricks.delta.snapshotPartitions": "2",
-        "spark.ui.enabled": "false",
-    }.items():
-        builder = builder.config(key, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("OFF")
+def spark(spark: SparkSession) -> SparkSession:
+    """A session of the one Spark, with the tables that the statements use in its default schema."""
+    session = spark.newSession()
     for statement in TABLES:
         session.sql(statement)
-    yield session
-    session.stop()
+    return session
 
 
 @pytest.fixture(scope="session")
 def reader(spark: SparkSession) -> PlanFactsReader:
     """The compiled reader of the session's JVM."""
-    from audit.plan_facts import PlanFactsReader  # noqa: PLC0415
+    from audit.plan_facts import PlanFactsReader
 
-    return PlanFactsReader(spark.sparkContext._jvm)  # noqa: SLF001
+    return PlanFactsReader(spark.sparkContext._jvm)
 
 
 @pytest.fixture

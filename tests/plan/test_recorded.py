@@ -50,7 +50,7 @@ def test_works_without_facts():
 
 
 def test_unknown_operator_is_named():
-    """An operator of a later Spark makes the analysis partial, by name, and claims too much, not too little."""
+    """An operator of a later Spark makes the analysis partial, by name, and claims too much at worst."""
     plan = [_node("NewOperator", 1, output=[[_attribute("z", 9)]]), _relation("t", ("a", 1), ("b", 2))]
     access = analyze_plan(json.dumps(plan), PlanFacts())
     assert (access.analysis, access.reason) == ("partial", "unknown operator NewOperator")
@@ -103,7 +103,11 @@ def test_deep_plan_does_not_recurse():
 
 def test_deep_expression_does_not_recurse():
     """An expression of five thousand levels is read without recursion."""
-    deep = [_node("Alias", 1, name="z", exprId={"id": 9}), *(_node("Not", 1) for _ in range(5000)), _attribute("a", 1)]
+    deep = [
+        _node("Alias", 1, name="z", exprId={"id": 9}),
+        *(_node("Not", 1) for _ in range(5000)),
+        _attribute("a", 1),
+    ]
     plan = [_node("Project", 1, projectList=[deep]), _relation("t", ("a", 1))]
     assert analyze_plan(json.dumps(plan), PlanFacts()).columns[0].base_sources[0].column_name == "a"
 

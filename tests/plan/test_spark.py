@@ -6,7 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from delta.tables import DeltaTable
+from pyspark.sql.functions import col
 
+from audit.plan_facts import PlanFactsReader
 from lineage.plan import analyze_plan
 from tests.plan.brief import brief
 
@@ -24,7 +27,8 @@ class Executions:
         self.context = spark.sparkContext
         jvm = self.context._jvm
         loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-        listener = jvm.java.lang.Class.forName("org.apache.spark.scheduler.SparkListenerInterface", True, loader)
+        name = "org.apache.spark.scheduler.SparkListenerInterface"
+        listener = jvm.java.lang.Class.forName(name, True, loader)  # noqa: FBT003  # Java takes no keywords
         self.queue = jvm.java.util.concurrent.LinkedBlockingQueue()
         self.list = jvm.java.util.ArrayList
         proxy = jvm.java.beans.EventHandler.create(listener, self.queue, "offer", "", "onOtherEvent")
@@ -40,7 +44,10 @@ class Executions:
             name = event.getClass().getSimpleName()
             if name == "SparkListenerSQLExecutionStart":
                 roots[event.executionId()] = event.rootExecutionId().get()
-            elif name == "SparkListenerSQLExecutionEnd" and roots.get(event.executionId()) == event.executionId():
+            elif (
+                name == "SparkListenerSQLExecutionEnd"
+                and roots.get(event.executionId()) == event.executionId()
+            ):
                 found.append(event.qe())
         return found
 
@@ -53,11 +60,14 @@ class Executions:
 
 @pytest.fixture(scope="module")
 def executions(spark):
+    """The listener of this module."""
     return Executions(spark)
 
 
 @pytest.fixture
 def seen(executions, reader):
+    """What the last execution of an action gives, in brief; both forms of its plan must agree."""
+
     def run(action):
         execution = executions.of(action)[-1]
         access = analyze_plan(*reader.read_execution(execution))
@@ -90,8 +100,6 @@ FROM_W = {"direct": ["w(wa, ub)"], "base": ["t(a, b, c)"]}
 def test_writer_into_a_table(spark, seen, name, target):
     """Each writer into a table names its columns, by position or by name, with direct and base sources."""
     spark.sql("CREATE TABLE IF NOT EXISTS s2 (a INT, b STRING) USING parquet")
-    from pyspark.sql.functions import col
-
     frame = spark.table("w")
     named = frame.toDF("a", "b")
     actions = {
@@ -102,12 +110,18 @@ def test_writer_into_a_table(spark, seen, name, target):
         "parquet": lambda: frame.write.insertInto("s2"),
     }
     modified = {target: {"a": "w.wa < t.a", "b": "w.ub < t.b"}}
-    assert seen(actions[name]) == {"type": "INSERT", **FROM_W, "modified": modified}
+    replaced = ["d(a)"] if name == "overwrite" else []
+    assert seen(actions[name]) == {
+        "type": "INSERT",
+        "direct": [*FROM_W["direct"], *replaced],
+        "base": [*FROM_W["base"], *replaced],
+        "modified": modified,
+    }
 
 
 @pytest.mark.parametrize("kind", ["delta", "parquet"])
 def test_save_as_table(spark, seen, kind):
-    """saveAsTable defines and fills its table; its columns are the query's."""
+    """A saveAsTable defines and fills its table; its columns are the query's."""
     spark.sql("DROP TABLE IF EXISTS made")
     found = seen(lambda: spark.table("w").write.format(kind).saveAsTable("made"))
     modified = {"made": {"wa": "w.wa < t.a", "ub": "w.ub < t.b"}}
@@ -167,11 +181,14 @@ def test_merge(spark, seen):
 
 def test_delta_table_commands(spark, seen):
     """DeltaTable's update, delete and merge are read as their SQL is."""
-    from delta.tables import DeltaTable
-
     table = DeltaTable.forName(spark, "d")
     updated = seen(lambda: table.update("a = 1", {"b": "upper(b)"}))
-    assert updated == {"type": "UPDATE", "direct": ["d(a, b)"], "base": ["d(a, b)"], "modified": {"d": {"b": "d.b"}}}
+    assert updated == {
+        "type": "UPDATE",
+        "direct": ["d(a, b)"],
+        "base": ["d(a, b)"],
+        "modified": {"d": {"b": "d.b"}},
+    }
     deleted = seen(lambda: table.delete("a = 1"))
     assert deleted == {"type": "DELETE", "direct": ["d(a)"], "base": ["d(a)"], "modified": {"d": {}}}
     frame = spark.table("w").alias("x")
@@ -216,10 +233,19 @@ def test_ddl(spark, seen):
     assert not [access for access in found.values() if "analysis" in access]
 
 
+def test_set_variable_reads(spark, seen):
+    """A session variable set from a query reads what the query reads."""
+    spark.sql("DECLARE OR REPLACE VARIABLE top INT DEFAULT 0")
+    assert seen(lambda: spark.sql("SET VAR top = (SELECT max(a) FROM s)"))["direct"] == ["s(a)"]
+
+
 def test_checkpoint_is_noticed(spark, reader):
     """A checkpointed DataFrame has lost its origin, and the analysis says so."""
     plan = spark.table("s").localCheckpoint()._jdf.queryExecution().analyzed()
-    assert analyze_plan(*reader.read(plan)).reason == "LogicalRDD: a checkpoint has cut the plan off from its sources"
+    assert (
+        analyze_plan(*reader.read(plan)).reason
+        == "LogicalRDD: a checkpoint has cut the plan off from its sources"
+    )
     fresh = spark.createDataFrame([(1, 2)], ["x", "y"])._jdf.queryExecution().analyzed()
     assert analyze_plan(*reader.read(fresh)).analysis == "full"
 
@@ -250,7 +276,10 @@ def test_leaves(spark, reader):
     found = {leaf.name: leaf for leaf in reader.leaves(plan)}
     assert set(found) == {"spark_catalog.default.d", "spark_catalog.default.s"}
     table = found["spark_catalog.default.d"]
-    assert (table.provider, [(c.name, c.type) for c in table.columns]) == ("delta", [("a", "int"), ("b", "string")])
+    assert (table.provider, [(c.name, c.type) for c in table.columns]) == (
+        "delta",
+        [("a", "int"), ("b", "string")],
+    )
     assert table.table_id
     assert table.version is not None
     assert table.locations[0].endswith("/d")
@@ -258,7 +287,5 @@ def test_leaves(spark, reader):
 
 def test_two_readers_in_one_jvm(spark, reader):
     """Py4J keeps methods by class name: a second reader in the same JVM must work all the same."""
-    from audit.plan_facts import PlanFactsReader
-
     plan = spark.table("s")._jdf.queryExecution().analyzed()
     assert PlanFactsReader(spark.sparkContext._jvm).leaves(plan) == reader.leaves(plan)

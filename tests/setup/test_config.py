@@ -103,7 +103,7 @@ def test_other_softwares_variables_are_left_alone(tmp_path):
         ({}, {"schema": "a.b"}, "schema .* is 'a.b'"),
         ({}, {"user": " "}, "user .* is ' '"),
         ({}, {"spool_dir": "s3a://bucket/spool"}, "spool_dir .* a folder of this machine"),
-        ({"AUDIT_CONFIG": "missing.toml"}, {}, "Cannot read the configuration .*missing.toml"),
+        ({"AUDIT_CONFIG": "missing.toml"}, {}, "cannot read the configuration .*missing.toml"),
     ],
 )
 def test_what_cannot_be_names_the_key(tmp_path, environ, arguments, says):
@@ -117,7 +117,7 @@ def test_what_cannot_be_names_the_key(tmp_path, environ, arguments, says):
     [
         ("rots = 1", r"audit\.toml: there is no 'rots'; the nearest is 'root'"),
         ("root = 'x'", "because it lies there"),
-        ("root =", r"Cannot read the configuration .*audit\.toml"),
+        ("root =", r"cannot read the configuration .*audit\.toml"),
         ("durable = 'yes'", r"durable \(.*audit\.toml\) is 'yes'; it is true or false"),
     ],
 )

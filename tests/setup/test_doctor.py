@@ -57,7 +57,7 @@ def test_what_is_amiss_is_told_and_exits_with_1(run, tmp_path):
     code, out, _ = run("doctor", "--json", **environ)
     findings = by_name(out)
     assert code == 1
-    assert "Install a JDK 17" in findings["java"]["found"]
+    assert "install a JDK 17" in findings["java"]["found"]
     assert "run `audit setup`" in findings["delta-storage-4.4.0.jar"]["found"]
     assert "AUDIT_RETENTION_DAYS" in findings["configuration"]["found"]
 
@@ -81,5 +81,5 @@ def test_an_error_is_one_line_and_exit_code_2(run, tmp_path):
     """A command that cannot be run says so in one line on stderr, with its stable code."""
     code, out, err = run("setup", JAVA_HOME=str(tmp_path))
     assert (code, out) == (2, "")
-    assert err.startswith("audit: JAVA_NOT_FOUND: JAVA_HOME is ")
+    assert err.startswith("audit: AUDIT_JAVA_NOT_FOUND: JAVA_HOME is ")
     assert err.count("\n") == 1

@@ -138,7 +138,7 @@ def test_offline_and_not_found_say_what_to_do(tmp_path, maven, gone):
 def test_a_cache_that_cannot_be_written_is_named(tmp_path, maven):
     """Where the cache folder cannot be made, the error names it and AUDIT_JARS_DIR."""
     (tmp_path / "cache").write_text("a file where a folder should be")
-    with pytest.raises(jars.JarUnavailable, match=r"Cannot write .*cache.*Set AUDIT_JARS_DIR"):
+    with pytest.raises(jars.JarUnavailable, match=r"cannot write .*cache.*set AUDIT_JARS_DIR"):
         jars.resolve(environment(tmp_path, maven), (JAR,))
 
 

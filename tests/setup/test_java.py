@@ -39,7 +39,7 @@ def test_java_home_wins_over_path(tmp_path):
 
 def test_a_java_home_without_java_is_named(tmp_path):
     """A wrong JAVA_HOME is an error even where PATH has a Java: Spark would not look there."""
-    with pytest.raises(java.JavaNotFound, match=f"JAVA_HOME is {tmp_path}, which has no bin/java. Install"):
+    with pytest.raises(java.JavaNotFound, match=f"JAVA_HOME is {tmp_path}, which has no bin/java; install"):
         java.find({"JAVA_HOME": str(tmp_path), "PATH": os.environ["PATH"]})
 
 
@@ -49,7 +49,7 @@ def test_no_java_says_what_to_install(tmp_path):
         java.JavaNotFound, match=r"apt install openjdk-17.*brew install.*winget.*conda"
     ) as caught:
         java.find({"PATH": str(tmp_path)})
-    assert caught.value.code == "JAVA_NOT_FOUND"
+    assert caught.value.code == "AUDIT_JAVA_NOT_FOUND"
     assert "\n" not in caught.value.message
 
 
@@ -58,9 +58,9 @@ def test_no_java_says_what_to_install(tmp_path):
     [
         (
             """[ "$1" = -version ] || exit 1; echo 'java version "1.8.0_401"' >&2""",
-            r"is Java 1\.8\.0_401; .* needs 17",
+            r"is Java 1\.8\.0_401, and .* needs 17",
         ),
-        ("""echo 'openjdk version "11.0.2" 2019' >&2""", r"is Java 11\.0\.2; .* needs 17"),
+        ("""echo 'openjdk version "11.0.2" 2019' >&2""", r"is Java 11\.0\.2, and .* needs 17"),
         (
             """[ "$1" = -version ] || exit 1; echo 'openjdk version "17.0.9" 2023' >&2""",
             "without jdk.incubator.vector",
@@ -72,5 +72,5 @@ def test_no_java_says_what_to_install(tmp_path):
 def test_a_java_that_will_not_do_is_told_apart(tmp_path, script, says):
     """Too old, without the vector module, macOS's placeholder: each says what it is, and what to install."""
     home = stand_in(tmp_path / "home", script)
-    with pytest.raises(java.JavaUnsupported, match=f"{home}/bin/java .*{says}.*Install a JDK 17"):
+    with pytest.raises(java.JavaUnsupported, match=f"{home}/bin/java .*{says}.*install a JDK 17"):
         java.find({"JAVA_HOME": home})

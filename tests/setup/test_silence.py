@@ -57,6 +57,6 @@ def test_start_and_first_table_print_nothing(tmp_path):
 
 def jars_dir():
     """Where this machine's jars are, as a variable for a process with another home."""
-    from audit import jars  # noqa: PLC0415 - the one test that needs it
+    from audit import jars
 
     return str(jars.cache_dir(os.environ))

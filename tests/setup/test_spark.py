@@ -26,7 +26,7 @@ def test_another_root_in_the_same_process_is_refused(spark, tmp_path):
         SparkUnavailable, match=f"already runs a Spark, one at .*none can start at {tmp_path}"
     ) as caught:
         embedded(tmp_path)
-    assert caught.value.code == "SPARK_RUNS"
+    assert caught.value.code == "AUDIT_SPARK_RUNS"
 
 
 @pytest.mark.spark
@@ -53,7 +53,7 @@ def test_the_session_lives_in_utc(spark):
 @pytest.mark.spark
 def test_python_functions_run_on_this_python(spark):
     """A Python UDF runs in this interpreter, not in the first python3 of PATH."""
-    from pyspark.sql.functions import udf  # noqa: PLC0415 - heavy, and of one test
+    from pyspark.sql.functions import udf
 
     executable = udf(lambda: sys.executable)
     assert spark.range(1).select(executable().alias("e")).first().e == sys.executable
@@ -87,7 +87,7 @@ def test_a_second_process_is_refused_by_name(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", HOLD, str(tmp_path)], capture_output=True, text=True, check=False
     )
-    assert f"Process {os.getpid()} has the metastore {tmp_path / 'metastore'} open" in done.stderr
+    assert f"process {os.getpid()} has the metastore {tmp_path / 'metastore'} open" in done.stderr
     assert "end that process, take another root" in done.stderr
     lock.release()
     RootLock.claim(tmp_path).release()

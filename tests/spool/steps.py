@@ -49,7 +49,8 @@ def killed_at(step, work):
 
 def template(root):
     """A dead spool as a crash in the midst of a rotation leaves it: two open segments that overlap, the first
-    with a corrupt line, the second torn."""
+    with a corrupt line, the second torn.
+    """
     spool = Spool.open(root)
     spool.start("done", {"text": "a"})
     spool.end("done", {"status": "SUCCESS"})

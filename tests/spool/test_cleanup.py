@@ -68,7 +68,8 @@ def test_a_lock_on_a_removed_file_is_no_lock(tmp_path):
 
 def test_one_ingest_at_a_time(tmp_path):
     """A second ingest of one spool raises, or waits as long as it was told; a living driver may be
-    ingested."""
+    ingested.
+    """
     with Spool.open(tmp_path) as spool:
         with ingest_lock(spool.path):
             with pytest.raises(SpoolBusyError, match=spool.driver_id), ingest_lock(spool.path):

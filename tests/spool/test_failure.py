@@ -21,7 +21,8 @@ def _descriptor(spool):
 
 class Swapped:
     """Puts another file behind the descriptor of the open segment: /dev/full refuses writes with ENOSPC,
-    /dev/null takes them and refuses fdatasync with EINVAL."""
+    /dev/null takes them and refuses fdatasync with EINVAL.
+    """
 
     def __init__(self, spool, device):
         self.target = _descriptor(spool)
@@ -31,6 +32,7 @@ class Swapped:
         os.close(replacement)
 
     def restore(self):
+        """Put the segment back."""
         os.dup2(self.saved, self.target, inheritable=False)
         os.close(self.saved)
 
@@ -83,7 +85,8 @@ def test_a_full_disk_under_warn_is_counted(tmp_path):
 def test_a_failed_fsync_moves_on_to_a_new_segment(tmp_path):
     """After a failed fsync the file is not trusted: what was synced and what is in memory go into a
     new one, and
-    the caller notices nothing."""
+    the caller notices nothing.
+    """
     with Spool.open(tmp_path) as spool:
         spool.start("q1", {})
         Swapped(spool, "/dev/null")
@@ -167,7 +170,8 @@ def test_a_stray_of_an_interrupted_rotation_makes_no_second_record(tmp_path):
 
 def test_damage_found_while_mending_goes_to_quarantine(tmp_path):
     """Should the synced part be corrupt as well, the file is set aside, a gap tells of it, and a start that
-    was hit is written again from memory."""
+    was hit is written again from memory.
+    """
     with Spool.open(tmp_path) as spool:
         spool.start("q1", {"text": "abc"})
         spool.start("q2", {})
@@ -184,7 +188,8 @@ def test_damage_found_while_mending_goes_to_quarantine(tmp_path):
 
 def test_a_disk_that_stays_broken_refuses_until_it_heals(tmp_path):
     """With fsync failing and no new segment possible each statement is refused; what was not durable waits in
-    memory; when the disk is back nothing refused shows and nothing accepted is missing."""
+    memory; when the disk is back nothing refused shows and nothing accepted is missing.
+    """
     with Spool.open(tmp_path) as spool:
         spool.start("q1", {})
         Swapped(spool, "/dev/null")
@@ -225,7 +230,8 @@ def test_a_refused_record_leaves_its_statement_to_recovery(tmp_path):
 
 def test_a_seal_that_fails_is_made_up_for(tmp_path):
     """While sealed/ is unusable rotation fails, appends go on, and later everything is sealed once, in
-    order."""
+    order.
+    """
     with Spool.open(tmp_path) as spool:
         spool.start("q1", {})
         spool.record("q2", {})
@@ -268,7 +274,8 @@ def test_a_write_cut_short_leaves_no_torn_line(tmp_path):
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 def test_missing_permission_is_named():
     """A user without permission gets the path and what to do, at open and, when it is withdrawn, at
-    rotation."""
+    rotation.
+    """
     with tempfile.TemporaryDirectory() as root:  # pytest's own directories let nobody else in
         Path(root).chmod(0o755)
         output = run_module("limits", "permission", root)

@@ -96,7 +96,8 @@ def test_threads_share_their_fsyncs(tmp_path):
 
 def test_rotation_under_concurrent_writers_loses_and_doubles_nothing(tmp_path):
     """Six writers, one rotating thread: every record is sealed exactly once, and every sealed segment with a
-    record of a statement holds its start and end, or a segment before it did."""
+    record of a statement holds its start and end, or a segment before it did.
+    """
     done = threading.Event()
 
     def write(index):
@@ -129,7 +130,8 @@ def test_rotation_under_concurrent_writers_loses_and_doubles_nothing(tmp_path):
 def test_any_order_of_calls_then_a_crash_gives_one_record_a_statement(tmp_path_factory, steps):
     """Whatever the order of appends, rotations and ingests, a crash and a recovery leave exactly one
     record for
-    each statement that was started or recorded."""
+    each statement that was started or recorded.
+    """
     root = tmp_path_factory.mktemp("any")
     spool = Spool.open(root)
     known, recorded, ingested = set(), set(), []
@@ -176,7 +178,8 @@ def test_the_bound_refuses_new_statements_and_lets_running_ones_end(tmp_path):
 
 def test_under_warn_a_loss_is_warned_of_once_and_told_by_a_gap(tmp_path):
     """The bound under "warn": one warning, no error, and one gap entry that counts as soon as there is
-    room."""
+    room.
+    """
     with Spool.open(tmp_path, max_bytes=960, on_record_failure="warn") as spool:
         spool.record("q0", {"text": "x" * 900})
         with pytest.warns(RecordLossWarning, match="max_bytes") as warned:  # noqa: PT031 - one warning for all

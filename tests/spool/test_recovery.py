@@ -16,7 +16,8 @@ from .steps import template
 def test_each_statement_gets_its_one_record(tmp_path):
     """Records stay as they were, ended statements are completed with their facts, running ones are
     INCOMPLETE;
-    a rotted start is lost and told; damaged files lie in quarantine as they were found."""
+    a rotted start is lost and told; damaged files lie in quarantine as they were found.
+    """
     spool_dir = template(tmp_path)
     before = {path.name: path.read_bytes() for path in Layout(spool_dir).open_segments()}
     report = recover(spool_dir, complete)
@@ -110,7 +111,8 @@ def test_a_disk_that_refuses_recovery_is_named(tmp_path):
 
 def test_recovery_killed_at_every_step_and_run_again(tmp_path):
     """Killed before any of its changes to the disk, with or without an ingest before it runs again, recovery
-    leaves each record exactly once."""
+    leaves each record exactly once.
+    """
     runs = [json.loads(line) for line in run_module("steps", "recovery", tmp_path).splitlines()]
     assert sum(run["killed"] for run in runs) > 20
     for run in runs:
@@ -130,7 +132,8 @@ def test_a_driver_killed_at_every_step_of_its_rotations(tmp_path):
 def test_drivers_killed_at_random(tmp_path):
     """Twenty-four drivers with two writers and a rotating thread, killed by SIGKILL: every statement
     that started
-    has exactly one record, one that had ended never says INCOMPLETE."""
+    has exactly one record, one that had ended never says INCOMPLETE.
+    """
     seed = random.randrange(1_000_000)  # noqa: S311 - told when the test fails
     output = run_module("kills", tmp_path, 24, seed)
     runs = [json.loads(line) for line in output.splitlines()]

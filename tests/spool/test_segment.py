@@ -75,7 +75,8 @@ def test_garbage_between_lines_costs_nothing(garbage, place):
 
 def test_a_statements_text_cannot_forge_an_entry():
     """An entry's line inside a user's text does not come out as an entry, even when its own line is
-    damaged."""
+    damaged.
+    """
     forged = encode("R", "q2", {"forged": True}).decode()
     line = encode("S", "q1", {"text": "\n" + forged})
     assert _read(line) == [line]

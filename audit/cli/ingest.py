@@ -1,0 +1,74 @@
+"""`audit ingest`: take in every spool of a root, once or for ever."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from audit.cli.output import Output, json_option
+from audit.cli.tool import Tool, root_option
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from audit.adopt import Adopted
+    from audit.cli.output import Row
+
+
+@click.command()
+@click.option("--watch", is_flag=True, help="Go on until interrupted, every ingest_interval_seconds.")
+@click.option("--create", is_flag=True, help="Let a table begin anew that was deleted.")
+@root_option
+@json_option
+@click.pass_context
+def ingest(context: click.Context, tool: Tool, output: Output, watch: bool, create: bool) -> None:  # noqa: FBT001 - click's way
+    """Take the records of all drivers, alive or dead, into the audit tables.
+
+    Exit code 1 when a spool could not be taken in; its records stay where they are.
+    """
+    with tool.spark() as spark:
+        while True:
+            rows = take_in(spark, tool, output, create=create)
+            if rows or not watch:
+                output.rows(rows, title=f"Taken into {tool.root}")
+            if not watch:
+                break
+            time.sleep(tool.config.ingest_interval_seconds)
+    context.exit(1 if any(row["error"] for row in rows) else 0)
+
+
+def take_in(spark: SparkSession, tool: Tool, output: Output, *, create: bool = False) -> list[Row]:
+    """One round over all spools, and over what lies in quarantine; a row for each that gave something."""
+    from audit.adopt import ingest_spools, salvage_all
+    from audit.clock import SystemClock
+    from audit.commit_lock import commit_lock
+    from audit.ingest import naming
+    from audit.tables import create_tables
+
+    with commit_lock(spark, tool.root), naming(f"the audit tables under {tool.root} could not be made"):
+        create_tables(spark, tool.root, anew=create)
+    catalog = tool.catalog(spark)
+    rows = []
+    for done in ingest_spools(catalog, tool.config, SystemClock()):
+        row = _row(done)
+        if done.error or done.ingested.segments or row["incomplete"]:
+            output.progress(f"{done.folder.name}: {row['statements']} statements")
+            rows.append(row)
+    for file, statements in salvage_all(catalog, tool.config).items():
+        rows.append({**_row(None), "spool": str(file), "statements": statements})
+    return rows
+
+
+def _row(done: Adopted | None) -> Row:
+    if done is None:
+        return {"spool": "", "segments": 0, "statements": 0, "incomplete": 0, "damaged": "", "error": ""}
+    return {
+        "spool": str(done.folder),
+        "segments": done.ingested.segments,
+        "statements": done.ingested.statements,
+        "incomplete": len(done.recovery.incomplete) if done.recovery else 0,
+        "damaged": ", ".join(str(path) for path in done.ingested.damaged),
+        "error": str(done.error) if done.error else "",
+    }

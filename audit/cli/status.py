@@ -1,0 +1,82 @@
+"""`audit status`: what waits in the spools, what the tables hold, what was set aside."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from audit.cli.output import Output, json_option
+from audit.cli.tool import Tool, root_option
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from audit.cli.output import Row
+
+
+@click.command()
+@root_option
+@json_option
+@click.pass_context
+def status(context: click.Context, tool: Tool, output: Output) -> None:
+    """Show spools, tables and quarantine. Exit code 1 when a file lies in quarantine."""
+    rows = [*_spools(tool.home), *_quarantine(tool.home)]
+    with tool.spark() as spark:
+        rows += _tables(spark, tool.root)
+    output.rows(rows, title=f"Audit under {tool.root}")
+    context.exit(1 if any(row["kind"] == "quarantine" for row in rows) else 0)
+
+
+def _row(kind: str, name: str, state: str, **more: object) -> Row:
+    keys = ("waiting", "bytes", "rows", "days", "last_record")
+    return {"kind": kind, "name": name, "state": state, **{key: more.get(key) for key in keys}}
+
+
+def _spools(home: Path) -> list[Row]:
+    from audit.spool import find_spools
+
+    rows = []
+    for spool in find_spools(home):
+        files = [path for name in ("journal", "sealed") for path in (spool.path / name).glob("*.*")]
+        size = sum(path.stat().st_size for path in files if path.is_file())
+        state = "alive" if spool.alive else "dead"
+        rows.append(_row("spool", spool.driver_id, state, waiting=spool.sealed, bytes=size))
+    return rows
+
+
+def _quarantine(home: Path) -> list[Row]:
+    found = [*home.glob("quarantine/*/*"), *home.glob("spool/*/quarantine/*")]
+    return [
+        _row(
+            "quarantine",
+            str(path),
+            "salvaged" if path.suffix == ".salvaged" else "damaged",
+            bytes=path.stat().st_size,
+        )
+        for path in sorted(found)
+    ]
+
+
+def _tables(spark: SparkSession, root: str) -> list[Row]:
+    from delta.tables import DeltaTable
+    from pyspark.sql import functions as f
+
+    from audit.tables import AUDIT_TABLES
+
+    rows = []
+    for table in AUDIT_TABLES:
+        path = table.location(root)
+        if not DeltaTable.isDeltaTable(spark, path):
+            rows.append(_row("table", table.name, "not there"))
+            continue
+        last = f.date_format(f.max(table.time), "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX")
+        frame = spark.read.format("delta").load(path)
+        (found,) = frame.agg(f.count(f.lit(1)), f.countDistinct("query_date"), last).collect()
+        size = spark.sql(f"DESCRIBE DETAIL delta.`{path}`").collect()[0]["sizeInBytes"]
+        rows.append(
+            _row("table", table.name, "there", bytes=size, rows=found[0], days=found[1], last_record=found[2])
+        )
+    return rows

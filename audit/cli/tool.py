@@ -1,0 +1,84 @@
+"""What the commands that open the audit tables share: `--root`, the configuration, a Spark.
+
+In: options. Out: a `Tool`. Nothing here is audited, and no metastore is needed.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from audit import config
+from audit.cli.output import F
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from audit.spark_catalog import SessionCatalog
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A command's configuration, and its Spark when it asks for one."""
+
+    config: config.Config
+    conf: dict[str, str]
+
+    @property
+    def root(self) -> str:
+        """Folder of the audit tables."""
+        return self.config.root
+
+    @property
+    def home(self) -> Path:
+        """The folder that holds `spool/` and `quarantine/`."""
+        return Path(self.config.spool_dir).parent
+
+    @contextmanager
+    def spark(self) -> Iterator[SparkSession]:
+        """A Spark without a metastore; what it does is in no audit."""
+        from audit.identity import suppress
+        from audit.spark import by_path
+
+        with suppress():
+            yield by_path(self.conf)
+
+    def catalog(self, spark: SparkSession) -> SessionCatalog:
+        """What tells the analysis of recovered statements about tables."""
+        from audit import jvm
+        from audit.plan_facts import PlanFactsReader
+        from audit.spark_catalog import SessionCatalog
+
+        return SessionCatalog(spark, PlanFactsReader(jvm.view(spark.sparkContext)))
+
+
+def root_option(command: F) -> F:
+    """The options `--root` and `--conf`; gives the command its `tool`."""
+
+    @functools.wraps(command)
+    def called(*args: Any, root: str | None, conf: tuple[str, ...], **kwargs: Any) -> Any:
+        loaded = config.load({"root": root})
+        pairs = dict(pair.split("=", 1) for pair in conf)
+        return command(*args, tool=Tool(loaded, pairs), **kwargs)
+
+    decorate: Callable[[Any], Any] = click.option(
+        "--root", help="Folder of the audit tables, a Hadoop path. Default: as `audit doctor` shows."
+    )
+    also: Callable[[Any], Any] = click.option(
+        "--conf", multiple=True, metavar="KEY=VALUE", callback=_pairs, help="A setting of Spark; repeatable."
+    )
+    decorated: F = decorate(also(called))
+    return decorated
+
+
+def _pairs(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    for value in values:
+        if "=" not in value:
+            raise click.BadParameter(f"{value!r} is not KEY=VALUE")
+    return values

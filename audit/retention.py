@@ -1,0 +1,90 @@
+"""Retention: whole days of both audit tables are deleted when they are too old.
+
+In: a root, a number of days, a clock. Out: what was deleted, by table and day. The partition column
+alone decides, so Delta only removes files from its log: no data is read or written, and appends of
+drivers at work do not conflict.
+
+Deleting is not freeing. The files lie there until a VACUUM, and VACUUM runs with each table's own
+`delta.deletedFileRetentionDuration` (7 days unless someone sets it), never with a shorter one: a reader
+or a time-travel query that began before the deletion still opens those files, and Delta's own check
+refuses less for that reason. So the space of a day is free by the first run a week after the day was
+deleted; who must have it gone sooner sets that property on both tables, knowing what it costs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import partial
+from typing import TYPE_CHECKING
+
+from audit.clock import to_datetime
+from audit.commit_lock import commit_lock
+from audit.conflicts import retried
+from audit.ingest import naming
+from audit.tables import AUDIT_TABLES, AuditTable, delta_path, require_tables
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from audit.clock import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """What one table lost: `days` (UTC) and their rows. `oldest_kept` is the first day that stays."""
+
+    table: str
+    oldest_kept: date
+    days: tuple[date, ...]
+    rows: int
+
+
+def oldest_kept(now: int, days: int) -> date:
+    """The first day (UTC) that is kept: a day goes when its last microsecond is more than `days` days old.
+
+    Args:
+        now: microseconds since the epoch, UTC.
+        days: how long records are kept, in days.
+
+    >>> from datetime import datetime, timezone
+    >>> from audit.clock import to_micros
+    >>> midnight = to_micros(datetime(2026, 1, 1, tzinfo=timezone.utc))
+    >>> oldest_kept(midnight, 365).isoformat(), oldest_kept(midnight - 1, 365).isoformat()
+    ('2025-01-01', '2024-12-31')
+    """
+    return to_datetime(now).date() - timedelta(days=days)
+
+
+def retain(
+    spark: SparkSession, root: str, days: int, clock: Clock, *, dry_run: bool = False
+) -> tuple[Deleted, ...]:
+    """Delete what is older than `days` days from both tables, and free what may be freed.
+
+    Args:
+        spark: a session with Delta.
+        root: folder of the audit tables.
+        days: how long records are kept, in days; see `oldest_kept` for the boundary.
+        clock: tells the time. VACUUM goes by the file system's.
+        dry_run: only say what would be deleted.
+
+    Raises:
+        IngestError: Spark or Delta refused.
+        TableAlteredError: a table is not as this version made it, or gone.
+    """
+    first = oldest_kept(clock.now(), days)
+    with commit_lock(spark, root), naming(f"retention under {root} could not be done"):
+        require_tables(spark, root)
+        return tuple(_retain(spark, table, root, first, dry_run=dry_run) for table in AUDIT_TABLES)
+
+
+def _retain(spark: SparkSession, table: AuditTable, root: str, first: date, *, dry_run: bool) -> Deleted:
+    old = f"query_date < DATE'{first}'"
+    frame = spark.read.format("delta").load(table.location(root))
+    counts = frame.where(old).groupBy("query_date").count().orderBy("query_date").collect()
+    days = tuple(row["query_date"] for row in counts)
+    if not dry_run:
+        if days:
+            retried(partial(spark.sql, f"DELETE FROM {delta_path(table, root)} WHERE {old}"))  # noqa: S608 - our own path and day
+        spark.sql(f"VACUUM {delta_path(table, root)}")
+    return Deleted(table.name, first, days, sum(row["count"] for row in counts))

@@ -1,0 +1,106 @@
+"""Is the audit itself intact? Each record against its own hash, each statement against its records.
+
+In: the audit tables under a root, a range of days. Out: `Verification`, with the query id of every
+altered, missing, orphaned or doubled row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from audit.record_hash import record_hash
+from audit.tables import ACCESS_HISTORY, QUERY_HISTORY, AuditTable, require_tables
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_STEP = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A row that is not as it should be."""
+
+    query_id: str
+    fault: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """Rows looked at in access_history (`records`) and query_history (`statements`), and what is amiss."""
+
+    records: int
+    statements: int
+    faults: tuple[Fault, ...]
+
+
+def verify(
+    spark: SparkSession,
+    root: str,
+    since: date | None = None,
+    until: date | None = None,
+    progress: Callable[[int], None] = lambda _done: None,
+) -> Verification:
+    """Look at every row between two days (UTC, both included).
+
+    A record's hash covers its row of access_history. It shows an alteration by hand, not one by
+    somebody who also computes the hash anew.
+
+    Args:
+        spark: a session with Delta.
+        root: folder of the audit tables.
+        since: the first day; None: from the beginning.
+        until: the last day; None: to the end.
+        progress: told the number of records looked at, now and then.
+
+    Raises:
+        TableAlteredError: a table is not as this version made it, or gone.
+    """
+    require_tables(spark, root)
+    days = [f"query_date >= DATE'{since}'"] if since else []
+    days += [f"query_date <= DATE'{until}'"] if until else []
+    read = partial(_read, spark, root, " AND ".join(days) or "true")
+    access, query = read(ACCESS_HISTORY), read(QUERY_HISTORY)
+    records, altered = _altered(access, progress)
+    return Verification(records, query.count(), (*altered, *_unpaired(access, query)))
+
+
+def _read(spark: SparkSession, root: str, days: str, table: AuditTable) -> DataFrame:
+    return spark.read.format("delta").load(table.location(root)).where(days)
+
+
+def _altered(access: DataFrame, progress: Callable[[int], None]) -> tuple[int, list[Fault]]:
+    faults, done = [], 0
+    for row in access.toLocalIterator(prefetchPartitions=True):
+        done += 1
+        if done % _STEP == 0:
+            progress(done)
+        values: dict[str, Any] = row.asDict()
+        if record_hash(values) != values["record_hash"]:
+            faults.append(Fault(values["query_id"], "the record was altered: its hash is another"))
+    return done, faults
+
+
+def _unpaired(access: DataFrame, query: DataFrame) -> list[Fault]:
+    from pyspark.sql import functions as f
+
+    succeeded = query.where("execution_status = 'SUCCESS'")
+    doubled = query.groupBy("query_id").count().where(f.col("count") > 1)
+    found = {
+        "the statement succeeded and has no record in access_history": succeeded.join(
+            access, "query_id", "left_anti"
+        ),
+        "the record has no successful statement in query_history": access.join(
+            succeeded, "query_id", "left_anti"
+        ),
+        "the statement stands twice in query_history": doubled,
+    }
+    return [
+        Fault(row["query_id"], fault)
+        for fault, frame in found.items()
+        for row in frame.select("query_id").distinct().orderBy("query_id").collect()
+    ]

@@ -1,0 +1,236 @@
+"""Sessions: who is audited, as whom, and what failed."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import SparkSession
+
+import audit
+from audit.errors import AttachError
+
+pytestmark = pytest.mark.spark
+
+
+def history(spark, user):
+    """The rows of query_history of a user, oldest first."""
+    audit.flush(spark)
+    with audit.suppress():
+        table = spark.table("account_usage.query_history")
+        return table.where(table.user_name == user).orderBy("start_time", "query_id").collect()
+
+
+def access(spark, user):
+    """The rows of access_history of a user."""
+    with audit.suppress():
+        table = spark.table("account_usage.access_history")
+        return table.where(table.user_name == user).orderBy("query_start_time", "query_id").collect()
+
+
+def test_attach_is_idempotent(audited):
+    """A second attach gives the same interceptor and doubles no record."""
+    first = audit.attach(audited, user="tester", root=str(audit_root(audited)))
+    assert first is audit.attach(audited, user="tester", root=str(audit_root(audited)))
+    with audit.as_user(audited, "once"):
+        audited.sql("SELECT 1 AS one").collect()
+    assert len(history(audited, "once")) == 1
+
+
+def audit_root(spark):
+    """The root that a session is audited under."""
+    return spark.__dict__["_audit"].driver.config.root
+
+
+def test_another_root_is_refused(audited, tmp_path):
+    """One session has one history; the error names both roots and the way out."""
+    with pytest.raises(AttachError, match="detach") as error:
+        audit.attach(audited, root=str(tmp_path))
+    assert str(tmp_path) in str(error.value)
+
+
+def test_parse_error_is_sparks_own_and_on_record(audited):
+    """Text that Spark rejects raises Spark's error unchanged and is a FAIL without an access record."""
+    with audit.as_user(audited, "typo"), pytest.raises(ParseException) as error:
+        audited.sql("SELEC 1")
+    assert error.value.getCondition() == "PARSE_SYNTAX_ERROR"
+    (row,) = history(audited, "typo")
+    assert (row.execution_status, row.error_code, row.query_text) == ("FAIL", "PARSE_SYNTAX_ERROR", "SELEC 1")
+    assert access(audited, "typo") == []
+
+
+def test_unknown_table_is_on_record_with_what_it_tried(audited):
+    """A failed query says which objects it named."""
+    with audit.as_user(audited, "lost"), pytest.raises(AnalysisException):
+        audited.sql("SELECT * FROM nowhere.t JOIN u ON true")
+    (row,) = history(audited, "lost")
+    assert row.execution_status == "FAIL"
+    assert row.objects_tried == ["spark_catalog.nowhere.t", "spark_catalog.default.u"]
+
+
+def test_a_failure_while_running_is_on_record(audited):
+    """An error of an executor is the statement's FAIL."""
+    with audit.as_user(audited, "zero"), pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
+        audited.sql("SELECT 1 / id FROM range(2)").collect()
+    (row,) = history(audited, "zero")
+    assert (row.execution_status, row.error_code) == ("FAIL", "DIVIDE_BY_ZERO")
+
+
+def test_new_session_is_audited_too(audited):
+    """`newSession` leaves no gap."""
+    child = audited.newSession()
+    with audit.as_user(audited, "child"):
+        child.range(3).count()
+    (row,) = history(audited, "child")
+    assert row.session_id == child._jsparkSession.sessionUUID()
+
+
+def test_another_object_for_the_same_session_is_audited(audited):
+    """A second Python object over one JVM session is the same session."""
+    again = SparkSession(audited.sparkContext, audited._jsparkSession)
+    with audit.as_user(audited, "again"):
+        again.sql("SELECT 2 AS two").collect()
+    assert len(history(audited, "again")) == 1
+
+
+def test_two_users_in_two_threads_keep_their_names(audited):
+    """Each record has its own user, text and id, however the threads interleave."""
+    ready = threading.Barrier(2)
+
+    def work(user):
+        ready.wait()
+        with audit.as_user(audited, user, roles=[f"{user}_role"]):
+            for number in range(10):
+                audited.sql(f"SELECT '{user}' AS who, {number} AS n").collect()
+
+    threads = [threading.Thread(target=work, args=(u,)) for u in ("ann", "bob")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    rows = {user: history(audited, user) for user in ("ann", "bob")}
+    for user, found in rows.items():
+        assert [r.query_text for r in found] == [f"SELECT '{user}' AS who, {n} AS n" for n in range(10)]
+        assert {r.role_name for r in found} == {f"{user}_role"}
+        assert len(access(audited, user)) == 10
+    ids = [r.query_id for found in rows.values() for r in found]
+    assert len(set(ids)) == 20
+
+
+def test_procedure_is_the_parent_of_what_it_runs(audited):
+    """A call is a record; its statements, and those of procedures inside, point at parent and root."""
+
+    @audit.procedure
+    def inner(spark):
+        spark.sql("SELECT 3 AS three").collect()
+
+    @audit.procedure
+    def outer(spark):
+        spark.sql("SELECT 4 AS four").collect()
+        inner(spark)
+
+    with audit.as_user(audited, "caller"):
+        outer(audited)
+    rows = {r.query_text.rsplit(".", 1)[-1]: r for r in history(audited, "caller")}
+    root = rows["outer"]
+    assert root.parent_query_id is None
+    assert rows["SELECT 4 AS four"].parent_query_id == root.query_id
+    assert rows["inner"].parent_query_id == root.query_id
+    leaf = rows["SELECT 3 AS three"]
+    assert (leaf.parent_query_id, leaf.root_query_id) == (rows["inner"].query_id, root.query_id)
+    called = access(audited, "caller")[0].base_objects_accessed[0]
+    assert called.objectDomain == "PROCEDURE"
+
+
+def test_micro_batches_are_children_of_their_start(audited, tmp_path):
+    """A stream leaves one record for its start and one for each micro-batch, with lineage."""
+    with audit.as_user(audited, "flow"):
+        audited.sql("CREATE SCHEMA IF NOT EXISTS flow")
+        audited.sql("CREATE TABLE flow.source (a INT, b STRING) USING delta")
+        audited.sql("INSERT INTO flow.source VALUES (1, 'x')")
+        for _ in range(2):
+            query = (
+                audited.readStream.table("flow.source")
+                .selectExpr("a", "upper(b) AS u")
+                .writeStream.trigger(availableNow=True)
+                .option("checkpointLocation", str(tmp_path / "checkpoint"))
+                .toTable("flow.sink")
+            )
+            query.awaitTermination()
+            audited.sql("INSERT INTO flow.source VALUES (2, 'y')")
+    rows = history(audited, "flow")
+    starts = [r for r in rows if r.query_type == "STREAM"]
+    batches = [r for r in rows if r.query_type == "STREAM_BATCH"]
+    assert len(starts) == 2
+    assert [b.parent_query_id for b in batches] == [s.query_id for s in starts]
+    found = {r.query_id: r for r in access(audited, "flow")}
+    modified = found[batches[0].query_id].objects_modified[0]
+    assert modified.objectName == "spark_catalog.flow.sink"
+    sources = {c.columnName: [s.columnName for s in c.baseSources] for c in modified.columns}
+    assert sources == {"a": ["a"], "u": ["b"]}
+    assert found[batches[0].query_id].base_objects_accessed[0].objectName == "spark_catalog.flow.source"
+
+
+def test_what_a_foreach_batch_runs_points_at_its_batch(audited, tmp_path):
+    """Statements of a foreachBatch function are children of the micro-batch, as the user who started it."""
+
+    def each(batch, _number):
+        batch.write.format("delta").mode("append").saveAsTable("flow2.sink")
+
+    with audit.as_user(audited, "each"):
+        audited.sql("CREATE SCHEMA IF NOT EXISTS flow2")
+        audited.sql("CREATE TABLE flow2.source (a INT) USING delta")
+        audited.sql("INSERT INTO flow2.source VALUES (1)")
+        stream = audited.readStream.table("flow2.source").writeStream.foreachBatch(each)
+        stream.trigger(availableNow=True).option(
+            "checkpointLocation", str(tmp_path / "c")
+        ).start().awaitTermination()
+    rows = history(audited, "each")
+    (batch,) = [r for r in rows if r.query_type == "STREAM_BATCH"]
+    (write,) = [r for r in rows if r.action == "DataFrameWriter.saveAsTable"]
+    assert write.parent_query_id == batch.query_id
+
+
+def test_delta_versions_read_and_written(audited):
+    """object_versions names the version read, and the one that the statement made."""
+    with audit.as_user(audited, "versions"):
+        audited.sql("CREATE SCHEMA IF NOT EXISTS ver")
+        audited.sql("CREATE TABLE ver.t (a INT) USING delta")
+        audited.sql("INSERT INTO ver.t VALUES (1)")
+        audited.sql("INSERT INTO ver.t SELECT a + 1 FROM ver.t")
+    history(audited, "versions")
+    last = access(audited, "versions")[-1]
+    assert {(v.access, v.version) for v in last.object_versions} == {("read", 1), ("write", 2)}
+
+
+def test_object_id_survives_a_rename(audited):
+    """The same Delta table has the same objectId under its new name."""
+    with audit.as_user(audited, "rename"):
+        audited.sql("CREATE SCHEMA IF NOT EXISTS ren")
+        audited.sql("CREATE TABLE ren.a (x INT) USING delta")
+        audited.sql("SELECT x FROM ren.a").collect()
+        audited.sql("ALTER TABLE ren.a RENAME TO ren.b")
+        audited.sql("SELECT x FROM ren.b").collect()
+    history(audited, "rename")
+    read = [r.base_objects_accessed[0] for r in access(audited, "rename") if r.base_objects_accessed]
+    assert [o.objectName for o in read] == ["spark_catalog.ren.a", "spark_catalog.ren.b"]
+    assert len({o.objectId for o in read}) == 1
+    assert len({o.columns[0].columnId for o in read}) == 1
+
+
+def test_detach_takes_pysparks_methods_back(spark, tmp_path):
+    """After the last detach PySpark is as it was, and nothing more is recorded."""
+    from pyspark.sql.classic.dataframe import DataFrame
+
+    session = spark.newSession()
+    interceptor = audit.attach(session, user="brief", root=str(tmp_path))
+    session.sql("SELECT 1 AS one").collect()
+    audit.detach(session)
+    session.sql("SELECT 2 AS two").collect()
+    assert interceptor.driver.is_closed
+    rows = session.read.format("delta").load(str(tmp_path / "query_history")).collect()
+    assert [r.query_text for r in rows] == ["SELECT 1 AS one"]
+    with pytest.raises(AttachError, match="attach"):
+        audit.flush(session)
+    del DataFrame
