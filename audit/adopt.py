@@ -8,7 +8,7 @@ INCOMPLETE where they were running) and removed when nothing is left in it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,7 +39,7 @@ class Adopted:
     """
 
     folder: Path
-    ingested: Ingested = Ingested()
+    ingested: Ingested = field(default_factory=Ingested)
     recovery: RecoveryReport | None = None
     error: AuditError | None = None
 
@@ -93,7 +93,7 @@ class _Completion:
 
     catalog: SessionCatalog
 
-    def __call__(self, start: Entry, end: Entry | None, facts: tuple[Entry, ...]) -> Mapping[str, Any]:
+    def __call__(self, start: Entry, end: Entry | None, _facts: tuple[Entry, ...]) -> Mapping[str, Any]:
         started = Started.from_dict(start.payload)
         if end is None:
             return build_row(started, Ended("INCOMPLETE"), None)

@@ -53,7 +53,7 @@ def retried(write: Callable[[], T], tries: int = TRIES, sleep: Callable[[float],
     for attempt in range(tries - 1):
         try:
             return write()
-        except PySparkException as error:
+        except PySparkException as error:  # noqa: PERF203 - a write takes seconds, a try nothing
             if not is_conflict(error):
                 raise
             sleep(random.uniform(0.05, 0.1) * 2**attempt)  # noqa: S311 - spreads writers, no secret

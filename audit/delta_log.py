@@ -16,6 +16,7 @@ from audit.record import ObjectVersion
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
+    from pyspark.sql import SparkSession
 
     from audit.executions import Execution
     from audit.spark_catalog import SessionCatalog
@@ -63,6 +64,12 @@ def written_versions(catalog: SessionCatalog, access: Access, executions: Sequen
         versions.append(ObjectVersion(modified.name, "write", fitting[0].version, modified.object_id))
         rows, size = _rows(fitting[0]), _size(fitting[0])
     return Written(tuple(versions), rows, size)
+
+
+def table_version(spark: SparkSession, location: str) -> int:
+    """The newest version that this JVM knows of a Delta table; its own commits at least."""
+    log = jvm.view(spark.sparkContext).org.apache.spark.sql.delta.DeltaLog
+    return int(log.forTable(spark._jsparkSession, location).unsafeVolatileSnapshot().version())
 
 
 def _log_of(catalog: SessionCatalog, name: str, location: str | None) -> Any | None:

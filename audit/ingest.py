@@ -31,7 +31,6 @@ from audit.tables import ACCESS_HISTORY, AUDIT_TABLES, QUERY_HISTORY, AuditTable
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-
 # An entry is `<crc32, 8 hex digits> <kind> <json>`; the checksum is over `<kind> <json>`, and the JSON
 # begins with `{"query_id":"<36 characters>"`.
 _BODY_FROM = 10
@@ -89,13 +88,13 @@ def _take_in(spark: SparkSession, folder: Path, root: str, running: tuple[Starte
         damaged = remove_ingested(folder, segments)
         if taken.days:
             for table in AUDIT_TABLES:
-                compact(spark, table, root, min(taken.days), max(taken.days))
+                compact(spark, table, root, min(taken.days), taken.batches + 1)
     return Ingested(len(segments), taken.statements, damaged)
 
 
 @contextmanager
 def naming(problem: str) -> Iterator[None]:
-    """Turns what Spark, Delta and the disk raise in the block into an IngestError that begins with `problem`."""
+    """Turns what Spark, Delta and the disk raise in the block into an IngestError about `problem`."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -122,6 +121,7 @@ def _first_lines(text: str, characters: int = 600) -> str:
 class _Taken:
     """What the batches of one run held."""
 
+    batches: int = 0
     statements: int = 0
     days: set[date] = field(default_factory=set)
     replaced: set[str] = field(default_factory=set)
@@ -166,13 +166,14 @@ def _measure(records: DataFrame, published: Published, taken: _Taken) -> set[str
     """
     from pyspark.sql import functions as f
 
-    shown = f.col("query_id").isin(list(published.days)) if published.days else f.lit(False)  # noqa: FBT003 - Spark takes no keyword
+    shown = f.col("query_id").isin([*published.days, ""])
     found = records.agg(
         f.count(f.lit(1)).alias("statements"),
         f.min("query_id").alias("first"),
         f.max("query_id").alias("last"),
         f.collect_set(f.when(shown, f.col("query_id"))).alias("replaced"),
     ).collect()[0]
+    taken.batches += 1
     taken.statements += found["statements"]
     # A UUIDv7 holds its time, which is near enough for what to compact.
     taken.days |= {

@@ -103,8 +103,8 @@ class IngestThread:
 def _tell_damage(files: Iterable[Path]) -> None:
     for file in files:
         warnings.warn(
-            f"a segment of the spool is damaged and was set aside as {file}; its intact records are taken in, and"
-            " `audit ingest` makes the others again when this driver has ended",
+            f"a segment of the spool is damaged and was set aside as {file}; its intact records are taken in,"
+            " and `audit ingest` makes the others again when this driver has ended",
             RecordLossWarning,
             stacklevel=3,
         )

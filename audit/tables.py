@@ -84,8 +84,10 @@ ACCESS_HISTORY = AuditTable(
         ("objects_modified", f"ARRAY<{_MODIFIED}>", "Objects written, with the sources of each column"),
         (
             "object_modified_by_ddl",
-            "STRUCT<objectDomain: STRING, objectId: BIGINT, objectName: STRING, operationType: STRING,"
-            " properties: STRING>",
+            (
+                "STRUCT<objectDomain: STRING, objectId: BIGINT, objectName: STRING, operationType: STRING,"
+                " properties: STRING>"
+            ),
             "The DDL operation; properties is JSON text",
         ),
         ("policies_referenced", f"ARRAY<{_REFERENCED}>", "Policies in force on what was accessed"),
@@ -217,9 +219,9 @@ def _was_written(spark: SparkSession, table: AuditTable, root: str) -> bool:
 
 def _missing(table: AuditTable, root: str) -> TableMissingError:
     return TableMissingError(
-        f"the audit table {table.location(root)} was there and is gone",
-        "bring its folder back from a backup, or let an empty one begin with `audit ingest --create`; until then"
-        " the records wait in the spool",
+        f"the audit table {table.location(root)} is not there",
+        "bring its folder back from a backup, or let an empty one begin with `audit ingest --create`; until"
+        " then the records wait in the spool",
     )
 
 
@@ -230,12 +232,14 @@ def _check(spark: SparkSession, table: AuditTable, root: str) -> None:
     found = {
         field.name: field.dataType.simpleString() for field in spark.read.format("delta").load(path).schema
     }
-    for field in StructType.fromDDL(table.row_schema):
+    wanted_fields = StructType.fromDDL(table.row_schema)
+    assert isinstance(wanted_fields, StructType)  # noqa: S101 - PySpark types it as any DataType
+    for field in wanted_fields:
         wanted, there = field.dataType.simpleString(), found.get(field.name)
         if there != wanted:
             fault = "is missing" if there is None else f"is of type {there}, not {wanted}"
             raise TableAlteredError(
                 f"the column {field.name} of the audit table {path} {fault}",
-                f"undo the change (RESTORE TABLE delta.`{path}` TO VERSION AS OF ...; DESCRIBE HISTORY shows which)"
+                f"undo the change (RESTORE TABLE delta.`{path}` TO VERSION AS OF ..., see DESCRIBE HISTORY)"
                 " and run `audit ingest`; until then the records wait in the spool",
             )

@@ -21,7 +21,9 @@ from benchmarks.result import Options
 
 @click.command()
 @click.argument("names", nargs=-1, type=click.Choice(NAMES))
-@click.option("--quick", is_flag=True, help="Tiny sizes, to see that everything works; RESULTS.md stays as it is.")
+@click.option(
+    "--quick", is_flag=True, help="Tiny sizes, to see that everything works; RESULTS.md stays as it is."
+)
 @click.option("--scale", type=float, help="tpch: the scale factor (1).")
 @click.option("--passes", type=int, help="front_door, tpch, ingest, start: measured passes.")
 @click.option("--records", type=int, help="ingest: records (100,000); year: records a day (100,000).")

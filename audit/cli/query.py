@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -39,11 +40,9 @@ def query(tool: Tool, output: Output, file: Path, param: tuple[str, ...]) -> Non
 def statements(text: str) -> list[str]:
     """The statements of a file, cut at semicolons outside strings and comments.
 
-    >>> statements("-- a; b\\nSELECT ';'; SELECT 2 ;")
-    ["-- a; b\\nSELECT ';'", 'SELECT 2']
+    >>> statements("SELECT ';'; /* ; */ SELECT 2 ;")
+    ["SELECT ';'", '/* ; */ SELECT 2']
     """
-    import re
-
     # Strings, comments and quoted names are taken whole; what is left of a semicolon is a cut.
     token = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|`[^`]*`|--[^\n]*|/\*.*?\*/|;|.", re.DOTALL)
     parts = [""]

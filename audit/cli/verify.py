@@ -6,7 +6,7 @@ from datetime import datetime
 
 import click
 
-from audit.cli.output import Output, json_option
+from audit.cli.output import Output, Row, json_option
 from audit.cli.tool import Tool, root_option
 
 _DAY = click.DateTime(formats=["%Y-%m-%d"])
@@ -37,7 +37,7 @@ def verify(
             until.date() if until else None,
             progress=lambda done: output.progress(f"{done:,} records"),
         )
-    rows = [{"query_id": fault.query_id, "fault": fault.fault} for fault in found.faults[:_SHOWN]]
+    rows: list[Row] = [{"query_id": fault.query_id, "fault": fault.fault} for fault in found.faults[:_SHOWN]]
     if not rows:
         rows = [{"records": found.records, "statements": found.statements, "faults": 0}]
     output.rows(

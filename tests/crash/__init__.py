@@ -1,0 +1,1 @@
+"""Drivers killed at random points: nothing that returned is lost, nothing is there twice."""

@@ -1,0 +1,1 @@
+"""Operations: ingest, retention, the commands, several drivers, bad input."""

@@ -1,0 +1,103 @@
+"""What several tests of the operations need: statements without Spark, rows read back by path."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from audit.adopt import ingest_spools
+from audit.clock import ManualClock, SystemClock
+from audit.commit_lock import commit_lock
+from audit.config import load
+from audit.identity import suppress
+from audit.ids import IdGenerator
+from audit.plan_facts import PlanFactsReader
+from audit.record import Ended, Finding, Started, build_row
+from audit.spark_catalog import SessionCatalog
+from audit.spool import Spool
+from audit.tables import create_tables
+from lineage.model import Access
+
+NOON = 1_767_268_800_000_000  # 2026-01-01T12:00:00Z
+DAY = 86_400_000_000
+
+
+class Source:
+    """Statements as a driver would spool them, at a time of the test's choosing."""
+
+    def __init__(self, home, now=NOON):
+        self.clock = ManualClock(now, tick=1000)
+        self.ids = IdGenerator(self.clock)
+        self.home = home
+        self.spool = Spool.open(home, clock=self.clock, ids=self.ids)
+
+    def start(self, text="SELECT 1"):
+        """A statement that starts."""
+        started = Started(
+            self.ids.new(), self.clock.now(), "ann", text, "SELECT", "SparkSession.sql", query_hash="h"
+        )
+        self.spool.start(started.query_id, started.to_dict())
+        return started
+
+    def end(self, started, status="SUCCESS"):
+        """It ends, and has its record."""
+        ended = Ended(status, self.clock.now())
+        self.spool.end(started.query_id, ended.to_dict())
+        self.spool.record(started.query_id, self.row(started, ended))
+
+    def row(self, started, ended):
+        """The record of a statement."""
+        return build_row(
+            started, ended, Finding(Access("SELECT"), "text") if ended.status == "SUCCESS" else None
+        )
+
+    def run(self, number=1, text="SELECT 1"):
+        """Whole statements; their query ids."""
+        ids = []
+        for _ in range(number):
+            started = self.start(text)
+            self.end(started)
+            ids.append(started.query_id)
+        return ids
+
+    def die(self):
+        """End as by a SIGKILL."""
+        self.spool.disown()
+
+
+def make_tables(spark, root):
+    """Both audit tables, empty."""
+    with suppress(), commit_lock(spark, str(root)):
+        create_tables(spark, str(root))
+
+
+def ingest_all(spark, root):
+    """What `audit ingest` does with the spools; what it says of each."""
+    config = load({"root": str(root), "user": "tester"}, environ={})
+    with suppress():
+        catalog = SessionCatalog(spark, PlanFactsReader(spark.sparkContext._jvm))
+        return list(ingest_spools(catalog, config, SystemClock()))
+
+
+def read(spark, root, table="query_history"):
+    """The rows of a table as they are now."""
+    with suppress():
+        return spark.read.format("delta").load(f"{root}/{table}").collect()
+
+
+def statuses(spark, root):
+    """The status of each query id; two rows of one id fail the test."""
+    rows = read(spark, root)
+    doubled = [query_id for query_id, count in Counter(row.query_id for row in rows).items() if count > 1]
+    assert doubled == []
+    return {row.query_id: row.execution_status for row in rows}
+
+
+def recorded(spark, root):
+    """How many rows each query id has in access_history."""
+    return Counter(row.query_id for row in read(spark, root, "access_history"))
+
+
+def live_files(spark, root, table="query_history"):
+    """Number of live data files."""
+    with suppress():
+        return spark.sql(f"DESCRIBE DETAIL delta.`{root}/{table}`").first()["numFiles"]

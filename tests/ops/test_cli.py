@@ -1,0 +1,123 @@
+"""The commands over a root, in this process' Spark; `audit query` in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from audit.cli import main
+from audit.cli.query import statements
+
+from .helpers import Source
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def root(spark, tmp_path_factory):
+    """A root with a dead driver's three statements, one of them not ended, and a living driver's two."""
+    root = tmp_path_factory.mktemp("cli")
+    dead, alive = Source(root), Source(root)
+    dead.run(2, "SELECT 'dead'")
+    dead.start("SELECT 'running'")
+    dead.die()
+    alive.run(1, "SELECT 'alive'")
+    alive.spool.rotate()
+    alive.run(1, "SELECT 'not sealed'")
+    yield root
+    alive.spool.close()
+
+
+def run(root, *arguments):
+    """A command; its exit code and what its JSON says."""
+    answer = CliRunner().invoke(main, [*arguments, "--root", str(root), "--json"], catch_exceptions=False)
+    return answer.exit_code, json.loads(answer.stdout) if answer.stdout else answer.stderr
+
+
+def test_ingest_takes_in_the_dead_and_the_living(root):
+    """One row a spool; what the living driver has not sealed stays with it."""
+    code, rows = run(root, "ingest")
+    assert code == 0
+    assert [(row["statements"], row["incomplete"], row["error"]) for row in rows] == [(3, 1, ""), (1, 0, "")]
+    assert run(root, "ingest") == (0, [])
+
+
+def test_status_counts_spools_and_tables(root):
+    """What is alive, what waits, and how many rows the tables hold; exit code 0 without a quarantine."""
+    code, rows = run(root, "status")
+    found = {row["name"] if row["kind"] == "table" else row["state"]: row for row in rows}
+    assert code == 0
+    assert (found["alive"]["waiting"], found["alive"]["bytes"] > 0) == (0, True)
+    assert (found["query_history"]["rows"], found["access_history"]["rows"]) == (4, 3)
+    assert found["query_history"]["last_record"].startswith("2026-01-01T12:00:00")
+
+
+def test_verify_finds_what_was_altered(spark, root):
+    """Untouched records verify; one altered, one deleted and one doubled by hand are found by query id."""
+    code, rows = run(root, "verify", "--since", "2026-01-01", "--until", "2026-01-01")
+    assert (code, rows) == (0, [{"records": 3, "statements": 4, "faults": 0}])
+    access, query = (f"delta.`{root}/{name}_history`" for name in ("access", "query"))
+    first, second, third = (
+        row.query_id for row in spark.sql(f"SELECT query_id FROM {access} ORDER BY query_id").collect()
+    )
+    version = spark.sql(f"DESCRIBE HISTORY {access} LIMIT 1").first()["version"]
+    spark.sql(f"UPDATE {access} SET user_name = 'eve' WHERE query_id = '{first}'")
+    spark.sql(f"DELETE FROM {access} WHERE query_id = '{second}'")
+    spark.sql(f"INSERT INTO {query} SELECT * FROM {query} WHERE query_id = '{third}'")
+    code, rows = run(root, "verify")
+    assert code == 1
+    assert {(row["query_id"], row["fault"].split(" ")[1]) for row in rows} == {
+        (first, "record"),
+        (second, "statement"),
+        (third, "statement"),
+    }
+    spark.sql(f"RESTORE TABLE {access} TO VERSION AS OF {version}")
+
+
+def test_retain_says_what_it_would_delete(root):
+    """A dry run changes nothing; the days of 2026-01-01 are there until they are too old."""
+    code, rows = run(root, "retain", "--days", "1", "--dry-run")
+    assert code == 0
+    assert {(row["table"], row["days"]) for row in rows} == {("access_history", 1), ("query_history", 1)}
+
+
+def test_a_root_without_tables_is_one_line_and_exit_code_2(spark, tmp_path):
+    """A command that needs the tables says which is not there, and the way out."""
+    code, said = run(tmp_path, "verify")
+    assert code == 2
+    assert said.splitlines()[-1].startswith(f"audit: AUDIT_TABLE_MISSING: the audit table {tmp_path}")
+
+
+def test_query_runs_a_file_by_path(spark, root, tmp_path):
+    """A file of statements with a parameter, over the tables of a root, in a process without a metastore."""
+    file = tmp_path / "question.sql"
+    file.write_text(
+        "-- Who? ; when?\nSELECT count(*) AS n FROM account_usage.query_history WHERE user_name = :who"
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "audit.cli",
+        "query",
+        str(file),
+        "--param",
+        "who=ann",
+        "--json",
+        "--root",
+        str(root),
+    ]
+    environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environ)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)[0]["n"] >= 4
+
+
+def test_a_semicolon_in_a_string_cuts_nothing():
+    """Only semicolons outside strings, names and comments end a statement."""
+    assert statements("SELECT ';', `a;b` /* ; */; -- ;\n") == ["SELECT ';', `a;b` /* ; */"]

@@ -1,0 +1,90 @@
+"""Several drivers on one root, and several users in one driver."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import audit
+
+from .helpers import ingest_all, read, statuses
+
+pytestmark = pytest.mark.spark
+
+DRIVERS, STATEMENTS = 4, 12
+
+
+def test_four_drivers_lose_nothing(spark, tmp_path):
+    """Four processes attach at the same instant on an empty root: every statement is there exactly once."""
+    command = [sys.executable, "-m", "tests.ops.drivers", str(tmp_path)]
+    processes = [
+        subprocess.Popen(
+            [*command, str(number), str(STATEMENTS)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=Path(__file__).parents[2],
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        )
+        for number in range(DRIVERS)
+    ]
+    for process in processes:
+        assert process.stdout.readline() == "ready\n", process.stderr.read()
+    for process in processes:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    for process in processes:
+        _, errors = process.communicate(timeout=180)
+        assert process.returncode == 0, errors
+        assert errors == ""
+    assert [done.error for done in ingest_all(spark, tmp_path / "audit")] == [None] * len(
+        list((tmp_path / "audit" / "spool").glob("0*"))
+    )
+    expected = Counter(f"d{number}s{i}" for number in range(DRIVERS) for i in range(STATEMENTS))
+    root = tmp_path / "audit"
+    assert set(statuses(spark, root).values()) == {"SUCCESS"}
+    assert Counter(row.user_name for row in read(spark, root)) == expected
+    assert Counter(row.user_name for row in read(spark, root, "access_history")) == expected
+
+
+def test_two_users_are_never_mixed(spark, tmp_path):
+    """Two users in two threads of one driver: each record has its own user, text and session facts."""
+    session = spark.newSession()
+    audit.attach(session, user="nobody", root=str(tmp_path), schema="usage_two_users")
+    ran: dict[str, list[str]] = {"ann": [], "bob": []}
+    turn = threading.Barrier(2)
+
+    def work(user):
+        with audit.as_user(session, user, roles=[f"{user}s role"]):
+            for i in range(15):
+                text = f"SELECT '{user}' AS u, {i} AS i"
+                turn.wait(60)
+                session.sql(text).collect() if i % 3 else session.sql(f"SET {user}.x = {i}")
+                ran[user].append(text if i % 3 else f"SET {user}.x = {i}")
+
+    threads = [threading.Thread(target=work, args=(user,)) for user in ran]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    try:
+        audit.flush(session)
+        rows = sorted(read(spark, tmp_path), key=lambda row: row.start_time)
+    finally:
+        audit.detach(session)
+        spark.sql("DROP SCHEMA IF EXISTS usage_two_users CASCADE")
+    for user, texts in ran.items():
+        mine = [row for row in rows if row.user_name == user]
+        assert [row.query_text for row in mine] == texts
+        assert {row.role_name for row in mine} == {f"{user}s role"}
+    assert len(rows) == 30
+    users = {row.query_id: row.user_name for row in rows}
+    records = read(spark, tmp_path, "access_history")
+    assert {row.query_id: row.user_name for row in records} == users

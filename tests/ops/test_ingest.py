@@ -1,0 +1,131 @@
+"""Ingest: exactly one row a statement, whoever runs and whatever was in between."""
+
+from __future__ import annotations
+
+import pytest
+
+from audit.commit_lock import commit_lock
+from audit.ingest import ingest_folder
+from audit.running import Published, publish, running_in
+
+from .helpers import Source, ingest_all, live_files, make_tables, read, recorded, statuses
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def source(spark, tmp_path):
+    """A living driver's spool on a root with empty tables."""
+    make_tables(spark, tmp_path)
+    return Source(tmp_path)
+
+
+def take(spark, source, root):
+    """Seal and ingest, showing what runs."""
+    source.spool.rotate()
+    return ingest_folder(spark, source.spool.path, str(root), lambda: running_in(source.spool.path))
+
+
+def test_a_running_statement_shows_once_and_ends_once(spark, source, tmp_path):
+    """RUNNING at each ingest while it runs, and one final row when its record has come."""
+    (done,) = source.run()
+    running, failing = source.start(), source.start()
+    take(spark, source, tmp_path)
+    assert statuses(spark, tmp_path) == {
+        done: "SUCCESS",
+        running.query_id: "RUNNING",
+        failing.query_id: "RUNNING",
+    }
+    take(spark, source, tmp_path)
+    source.end(running)
+    source.end(failing, "FAIL")
+    later = source.run(2)
+    take(spark, source, tmp_path)
+    final = {done: "SUCCESS", running.query_id: "SUCCESS", failing.query_id: "FAIL"}
+    assert statuses(spark, tmp_path) == final | dict.fromkeys(later, "SUCCESS")
+    assert recorded(spark, tmp_path) == dict.fromkeys([done, running.query_id, *later], 1)
+    assert not Published.load(source.spool.path).days
+
+
+def test_the_running_of_a_dead_driver_are_incomplete(spark, source, tmp_path):
+    """RUNNING rows of a driver that died become INCOMPLETE when its spool is adopted, and the spool goes."""
+    running = source.start()
+    take(spark, source, tmp_path)
+    assert statuses(spark, tmp_path) == {running.query_id: "RUNNING"}
+    ended = source.start()
+    source.spool.end(ended.query_id, {"status": "SUCCESS", "end_time": source.clock.now()})
+    unseen = source.start()
+    source.die()
+    (done,) = ingest_all(spark, tmp_path)
+    assert done.error is None
+    assert statuses(spark, tmp_path) == {
+        running.query_id: "INCOMPLETE",
+        ended.query_id: "SUCCESS",
+        unseen.query_id: "INCOMPLETE",
+    }
+    assert recorded(spark, tmp_path) == {ended.query_id: 1}
+    assert not source.spool.path.exists()
+
+
+def test_a_running_row_whose_start_is_lost_is_closed(spark, source, tmp_path):
+    """Where the journal of a dead driver is gone, its RUNNING row does not stay for ever."""
+    running = source.start()
+    take(spark, source, tmp_path)
+    source.die()
+    for path in (source.spool.path / "journal").iterdir():
+        path.unlink()
+    ingest_all(spark, tmp_path)
+    assert statuses(spark, tmp_path) == {running.query_id: "INCOMPLETE"}
+
+
+def test_publishing_again_after_a_kill_is_a_no_op(spark, source, tmp_path):
+    """Killed between the commit and the note of it, the next ingest does not publish twice."""
+    running = source.start()
+    publish(spark, source.spool.path, str(tmp_path), [running])
+    done = Published.load(source.spool.path)
+    row = {"query_id": running.query_id, "start_time": "2026-01-01T12:00:00.000000Z", "user_name": "x"}
+    Published(done.version, done.days, (row,)).save(source.spool.path)
+    take(spark, source, tmp_path)
+    assert statuses(spark, tmp_path) == {running.query_id: "RUNNING"}
+
+
+def test_a_batch_run_again_changes_nothing(spark, source, tmp_path):
+    """Killed after the commits and before the checkpoint's, the same batch again adds no row nor hangs."""
+    first = source.start()
+    take(spark, source, tmp_path)
+    source.end(first)
+    source.spool.rotate()
+    (segment,) = source.spool.sealed()
+    kept = segment.read_bytes()
+    take(spark, source, tmp_path)
+    segment.write_bytes(kept)
+    for name in ("0", ".0.crc"):
+        (source.spool.path / "checkpoint" / "commits" / name).unlink()
+    take(spark, source, tmp_path)
+    assert statuses(spark, tmp_path) == {first.query_id: "SUCCESS"}
+    assert recorded(spark, tmp_path) == {first.query_id: 1}
+
+
+def test_small_files_are_compacted(spark, source, tmp_path):
+    """Thirty small ingests leave a bounded number of files, and every row."""
+    ids = []
+    for _ in range(30):
+        ids += source.run()
+        take(spark, source, tmp_path)
+    assert live_files(spark, tmp_path) <= 17
+    assert live_files(spark, tmp_path, "access_history") <= 17
+    assert sorted(row.query_id for row in read(spark, tmp_path)) == ids
+
+
+def test_others_wait_for_the_commit_lock(spark, tmp_path):
+    """While one thread or process writes under a root, another waits, and says so when it takes too long."""
+    from audit.errors import IngestError
+
+    with (
+        commit_lock(spark, str(tmp_path)),
+        pytest.raises(IngestError, match=f"written under {tmp_path}"),
+        commit_lock(spark, str(tmp_path), timeout=0.1),
+    ):
+        pass
+    with commit_lock(spark, str(tmp_path), timeout=0.1):
+        pass
