@@ -81,7 +81,8 @@ def _read(value: dict[str, Any]) -> Measured:
 def _lines(measured: list[Measured], *, quick: bool) -> Iterator[str]:
     yield "# What the audit costs"
     yield ""
-    yield "Written by `make bench`. Figures as measured, targets met or not; a ratio is the first figure to the second."
+    yield "Written by `make bench`. Figures as measured, targets met or not; a ratio is the first figure to the"
+    yield "second."
     if quick:
         yield "\n**A quick run: sizes are tiny, and the figures mean nothing.**"
     machines = list(dict.fromkeys(one.machine for one in measured))

@@ -41,7 +41,9 @@ def run(options: Options, say: Say) -> Result:
             measured = _pass(spark, root / "audit", queries, timers, attached=attached)
             found[attached].append(measured)
             total = sum(one["total"] for one in measured.values())
-            say(f"pass {len(found[attached])} of {passes}, {'attached' if attached else 'detached'}: {total:.1f} s")
+            say(
+                f"pass {len(found[attached])} of {passes}, {'attached' if attached else 'detached'}: {total:.1f} s"
+            )
         timers.restore()
     return Result(
         f"TPC-H at scale {scale:g}",
@@ -90,7 +92,12 @@ def _rows(attached: Passes, detached: Passes) -> list[Row]:
             f"≤ {_TARGET}",
             sum(on.values()) <= sum(off.values()) * _TARGET,
         ),
-        Row("22 queries, median of the passes", f"{total_on:.2f} s", f"{total_off:.2f} s", total_on / total_off),
+        Row(
+            "22 queries, median of the passes",
+            f"{total_on:.2f} s",
+            f"{total_off:.2f} s",
+            total_on / total_off,
+        ),
         Row(
             "Added on the caller's thread, 22 queries",
             milliseconds(sum(added.values())),

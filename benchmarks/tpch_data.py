@@ -1,7 +1,7 @@
 """TPC-H's tables and queries, fetched and made once, kept under `.data`.
 
 In: a scale factor. Out: Delta tables made from what `tpchgen-cli` generates, and the 22 query texts of
-Spark's own tests (the jar `spark-sql_2.13-4.2.0-tests.jar` on Maven Central). Neither is part of this project.
+Spark's own tests (`spark-sql_2.13-4.2.0-tests.jar` on Maven Central). Neither is part of this project.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def queries(say: Say) -> dict[str, str]:
 
 
 def register(spark: SparkSession, scale: float, say: Say) -> None:
-    """Make the tables known as `tpch.<name>`, the current schema; generate and load them where they are missing."""
+    """Make the tables of the schema `tpch`, the current one; generate and load what is missing."""
     folder = DATA / f"tpch-{scale:g}"
     spark.sql("CREATE SCHEMA tpch")
     spark.sql("USE tpch")

@@ -7,6 +7,7 @@ three reads through a view; one in eight is an INSERT with the sources of 8 colu
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -42,7 +43,7 @@ class Template:
             schema_name="default",
             session_id="5e0b3b5e-3bb0-4b0c-9a44-0d7a3f1c2b11",
             application_id="local-1735689600000",
-            query_hash=f"{hash(self.text) & (1 << 63) - 1:016x}",
+            query_hash=hashlib.sha256(self.text.encode()).hexdigest(),
             objects_tried=tuple(o.name for o in self.access.direct_objects_accessed),
         )
 
@@ -68,7 +69,9 @@ def _template(chance: random.Random) -> Template:
     base = tuple(_table(int(chance.random() ** 2 * TABLES), chance) for _ in range(_READ_OBJECTS))
     direct = (_view_of(base[0]), *base[1:]) if chance.random() < 1 / 3 else base
     read = [(o, c) for o in direct for c in o.columns]
-    text = f"SELECT {', '.join(c.name for _, c in read)} FROM {' JOIN '.join(o.name for o in direct)} USING (id)"  # noqa: S608
+    text = (
+        f"SELECT {', '.join(c.name for _, c in read)} FROM {' JOIN '.join(o.name for o in direct)} USING (id)"  # noqa: S608
+    )
     versions = tuple(ObjectVersion(o.name, "read", chance.randrange(500), o.object_id) for o in base)
     if chance.random() < 1 / 8:
         target = _table(chance.randrange(TABLES), chance)
