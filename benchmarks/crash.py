@@ -49,11 +49,11 @@ def run(options: Options, say: Say) -> Result:
     )
     return Result(
         f"{outcome.kills:,} drivers killed",
-        ("", "faults"),
+        ("counted", ""),
         rows,
-        f"SIGKILL at random points (seed {seed}), two drivers at a time on one root, each second one together with"
-        " its JVM; then `audit ingest` over what they left, and every statement that a driver said had returned"
-        " is looked up in both tables.",
+        f"SIGKILL at random points (seed {seed}), two drivers at a time on one root, each second one"
+        " together with its JVM; then `audit ingest` over what they left, and every statement that a"
+        " driver said had returned is looked up in both tables.",
     )
 
 

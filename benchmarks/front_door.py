@@ -102,14 +102,21 @@ def run(options: Options, say: Say) -> Result:
         "What the front door adds to a short statement",
         ("attached", "detached"),
         tuple(rows),
-        f"Medians of {rounds} rounds on each side, in one process, in the order A B B A …, each round {count}"
-        f" statements of a kind ({max(1, count // 4)} INSERTs) on Delta tables of 10,000 and 500 rows, collected; a"
-        " round before them is not counted. The added time is that of the whole call less that of PySpark's own"
-        " `sql` and `collect` inside it, on the thread that runs the statement.",
+        f"Medians of {rounds} rounds on each side, in one process, in the order A B B A …, each round"
+        f" {count} statements of a kind ({max(1, count // 4)} INSERTs) on Delta tables of 10,000 and 500"
+        " rows, collected; a round before them is not counted. The added time is that of the whole call"
+        " less that of PySpark's own `sql` and `collect` inside it, on the thread that runs the"
+        " statement.",
         (
-            "The whole statement differs by more than what the front door adds where the worker analyses the last"
-            " one meanwhile: it shares the cores and Python's interpreter lock with the thread that measures.",
-            "In a loop without pause the worker is always at work; else it has finished before the next begins.",
+            (
+                "The whole statement differs by more than what the front door adds where the worker"
+                " analyses the last one meanwhile: it shares the cores and Python's interpreter lock with"
+                " the thread that measures."
+            ),
+            (
+                "In a loop without pause the worker is always at work; else it has finished before the next"
+                " begins."
+            ),
         ),
     )
 

@@ -58,11 +58,12 @@ def run(options: Options, say: Say) -> Result:
         "From the spool to committed Delta",
         ("records a second", "slowest and fastest pass"),
         (row,),
-        f"Median of {passes} passes on {sessions.MASTER} after a warm-up with a tenth of the records, each a new spool:"
-        " sealed segments, in which the start and the end of each statement stand beside its record, to the"
-        " return of the ingest, which has then committed to both tables, removed the segments and compacted where"
-        " that was due. Statements read 3 objects of 5 columns; one in eight is an INSERT with the sources of"
-        " 8 columns. Making the records is not timed.",
+        f"Median of {passes} passes on {sessions.MASTER} after a warm-up with a tenth of the records,"
+        " each a new spool: sealed segments, in which the start and the end of each statement stand"
+        " beside its record, to the return of the ingest, which has then committed to both tables,"
+        " removed the segments and compacted where that was due. Statements read 3 objects of 5"
+        " columns; one in eight is an INSERT with the sources of 8 columns. Making the records is not"
+        " timed.",
     )
 
 

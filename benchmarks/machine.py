@@ -21,7 +21,8 @@ def describe() -> str:
     packages = ", ".join(f"{name} {_version(name)}" for name in _PACKAGES)
     return (
         f"{os.cpu_count()} cores ({_processor()}), {_memory():.0f} GiB,"
-        f" {platform.system()} {platform.machine()}; Python {platform.python_version()}, Java {runtime.version}, {packages}"
+        f" {platform.system()} {platform.machine()}; Python {platform.python_version()},"
+        f" Java {runtime.version}, {packages}"
     )
 
 

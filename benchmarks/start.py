@@ -49,12 +49,14 @@ def run(options: Options, say: Say) -> Result:
         "The start of a session",
         ("audit.session()", "by hand"),
         tuple(_row(what, stage, found) for what, stage in zip(whats, _STAGES, strict=True)),
-        f"Medians of {passes} processes on each side, A B B A …, after one of each, from the start of Python. By hand:"
-        " a builder with Delta's jars, extension and catalog, and Spark's defaults (a catalog in memory). The"
-        " first statement sums a Delta table of three rows.",
+        f"Medians of {passes} processes on each side, A B B A …, after one of each, from the start of"
+        " Python. By hand: a builder with Delta's jars, extension and catalog, and Spark's defaults (a"
+        " catalog in memory). The first statement sums a Delta table of three rows.",
         (
-            "audit.session() also opens a metastore that keeps tables, and at the end takes the records in:"
-            " that is what the last two lines hold beside the start.",
+            (
+                "audit.session() also opens a metastore that keeps tables, and at the end takes the records in:"
+                " that is what the last two lines hold beside the start."
+            ),
         ),
     )
 

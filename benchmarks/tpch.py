@@ -42,21 +42,24 @@ def run(options: Options, say: Say) -> Result:
             found[attached].append(measured)
             total = sum(one["total"] for one in measured.values())
             say(
-                f"pass {len(found[attached])} of {passes}, {'attached' if attached else 'detached'}: {total:.1f} s"
+                f"pass {len(found[attached])} of {passes}, {'attached' if attached else 'detached'}:"
+                f" {total:.1f} s"
             )
         timers.restore()
     return Result(
         f"TPC-H at scale {scale:g}",
         ("attached", "detached"),
         tuple(_rows(found[True], found[False])),
-        f"The 22 queries of Spark's own tests over Delta tables, one after the other, results collected, on"
-        f" {sessions.MASTER} in one process: {passes} passes on each side in the order A B B A …, after one of each to"
-        " warm up. Timed from the text to the rows; attaching and detaching (which takes the records in) are"
-        " not.",
+        "The 22 queries of Spark's own tests over Delta tables, one after the other, results collected,"
+        f" on {sessions.MASTER} in one process: {passes} passes on each side in the order A B B A …,"
+        " after one of each to warm up. Timed from the text to the rows; attaching and detaching (which"
+        " takes the records in) are not.",
         (
-            "Medians of each query, summed, are steadier than the median of whole passes, which one slow query moves."
-            f" Passes of one side differ among themselves by {_spread(found[False]):.1%} (detached) and"
-            f" {_spread(found[True]):.1%} (attached).",
+            (
+                "Medians of each query, summed, are steadier than the median of whole passes, which one"
+                " slow query moves. Passes of one side differ among themselves by"
+                f" {_spread(found[False]):.1%} (detached) and {_spread(found[True]):.1%} (attached)."
+            ),
         ),
     )
 

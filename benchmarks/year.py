@@ -74,13 +74,15 @@ def run(options: Options, say: Say) -> Result:
         f"Who read this column in the last {_WINDOW_DAYS} days, out of {days} days of {records:,} records",
         ("seconds", "opened"),
         rows,
-        f"{days * records / 1e6:,.1f} million records, {size:,.1f} GB, one file a day, in the audit's own table on"
-        f" {sessions.MASTER}: median of {passes} passes after one to warm up, from the text to the collected rows."
-        " What was opened is what the metrics of the scan say.",
+        f"{days * records / 1e6:,.1f} million records, {size:,.1f} GB, one file a day, in the audit's"
+        f" own table on {sessions.MASTER}: median of {passes} passes after one to warm up, from the text"
+        " to the collected rows. What was opened is what the metrics of the scan say.",
         (
             f"Excluded: a cold JVM. Its first question took {first:.2f} s.",
-            f"A window that begins at midnight covers {_WINDOW_DAYS} partitions; at any other time it begins and ends"
-            f" inside a day, so it covers {_WINDOW_DAYS + 1}.",
+            (
+                f"A window that begins at midnight covers {_WINDOW_DAYS} partitions; at any other time it"
+                f" begins and ends inside a day, so it covers {_WINDOW_DAYS + 1}."
+            ),
         ),
     )
 
