@@ -61,7 +61,10 @@ class Analyst:
             return _of_procedure(job.intent.procedure)
         query_execution = _query_execution(job, executions)
         plan = None if query_execution is None else query_execution.analyzed()
-        finding = self._by_text(job, plan) or self._by_plan(job, plan)
+        if job.intent.stream is not None:
+            finding = Finding(Access("STREAM"), "plan")  # its batches read and write
+        else:
+            finding = self._by_text(job, plan) or self._by_plan(job, plan)
         return self._completed(job, executions, finding, query_execution)
 
     def _read(self, catalog: CatalogSnapshot, plan: Any) -> tuple[dict[str, Relation], dict[str, Relation]]:

@@ -59,7 +59,6 @@ class Config:
         durable: fsync the spool; without it a crash of the machine (not of the driver) may lose records.
         ingest: `thread` (of this driver) or `external` (`audit ingest`, a job of its own).
         ingest_interval_seconds: between two runs of the thread, in seconds.
-        ingest_max_records: bound on the records of one micro-batch; None: no bound.
         retention_days: how long records are kept, in days.
         listener: watch Spark's events for what the front door did not see.
         sources: for each field where its value came from, in words.
@@ -75,7 +74,6 @@ class Config:
     durable: bool = True
     ingest: Literal["thread", "external"] = "thread"
     ingest_interval_seconds: int = 300
-    ingest_max_records: int | None = None
     retention_days: int = 365
     listener: bool = True
     sources: Mapping[str, str] = field(
@@ -273,7 +271,6 @@ _RULES: Mapping[str, tuple[type, Callable[[Any], object], str]] = MappingProxyTy
         "spool_dir": (str, lambda path: path and local_path(path), "a folder of this machine"),
         "spool_max_bytes": (int, lambda size: size >= 1 << 20, "a number of bytes, at least 1048576 (1 MiB)"),
         "ingest_interval_seconds": (int, lambda seconds: seconds >= 1, "a number of seconds, at least 1"),
-        "ingest_max_records": (int, lambda records: records >= 1, "a number of records, at least 1"),
         "retention_days": (int, lambda days: days >= 1, "a number of days, at least 1"),
         "durable": (bool, lambda _: True, "true or false"),
         "listener": (bool, lambda _: True, "true or false"),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from audit import jvm
 from audit.analysis import Analyst
+from audit.errors import IngestError
 from audit.executions import Executions
 from audit.ingest_thread import IngestThread
 from audit.interceptor import ANALYSIS_TAG, STATEMENT_TAG, Interceptor
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from audit.ids import IdGenerator
 
 SUPPRESS_TAG = "audit-suppressed"
+_FLUSH_SECONDS = 600.0
 _QUIET = frozenset({ANALYSIS_TAG, SUPPRESS_TAG})
 
 
@@ -98,8 +100,16 @@ class Driver:
         self.analyst.failures.append((query_id, f"{type(error).__name__}: {error}"))
 
     def flush(self) -> None:
-        """Return when everything recorded so far is in the tables."""
-        self.worker.drain()
+        """Return when everything recorded so far is in the tables.
+
+        Raises:
+            IngestError: the worker is that far behind, or the tables could not be written.
+        """
+        if not self.worker.drain(_FLUSH_SECONDS):
+            raise IngestError(
+                f"the records of {self.application_id} were not made within {_FLUSH_SECONDS:.0f} seconds",
+                "they are safe in the spool; call audit.flush again when Spark is less busy",
+            )
         self.ingest.run_now()
 
     def close(self) -> None:
@@ -109,11 +119,13 @@ class Driver:
                 return
             self._closed = True
         atexit.unregister(self.close)
-        self.worker.drain()
-        self.worker.close()
-        self.ingest.close()
-        if self.executions is not None:
-            self.executions.close()
+        if jvm.is_running(self.spark.sparkContext):
+            self.worker.drain()
+            self.worker.close()
+            self.ingest.close()
+            if self.executions is not None:
+                self.executions.close()
+        # Else the context was stopped underneath: the records wait in the spool for the next driver.
         self.spool.close()
         for interceptor in list(self.interceptors.values()):
             interceptor.spark.__dict__.pop("_audit", None)

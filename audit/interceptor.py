@@ -19,6 +19,7 @@ from audit.failure import describe_failure
 from audit.identity import Identity, Lineal, child_of, current_identity, current_parent, is_suppressed
 from audit.record import Ended, Started
 from audit.spark_catalog import CatalogFacts, SessionCatalog
+from audit.spool import Kind
 from audit.worker import Job
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_NOTHING_SAID: dict[str, Any] = {}
 ANALYSIS_TAG = "audit-analysis"
 STATEMENT_TAG = "audit-statement-"
 
@@ -154,12 +156,15 @@ class Interceptor:
     def _start(self, intent: Intent) -> Started:
         started = self._started(intent)
         intent.lineal.append(Lineal(started.query_id, started.root_query_id or started.query_id))
-        self.driver.spool.start(started.query_id, started.to_dict())
+        self._note("S", started.query_id, started.to_dict())
         return started
+
+    def _note(self, kind: Kind, query_id: str, payload: dict[str, Any]) -> None:
+        self.driver.spool.append(kind, query_id, payload, durable=self.driver.config.durable)
 
     def _started(self, intent: Intent) -> Started:
         identity, parent = current_identity(self.identity), intent.parent or current_parent()
-        catalog, schema = self.current_schema()
+        catalog, schema = self._guarded(self.current_schema, ("", ""))
         now = self.driver.clock()
         statement = intent.statement
         return Started(
@@ -176,17 +181,27 @@ class Interceptor:
             root_query_id=parent.root_query_id if parent else None,
             session_id=self.session_id,
             application_id=self.driver.application_id,
-            query_hash=statement.query_hash if statement else None,
-            query_parameterized_hash=statement.query_parameterized_hash if statement else None,
-            objects_tried=_names(statement, catalog, schema) if statement else (),
+            **self._guarded(lambda: _said(statement, catalog, schema), _NOTHING_SAID),
         )
 
     def _facts(self, intent: Intent) -> CatalogFacts | None:
         """What a DDL statement's targets are, before and after it: nobody can say it later."""
         statement = intent.statement
-        if statement is None or not statement.is_ddl or not statement.targets:
+        if statement is None or not statement.is_ddl:
             return None
-        return self.driver.catalog_facts(self, [target.parts for target in statement.targets])
+        return self._guarded(lambda: self._targets(statement), None)
+
+    def _targets(self, statement: lineage.Statement) -> CatalogFacts | None:
+        targets = [target.parts for target in statement.targets]
+        return self.driver.catalog_facts(self, targets) if targets else None
+
+    def _guarded(self, ask: Callable[[], T], otherwise: T) -> T:
+        """Ask for what a record would like to know; a failure is noted and never reaches the caller."""
+        try:
+            return ask()
+        except Exception as error:  # noqa: BLE001 - the guard of the caller's thread
+            self.driver.note_failure("", error)
+            return otherwise
 
     def _end(
         self,
@@ -200,7 +215,7 @@ class Interceptor:
             self.forget_current_schema()
             self.driver.catalog_changed()
         try:
-            self.driver.spool.end(started.query_id, ended.to_dict())
+            self._note("E", started.query_id, ended.to_dict())
         except SpoolUnavailableError as error:
             # The statement has run; its start is on record. The next one is refused.
             warnings.warn(f"{error} The end of {started.query_id} is not on record.", stacklevel=4)
@@ -221,6 +236,17 @@ def _intent_of_sql(statement: lineage.Statement) -> Intent:
 def _without_tree(statement: lineage.Statement) -> lineage.Statement:
     """Text with {…} templates names temp views that are gone when it has run: its plan is read instead."""
     return replace(statement, tree=None, command=None, reason="text with {…} templates")
+
+
+def _said(statement: lineage.Statement | None, catalog: str, schema: str) -> dict[str, Any]:
+    """What the text alone says of a statement."""
+    if statement is None:
+        return {}
+    return {
+        "query_hash": statement.query_hash,
+        "query_parameterized_hash": statement.query_parameterized_hash,
+        "objects_tried": _names(statement, catalog, schema),
+    }
 
 
 def _names(statement: lineage.Statement, catalog: str, schema: str) -> tuple[str, ...]:

@@ -134,8 +134,7 @@ def tagged(spark: SparkSession, tag: str) -> Iterator[None]:
     try:
         yield
     finally:
-        # A driver that is being stopped has no JVM to ask any more.
-        if context._jsc is not None:
+        if is_running(context):
             context.removeJobTag(tag)
 
 
@@ -223,6 +222,11 @@ def sql_function(spark: SparkSession, metadata: Any) -> Any:
     jvm = view(spark.sparkContext)
     parser = spark._jsparkSession.sessionState().sqlParser()
     return jvm.org.apache.spark.sql.catalyst.catalog.SQLFunction.fromCatalogFunction(metadata, parser)
+
+
+def is_running(context: SparkContext) -> bool:
+    """Whether a SparkContext has not been stopped."""
+    return context._jsc is not None
 
 
 def view(context: SparkContext) -> Any:

@@ -17,7 +17,8 @@ from audit import jvm
 from audit.identity import child_of
 from audit.record import Ended, Finding, Started, Status, build_row
 from audit.spark_catalog import CatalogSnapshot, StatementCatalog, parts_of
-from lineage.model import Access, ModifiedColumn, ModifiedObject, Relation
+from lineage.identify import identify
+from lineage.model import Access, Domain, ModifiedObject, Relation
 
 if TYPE_CHECKING:
     from audit.driver import Driver
@@ -51,14 +52,13 @@ class Streams:
         """The stream that a statement started, if it started one."""
         return self._streams.get(query_id)
 
-    def begin(self, job: Job, query: Finding) -> Finding:
-        """A stream has been started: its batches carry what it reads and writes, the start itself nothing."""
+    def begin(self, job: Job) -> None:
+        """A stream has been started: from now on its batches get their records."""
         intent = job.intent.stream
         assert intent is not None  # noqa: S101
         stream = intent.stream
         stream.started, stream.target, stream.catalog = job.started, _target(job, intent), job.catalog
         self._streams[job.started.query_id] = stream
-        return replace(query, access=Access("STREAM"), versions=())
 
     def batch_id(self, stream: Stream, number: int) -> str:
         """The query id of a micro-batch, the same whoever asks first: its function or its record."""
@@ -169,16 +169,22 @@ class StreamIntent:
         return found.group(1) if found else None
 
 
-def batch_access(query: Access, target: Relation | None) -> Access:
-    """The access of each micro-batch: what the streaming query reads, written into its target.
+def _location(target: Relation) -> str | None:
+    return target.location if target.domain is Domain.STAGE else None
+
+
+def batch_access(batch: Access, target: Relation | None) -> Access:
+    """The access of a micro-batch, with the name of the table behind the location that its plan writes.
 
     Args:
-        query: the access of the streaming query, with its output columns.
+        batch: the access by the plan of the batch, which knows its sink as a location.
         target: the table or location that the sink writes, None where it has none.
     """
-    access = replace(query, statement_type="STREAM_BATCH")
+    access = replace(batch, statement_type="STREAM_BATCH")
     if target is None:
         return access
-    columns = tuple(ModifiedColumn(c.name, None, c.base_sources, c.direct_sources) for c in query.columns)
-    modified = ModifiedObject(target.name, target.domain, target.object_id, columns, target.location)
-    return replace(access, objects_modified=(modified,))
+    written = tuple(column for modified in batch.objects_modified for column in modified.columns)
+    columns = tuple(replace(column, column_id=None) for column in written)
+    modified = ModifiedObject(target.name, target.domain, target.object_id, columns, _location(target))
+    known = {target.name.casefold(): target}
+    return identify(replace(access, objects_modified=(modified,)), known)

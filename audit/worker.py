@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import queue
 import threading
+from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from audit.spark_catalog import CatalogFacts, CatalogSnapshot
 
 _IDLE_SECONDS = 0.2
+_REMEMBERED = 10_000
 _NOTHING = threading.Event()
 
 
@@ -44,6 +46,8 @@ class Worker:
     def __init__(self, driver: Driver, analyst: Analyst) -> None:
         self._driver = driver
         self._analyst = analyst
+        # Statements that have their records: what still runs under their tag is on record by itself.
+        self._done: OrderedDict[str, None] = OrderedDict()
         self._jobs: queue.SimpleQueue[Job | threading.Event | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._loop, name="audit-worker", daemon=True)
         self._thread.start()
@@ -97,11 +101,15 @@ class Worker:
             try:
                 finding = self._analyst.analyse(job, executions)
                 if job.intent.stream is not None:
-                    finding = self._driver.streams.begin(job, finding)
+                    self._driver.streams.begin(job)
             except Exception as error:  # noqa: BLE001 - the one guard: an analysis never breaks a user's query
                 finding = opaque(job, f"{type(error).__name__}: {error}")
                 self._driver.note_failure(job.started.query_id, error)
         self._write(job.started.query_id, build_row(job.started, job.ended, finding))
+        if job.intent.stream is None:
+            self._done[job.started.query_id] = None
+            while len(self._done) > _REMEMBERED:
+                self._done.popitem(last=False)
         for query_id, row in child_rows(self._driver, self._analyst, job, executions):
             self._write(query_id, row)
 
@@ -126,11 +134,17 @@ class Worker:
         if executions is None:
             return
         executions.pump()
-        for execution in executions.unseen():
+        self._driver.streams.take_batches(executions, self._write)
+        late = [
+            e
+            for query_id in executions.ended_ids()
+            if query_id in self._done
+            for e in executions.of(query_id)
+        ]
+        for execution in (*executions.unseen(), *late):
             made = unseen_row(self._driver, self._analyst, execution)
             if made is not None:
                 self._write(*made)
-        self._driver.streams.take_batches(executions, self._write)
 
     def _write(self, query_id: str, row: dict[str, object]) -> None:
         self._driver.spool.record(query_id, row)

@@ -1,32 +1,46 @@
-"""What a durable append costs: median and 95th percentile, from 1 thread and from 8.
+"""What a durable append to the spool costs, from one thread and from several.
 
-In: a directory on the disk in question (first argument; a temporary one by default). Out: a table.
+In: a folder on the disk in question. Out: median and 95th percentile of an append that waits for the disk.
 """
 
 from __future__ import annotations
 
-import statistics
-import sys
-import tempfile
 import threading
 import time
 from pathlib import Path
 
 from audit.ids import IdGenerator
 from audit.spool import Spool
+from benchmarks import sessions
+from benchmarks.result import Options, Result, Row, Say, milliseconds
 
-_STATEMENTS = 2_000
+_THREADS = (1, 2, 8)
 _TEXT = "SELECT c_name, SUM(o_total) FROM orders JOIN customer USING (c_key) GROUP BY c_name " * 4
 
 
-def measure(root: Path, threads: int) -> None:
-    """Prints one line for `threads` threads that append start, end and record of their statements."""
-    ids = IdGenerator()
-    costs: list[float] = []
+def run(options: Options, say: Say) -> Result:
+    """Appends start, end and record of statements from 1, 2 and 8 threads."""
+    statements = options.pick("records", full=4_000, quick=200)
+    rows = []
+    for threads in _THREADS:
+        say(f"{threads} threads")
+        with sessions.folder("spool") as root:
+            rows.append(_measure(root, threads, statements))
+    return Result(
+        "A durable append to the spool",
+        ("median", "95th percentile"),
+        tuple(rows),
+        f"{statements:,} statements, each a start and an end of which the caller waits until the disk has them"
+        " (timed), and a record that it does not wait for.",
+    )
+
+
+def _measure(root: Path, threads: int, statements: int) -> Row:
+    ids, costs = IdGenerator(), list[float]()
 
     def work() -> None:
         mine = []
-        for _ in range(_STATEMENTS // threads):
+        for _ in range(statements // threads):
             query_id = ids.new()
             before = time.perf_counter()
             spool.start(query_id, {"query_text": _TEXT, "user_name": "alice"})
@@ -43,22 +57,10 @@ def measure(root: Path, threads: int) -> None:
             worker.start()
         for worker in workers:
             worker.join()
-        seconds = time.perf_counter() - began
-        stats = spool.stats()
+        rate = len(costs) / (time.perf_counter() - began)
     costs.sort()
-    sys.stdout.write(
-        f"{threads} threads: median {statistics.median(costs) * 1e3:.3f} ms,"
-        f" p95 {costs[len(costs) * 95 // 100] * 1e3:.3f} ms, {len(costs) / seconds:,.0f} durable appends/s,"
-        f" {stats.appends:,} appends in {stats.syncs:,} syncs\n"
+    return Row(
+        f"{threads} thread{'s' if threads > 1 else ''}, {rate:,.0f} appends a second",
+        milliseconds(costs[len(costs) // 2], 3),
+        milliseconds(costs[len(costs) * 95 // 100], 3),
     )
-
-
-def main() -> None:
-    """Measures with 1, 2 and 8 threads."""
-    with tempfile.TemporaryDirectory(dir=sys.argv[1] if len(sys.argv) > 1 else None) as directory:
-        for threads in (1, 2, 8):
-            measure(Path(directory), threads)
-
-
-if __name__ == "__main__":
-    main()

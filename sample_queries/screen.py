@@ -42,7 +42,7 @@ class Screen:
     def heading(self, question: str, source: str = "") -> None:
         """Begin an answer with its question, and where it comes from."""
         self.show()
-        self.show(Text.assemble((question, "bold cyan"), ("  " + source if source else "", "dim")))
+        self.show(Text.assemble((question, "bold cyan"), "  ", (source, "dim")))
 
     def rows(self, rows: Sequence[Any], columns: dict[str, Callable[[Any], Any] | str]) -> None:
         """Show rows as a table; `columns` are headings with a field or a function each."""
@@ -73,7 +73,9 @@ class Screen:
     def save(self, path: Path, title: str) -> None:
         """Write the recording as an SVG picture."""
         if self.recording is not None:
-            self.recording.save_svg(str(path), title=title, theme=MONOKAI, unique_id="demo")
+            svg = self.recording.export_svg(title=title, theme=MONOKAI, unique_id="demo")
+            # Some viewers drop spaces at the start of a text, which would unhinge the columns.
+            path.write_text(svg.replace("<text ", '<text xml:space="preserve" '), encoding="utf-8")
 
 
 def short(name: str | None) -> str:

@@ -21,17 +21,18 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 RAW_TABLES = ("airlines", "airports", "planes", "weather", "flights")
+_SCHEMAS = [f"CREATE SCHEMA IF NOT EXISTS {name}" for name in ("raw", "staging", "clean", "mart")]
 ROLES = {"loader": "ingestion", "ann": "engineer", "bob": "analyst"}
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing that a user does; `run` returns a few words on what came of it."""
+    """One thing that a user does, as a part of a phase of work."""
 
     user: str
     phase: str
     text: str
-    run: Callable[[SparkSession], str]
+    run: Callable[[SparkSession], object]
 
 
 @contextmanager
@@ -54,11 +55,9 @@ def write_landing(folder: Path) -> None:
 
 def steps(landing: Path) -> Iterator[Step]:
     """Everything that happens, in order."""
-    yield Step("loader", "loads five raw tables", "create schemas raw, staging, clean, mart", _create_schemas)
+    yield Step("loader", "loads", "CREATE SCHEMA raw, staging, clean, mart", _sql(*_SCHEMAS))
     for name in RAW_TABLES:
-        yield Step(
-            "loader", "loads five raw tables", f"load raw.{name}", _load(name, landing / f"{name}.parquet")
-        )
+        yield Step("loader", "loads", f"load raw.{name}", _load(name, landing / f"{name}.parquet"))
     yield from _staging()
     yield from _clean()
     yield from _mart()
@@ -66,17 +65,19 @@ def steps(landing: Path) -> Iterator[Step]:
     yield from _refused()
 
 
-def _create_schemas(spark: SparkSession) -> str:
-    for name in ("raw", "staging", "clean", "mart"):
-        spark.sql(f"CREATE SCHEMA IF NOT EXISTS {name}")
-    return "4 schemas"
+def describe_landing(folder: Path) -> str:
+    """How many rows wait in the files."""
+    import pyarrow.parquet as pq
+
+    return ", ".join(
+        f"{pq.read_metadata(folder / f'{name}.parquet').num_rows:,} {name}" for name in RAW_TABLES
+    )
 
 
-def _load(name: str, file: Path) -> Callable[[SparkSession], str]:
-    def load(spark: SparkSession) -> str:
+def _load(name: str, file: Path) -> Callable[[SparkSession], object]:
+    def load(spark: SparkSession) -> None:
         writer = spark.read.parquet(str(file)).write.format("delta").mode("overwrite")
         writer.option("overwriteSchema", "true").saveAsTable(f"raw.{name}")
-        return f"{spark.table(f'raw.{name}').count():,} rows"
 
     return load
 
@@ -84,7 +85,7 @@ def _load(name: str, file: Path) -> Callable[[SparkSession], str]:
 def _staging() -> Iterator[Step]:
     yield Step(
         "ann",
-        "builds the staging layer",
+        "staging: a table, a view, and a view on that view",
         "CREATE TABLE staging.flights AS SELECT",
         _sql("""CREATE OR REPLACE TABLE staging.flights USING delta AS
                 SELECT make_date(year, month, day) AS flight_date, carrier, flight, tailnum, origin, dest,
@@ -93,7 +94,7 @@ def _staging() -> Iterator[Step]:
     )
     yield Step(
         "ann",
-        "builds the staging layer",
+        "staging: a table, a view, and a view on that view",
         "CREATE VIEW staging.planes, and staging.fleet over it",
         _sql(
             """CREATE OR REPLACE VIEW staging.planes AS
@@ -108,25 +109,25 @@ def _staging() -> Iterator[Step]:
 def _clean() -> Iterator[Step]:
     yield Step(
         "ann",
-        "cleans: join, UPDATE, DELETE",
+        "clean: a join of DataFrames, an UPDATE, a DELETE, a view",
         "DataFrame: flights with their weather to clean.flights",
         _build_clean_flights,
     )
     yield Step(
         "ann",
-        "cleans: join, UPDATE, DELETE",
+        "clean: a join of DataFrames, an UPDATE, a DELETE, a view",
         "UPDATE clean.flights: no departure delay is 0",
         _sql("UPDATE clean.flights SET dep_delay = 0 WHERE dep_delay IS NULL OR dep_delay < 0"),
     )
     yield Step(
         "ann",
-        "cleans: join, UPDATE, DELETE",
+        "clean: a join of DataFrames, an UPDATE, a DELETE, a view",
         "DELETE from clean.flights: never landed",
         _sql("DELETE FROM clean.flights WHERE arr_delay IS NULL"),
     )
     yield Step(
         "ann",
-        "cleans: join, UPDATE, DELETE",
+        "clean: a join of DataFrames, an UPDATE, a DELETE, a view",
         "CREATE VIEW clean.punctuality",
         _sql("""CREATE OR REPLACE VIEW clean.punctuality AS
                 SELECT f.flight_date, f.carrier, a.name AS airline, f.dest, f.arr_delay AS delay, f.visib
@@ -134,20 +135,19 @@ def _clean() -> Iterator[Step]:
     )
 
 
-def _build_clean_flights(spark: SparkSession) -> str:
+def _build_clean_flights(spark: SparkSession) -> None:
     weather = spark.table("raw.weather").selectExpr(
         "make_date(year, month, day) AS flight_date", "origin", "hour", "visib", "wind_speed"
     )
     joined = spark.table("staging.flights").join(weather, ["flight_date", "origin", "hour"], "left")
     writer = joined.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
     writer.saveAsTable("clean.flights")
-    return "DataFrame API"
 
 
 def _mart() -> Iterator[Step]:
     yield Step(
         "ann",
-        "builds marts: CTAS, ALTER, MERGE, DROP",
+        "mart: CREATE AS SELECT, ALTER, MERGE, RENAME, DROP",
         "CREATE TABLE mart.carrier_delay AS SELECT",
         _sql("""CREATE OR REPLACE TABLE mart.carrier_delay USING delta AS
                 SELECT carrier, airline, count(*) AS flights, round(avg(delay), 1) AS avg_delay
@@ -155,7 +155,7 @@ def _mart() -> Iterator[Step]:
     )
     yield Step(
         "ann",
-        "builds marts: CTAS, ALTER, MERGE, DROP",
+        "mart: CREATE AS SELECT, ALTER, MERGE, RENAME, DROP",
         "ALTER TABLE mart.carrier_delay: a column, a comment",
         _sql(
             "ALTER TABLE mart.carrier_delay ADD COLUMN low_visibility_delay DOUBLE",
@@ -164,7 +164,7 @@ def _mart() -> Iterator[Step]:
     )
     yield Step(
         "ann",
-        "builds marts: CTAS, ALTER, MERGE, DROP",
+        "mart: CREATE AS SELECT, ALTER, MERGE, RENAME, DROP",
         "MERGE December into mart.carrier_delay",
         _sql("""MERGE INTO mart.carrier_delay t
                 USING (SELECT carrier, airline, count(*) AS flights, round(avg(delay), 1) AS avg_delay,
@@ -178,7 +178,7 @@ def _mart() -> Iterator[Step]:
     )
     yield Step(
         "ann",
-        "builds marts: CTAS, ALTER, MERGE, DROP",
+        "mart: CREATE AS SELECT, ALTER, MERGE, RENAME, DROP",
         "CREATE TABLE mart.aircraft_use from the view staging.fleet",
         _sql("""CREATE OR REPLACE TABLE mart.aircraft_use USING delta AS
                 SELECT manufacturer, count(*) AS flights, sum(seats) AS seats_offered,
@@ -187,7 +187,7 @@ def _mart() -> Iterator[Step]:
     )
     yield Step(
         "ann",
-        "builds marts: CTAS, ALTER, MERGE, DROP",
+        "mart: CREATE AS SELECT, ALTER, MERGE, RENAME, DROP",
         "CREATE, RENAME and DROP a scratch table",
         _sql(
             "DROP TABLE IF EXISTS mart.old_scratch",
@@ -203,14 +203,14 @@ def _reads() -> Iterator[Step]:
     for text, read in READS.items():
         yield Step(
             "bob",
-            "reads: tables, views, a path",
+            "reads tables: by name, by path, through views",
             text,
-            lambda spark, read=read: f"{len(read(spark).collect()):,} rows",
+            lambda spark, read=read: read(spark).collect(),
         )
 
 
 def _from_path(spark: SparkSession) -> DataFrame:
-    location = spark.sql("DESCRIBE DETAIL raw.planes").first()["location"]
+    location = spark.conf.get("spark.sql.warehouse.dir") + "/raw.db/planes"
     return spark.read.format("delta").load(location).groupBy("engine").count()
 
 
@@ -234,11 +234,14 @@ READS: dict[str, Callable[[SparkSession], DataFrame]] = {
 
 def _refused() -> Iterator[Step]:
     yield Step(
-        "bob", "tries what he may not", "SELECT a column that is not there", _expect_failure(_ask_for_owner)
+        "bob",
+        "a SELECT that fails, a CALL that is denied",
+        "SELECT a column that is not there",
+        _expect_failure(_ask_for_owner),
     )
     yield Step(
         "bob",
-        "tries what he may not",
+        "a SELECT that fails, a CALL that is denied",
         "CALL rebuild_marts, which is ann's",
         _expect_failure(lambda spark: rebuild_marts(spark, "bob")),
     )
@@ -256,22 +259,17 @@ def rebuild_marts(spark: SparkSession, caller: str) -> None:
     spark.sql("OPTIMIZE mart.carrier_delay")
 
 
-def _expect_failure(run: Callable[[SparkSession], object]) -> Callable[[SparkSession], str]:
-    def fail(spark: SparkSession) -> str:
-        with suppress(PySparkException):
-            try:
-                run(spark)
-            except StatementDeniedError:
-                return "denied, and on record"
-        return "failed, and on record"
+def _expect_failure(run: Callable[[SparkSession], object]) -> Callable[[SparkSession], object]:
+    def fail(spark: SparkSession) -> None:
+        with suppress(PySparkException, StatementDeniedError):
+            run(spark)
 
     return fail
 
 
-def _sql(*statements: str) -> Callable[[SparkSession], str]:
-    def run(spark: SparkSession) -> str:
+def _sql(*statements: str) -> Callable[[SparkSession], object]:
+    def run(spark: SparkSession) -> None:
         for statement in statements:
             spark.sql(statement)
-        return f"{len(statements)} statements" if len(statements) > 1 else "SQL"
 
     return run

@@ -183,7 +183,9 @@ def test_what_a_foreach_batch_runs_points_at_its_batch(audited, tmp_path):
         audited.sql("CREATE TABLE flow2.source (a INT) USING delta")
         audited.sql("INSERT INTO flow2.source VALUES (1)")
         stream = audited.readStream.table("flow2.source").writeStream.foreachBatch(each)
-        stream.trigger(availableNow=True).option("checkpointLocation", str(tmp_path / "c")).start().awaitTermination()
+        stream.trigger(availableNow=True).option(
+            "checkpointLocation", str(tmp_path / "c")
+        ).start().awaitTermination()
     rows = history(audited, "each")
     (batch,) = [r for r in rows if r.query_type == "STREAM_BATCH"]
     (write,) = [r for r in rows if r.action == "DataFrameWriter.saveAsTable"]

@@ -38,7 +38,12 @@ def test_a_method_has_one_place():
 
 @pytest.mark.parametrize(
     "module",
-    ["pyspark.sql.readwriter", "pyspark.sql.merge", "pyspark.sql.streaming.readwriter", "pyspark.sql.catalog"],
+    [
+        "pyspark.sql.readwriter",
+        "pyspark.sql.merge",
+        "pyspark.sql.streaming.readwriter",
+        "pyspark.sql.catalog",
+    ],
 )
 def test_every_class_that_writes_is_listed(module):
     """A class of these modules that holds a writer or a catalog of the JVM is one of those listed."""

@@ -50,7 +50,7 @@ def catalog() -> MemoryCatalog:
         views={
             "s.v1": "SELECT a, b + c AS bc FROM s.t WHERE c > 1",
             "s.v2": "SELECT * FROM v1",
-            **{f"s.deep{n}": f"SELECT * FROM deep{n - 1}" for n in range(1, 11)},  # noqa: S608
+            **{f"s.deep{n}": f"SELECT * FROM deep{n - 1}" for n in range(1, 11)},
             "s.deep0": "SELECT id, v FROM w",
         },
         temp_views={"tv": "SELECT a AS aa, bc FROM v2"},

@@ -1,0 +1,51 @@
+"""The machine that measures, in a line; what else it was doing.
+
+In: the operating system, the installed packages. Out: text.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from audit import java
+
+_PACKAGES = ("pyspark", "delta-spark", "sqlglot", "spark-access-history")
+
+
+def describe() -> str:
+    """Cores, memory, and the versions of what matters."""
+    runtime = java.find(os.environ)
+    packages = ", ".join(f"{name} {_version(name)}" for name in _PACKAGES)
+    return (
+        f"{os.cpu_count()} cores ({_processor()}), {_memory():.0f} GiB, {platform.system()} {platform.machine()};"
+        f" Python {platform.python_version()}, Java {runtime.version}, {packages}"
+    )
+
+
+def load() -> str:
+    """The load average of the last minute: what the figures had to share the cores with."""
+    return f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:  # this project itself, run from its folder
+        return "(from source)"
+
+
+def _processor() -> str:
+    listed = Path("/proc/cpuinfo")
+    lines = listed.read_text(encoding="utf-8").splitlines() if listed.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or "unknown"
+
+
+def _memory() -> float:
+    """Physical memory in GiB."""
+    if not hasattr(os, "sysconf"):
+        return float("nan")
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)

@@ -1,0 +1,33 @@
+"""One benchmark in this process: `python -m benchmarks.one <name> <options as JSON>`.
+
+In: a name of `NAMES`. Out: its result among the others, for the report; its table on the terminal.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+import time
+
+from benchmarks import machine, report
+from benchmarks.result import Options, Result
+
+NAMES = ("front_door", "tpch", "ingest", "year", "start", "spool", "crash")
+
+
+def main() -> None:
+    """Run it."""
+    name, options = sys.argv[1], Options(**json.loads(sys.argv[2]))
+    began, load = time.monotonic(), machine.load()
+
+    def say(text: str) -> None:
+        print(f"{time.monotonic() - began:7.1f} s  {text}", flush=True)
+
+    result: Result = importlib.import_module(f"benchmarks.{name}").run(options, say)
+    print("\n".join(report.table(result)), flush=True)
+    report.keep(name, options, result, load)
+
+
+if __name__ == "__main__":
+    main()

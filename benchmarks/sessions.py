@@ -1,0 +1,46 @@
+"""The Spark of a benchmark: local, two cores, its root in a folder that is gone afterwards.
+
+In: a name. Out: a SparkSession that is not audited, and the folder. The folder lies beside the data of
+the benchmarks, so on the disk of this project, not in a `/tmp` that may be memory.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from audit.spark import embedded
+from benchmarks.result import DATA
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MASTER = "local[2]"
+
+
+@contextmanager
+def folder(name: str) -> Iterator[Path]:
+    """A folder of its own for one run."""
+    DATA.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f"{name}-", dir=DATA, ignore_cleanup_errors=True) as path:
+        yield Path(path)
+
+
+@contextmanager
+def session(root: Path, conf: dict[str, str] | None = None) -> Iterator[SparkSession]:
+    """The embedded Spark on two cores."""
+    spark = embedded(root, app_name="benchmarks", master=MASTER, conf=conf)
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+def settle(spark: SparkSession) -> None:
+    """Let the JVM collect its garbage now, not inside what is timed next."""
+    jvm = spark.sparkContext._jvm
+    if jvm is not None:
+        jvm.java.lang.System.gc()

@@ -1,0 +1,152 @@
+import re
+
+import pytest
+
+from sample_queries import queries
+
+PEOPLE = "spark_catalog.sq.people"
+REPORT = "spark_catalog.sq.report"
+SCHEMA = "sample_usage"
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def ask(audited):
+    """Ask a sample query on the workload."""
+
+    def asked(name, **given):
+        return queries.load(name).ask(audited, SCHEMA, **given)
+
+    return asked
+
+
+@pytest.mark.parametrize("name", queries.names())
+def test_every_query_states_its_question_what_it_reads_and_its_parameters(name):
+    """The first comment ends its question with ?, names each table read, and explains each parameter."""
+    query = queries.load(name)
+    comment = "\n".join(line for line in query.sql.splitlines() if line.startswith("-- "))
+    body = query.sql.removeprefix(comment)
+    assert query.question.endswith("?")
+    for table in re.findall(r"account_usage\.(\w+)", body):
+        assert table in comment
+    assert {p.name for p in query.parameters} == set(re.findall(r"(?<![:\w]):([a-z_]+)", body))
+    assert all(p.meaning for p in query.parameters)
+
+
+def test_who_read_object(ask):
+    """Who read the people: ann and bob, bob once by name and once through the view."""
+    found = {row["user_name"]: row for row in ask("who_read_object", object_name=PEOPLE)}
+    assert found.keys() == {"ann", "bob"}
+    assert (found["bob"]["queries"], found["bob"]["through_views"]) == (2, 1)
+    assert found["bob"]["columns"] == "name, ssn"
+
+
+def test_who_read_column(ask):
+    """Who read people.name in the last seven days, and by what way."""
+    found = ask("who_read_column", object_name=PEOPLE, column_name="name")
+    assert ("bob", "through a view", "SELECT name FROM sq.adults") in {
+        (row["user_name"], row["how"], row["query_text"]) for row in found
+    }
+    assert "DataFrameWriter.parquet" in found[0]["query_text"] or found[0]["user_name"] == "bob"
+
+
+def test_sensitive_reads(ask):
+    """A list of sensitive columns, one by name and all of a table by a star."""
+    found = ask("sensitive_reads", columns=f"{PEOPLE}.ssn, {REPORT}.*")
+    assert ("bob", "ssn", 1) in {(row["user_name"], row["column_name"], row["queries"]) for row in found}
+    assert {row["column_name"] for row in found if row["object_name"] == REPORT} == {"who", "of_age"}
+
+
+def test_modified_from(ask):
+    """The table's columns came directly from the view, and at base from the table under it."""
+    found = {row["column_name"]: row for row in ask("modified_from", object_name="spark_catalog.sq.ages")}
+    assert found["of_age"]["direct_sources"] == "spark_catalog.sq.adults.of_age"
+    assert found["of_age"]["base_sources"] == f"{PEOPLE}.born"
+
+
+def test_upstream_of_column(ask):
+    """Two hops, from the report over the ages to the people."""
+    found = ask("upstream_of_column", object_name=REPORT, column_name="who")
+    assert [(row["hop"], row["source_object_name"], row["source_column_name"]) for row in found] == [
+        (1, "spark_catalog.sq.ages", "who"),
+        (2, PEOPLE, "name"),
+    ]
+
+
+def test_upstream_stops(ask):
+    """max_hops bounds the way up."""
+    assert len(ask("upstream_of_column", object_name=REPORT, column_name="who", max_hops=1)) == 1
+
+
+def test_downstream_of_table(ask):
+    """What hangs on the people: the ages, then the report, and a file."""
+    found = {
+        short: row["hop"]
+        for row in ask("downstream_of_table", object_name=PEOPLE)
+        for short in [row["object_name"].rsplit("/", 1)[-1]]
+    }
+    assert found == {"spark_catalog.sq.ages": 1, "people.parquet": 1, REPORT: 2}
+
+
+def test_ddl_history(ask):
+    """The latest DDL first, with the columns that it touched."""
+    found = ask("ddl_history", object_name="spark_catalog.sq.%")
+    assert (found[0]["operation_type"], found[0]["object_name"], found[0]["columns"]) == (
+        "ALTER",
+        "spark_catalog.sq.forgotten",
+        "b",
+    )
+    assert {"CREATE"} == {row["operation_type"] for row in found if row["object_domain"] == "VIEW"}
+
+
+def test_unused_tables(ask):
+    """The forgotten table shows as never read; the people, read by bob, do not."""
+    found = {row["object_name"]: row for row in ask("unused_tables")}
+    assert found["spark_catalog.sq.forgotten"]["last_read"] is None
+    assert PEOPLE not in found
+    assert REPORT not in found
+
+
+def test_failed_and_denied(ask):
+    """Both of bob's mishaps, with what he tried to touch."""
+    found = {row["execution_status"]: row for row in ask("failed_and_denied")}
+    assert found["DENIED"]["error_code"] == "AUDIT_STATEMENT_DENIED"
+    assert found["FAIL"]["objects_tried"] == PEOPLE
+    assert {row["user_name"] for row in found.values()} == {"bob"}
+
+
+def test_changes_of_table(ask):
+    """Each change of the report with the Delta version that came of it."""
+    found = ask("changes_of_table", object_name=REPORT)
+    assert [(row["query_type"], row["version"]) for row in found] == [
+        ("DELETE", 2),
+        ("UPDATE", 1),
+        ("CREATE_TABLE_AS_SELECT", 0),
+    ]
+
+
+def test_activity_by_day(ask):
+    """Statements of a day by user, failures counted."""
+    found = {row["user_name"]: row for row in ask("activity_by_day")}
+    assert found["bob"]["statements"] == 5
+    assert (found["bob"]["reads"], found["bob"]["not_successful"]) == (3, 2)
+    assert found["ann"]["writes"] >= 6
+
+
+def test_most_used_objects(ask):
+    """The people are read most; :top bounds the list."""
+    found = ask("most_used_objects", top=1)
+    assert [row["object_name"] for row in found] == [PEOPLE]
+
+
+def test_partly_analysed(audited, ask):
+    """A statement that could not be analysed in full shows with its reason."""
+    audited.sql("DESCRIBE HISTORY sq.people").collect()
+    assert all(row["analysis_reason"] for row in ask("partly_analysed"))
+
+
+def test_unknown_parameter(ask):
+    """A parameter that a query does not have is refused by name."""
+    with pytest.raises(KeyError, match="objekt"):
+        ask("who_read_object", objekt="x")

@@ -1,0 +1,124 @@
+import pytest
+
+import audit
+import views
+
+SCHEMA = "views_usage"
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def audited(spark, tmp_path_factory):
+    """A session with the views, after a few statements."""
+    root = str(tmp_path_factory.mktemp("views_root"))
+    audit.attach(spark, user="ann", root=root, schema=SCHEMA, ingest_interval_seconds=3600)
+    spark.sql("CREATE SCHEMA vw")
+    spark.sql("CREATE TABLE vw.t (a INT, b STRING) USING delta")
+    spark.sql("INSERT INTO vw.t VALUES (1, 'x')")
+    spark.sql("CREATE VIEW vw.v AS SELECT a + 1 AS c FROM vw.t")
+    spark.sql("CREATE TABLE vw.u USING delta AS SELECT c, 7 AS k FROM vw.v")
+    spark.table("vw.t").count()
+    spark.sql("DELETE FROM vw.u WHERE c = 2")
+    audit.flush(spark)
+    assert views.install(spark, SCHEMA) == tuple(f"{SCHEMA}.{name}" for name in views.VIEWS)
+    yield spark
+    audit.detach(spark)
+    spark.sql("DROP SCHEMA vw CASCADE")
+    spark.sql(f"DROP SCHEMA {SCHEMA} CASCADE")
+
+
+@pytest.fixture
+def ask(audited):
+    """Rows as tuples, unrecorded."""
+
+    def asked(sql):
+        with audit.suppress():
+            return [tuple(row) for row in audited.sql(sql.replace("usage.", f"{SCHEMA}.")).collect()]
+
+    return asked
+
+
+def test_install_twice(audited):
+    """Installing again changes nothing and raises nothing."""
+    assert len(views.install(audited, SCHEMA)) == len(views.VIEWS)
+
+
+def test_columns_are_documented(audited):
+    """Every column of the flattening views has a comment."""
+    for name in ("columns_read", "columns_written", "ddl_history"):
+        with audit.suppress():
+            schema = audited.table(f"{SCHEMA}.{name}").schema
+        assert [f.name for f in schema if not f.metadata.get("comment")] == []
+
+
+def test_columns_read_tells_direct_from_base(ask):
+    """A read through a view has a direct row for the view and a base row for the table."""
+    rows = ask(
+        "SELECT object_name, column_name, is_direct, is_base FROM usage.columns_read r"
+        " WHERE query_id = (SELECT query_id FROM usage.query_history"
+        " WHERE query_type = 'CREATE_TABLE_AS_SELECT')"
+    )
+    assert set(rows) == {("spark_catalog.vw.v", "c", True, False), ("spark_catalog.vw.t", "a", False, True)}
+
+
+def test_columns_read_keeps_a_read_without_columns(ask):
+    """count(*) reads an object and no column: one row with a null column."""
+    rows = ask("SELECT object_name, is_direct, is_base FROM usage.columns_read WHERE column_name IS NULL")
+    assert rows == [("spark_catalog.vw.t", True, True)]
+
+
+def test_columns_written_has_a_row_for_each_source(ask):
+    """Direct and base source of a column, and one row without a source for a constant."""
+    rows = ask(
+        "SELECT column_name, source_kind, source_object_name, source_column_name"
+        " FROM usage.columns_written WHERE object_name = 'spark_catalog.vw.u' AND column_name IS NOT NULL"
+    )
+    assert set(rows) == {
+        ("c", "direct", "spark_catalog.vw.v", "c"),
+        ("c", "base", "spark_catalog.vw.t", "a"),
+        ("k", None, None, None),
+    }
+
+
+def test_columns_written_keeps_a_delete(ask):
+    """A DELETE writes rows, not columns: one row with a null column."""
+    rows = ask("SELECT object_name, source_kind FROM usage.columns_written WHERE column_name IS NULL")
+    assert rows == [("spark_catalog.vw.u", None)]
+
+
+def test_ddl_history_has_the_statement(ask):
+    """A row for each DDL operation, with its text."""
+    rows = ask("SELECT operation_type, object_name FROM usage.ddl_history WHERE query_text LIKE 'CREATE%'")
+    assert sorted(rows) == [("CREATE", f"spark_catalog.vw{name}") for name in ("", ".t", ".u", ".v")]
+
+
+def test_statements_has_every_statement_once(ask):
+    """The join neither drops nor doubles a statement."""
+    assert ask("SELECT count(*) FROM usage.statements") == ask("SELECT count(*) FROM usage.query_history")
+    assert ask("SELECT query_type FROM usage.statements WHERE writes_data AND NOT reads_data") == [
+        ("INSERT",)
+    ]
+
+
+def test_predicate_on_time_reaches_the_table(audited):
+    """A predicate on query_start_time passes the view down to the scan, where Delta prunes files by it."""
+    frame = audited.table(f"{SCHEMA}.columns_read").where("query_start_time >= TIMESTAMP'2030-01-01'")
+    plan = frame._jdf.queryExecution().optimizedPlan().toString()
+    below = plan[plan.index("Generate") :]
+    assert "query_start_time" in below[below.index("Filter") :].splitlines()[0]
+
+
+def test_no_tables(spark):
+    """A schema without audit tables: one error that names it and says what to do."""
+    with pytest.raises(views.ViewsError, match=r"nowhere_usage.*audit\.attach"):
+        views.install(spark, "nowhere_usage")
+
+
+def test_register_catalog(audited):
+    """Tables and views of the catalog by their full names, the audit's own left out."""
+    views.register_catalog(audited, without=(SCHEMA,))
+    with audit.suppress():
+        rows = {(r.object_name, r.object_domain) for r in audited.table("catalog_tables").collect()}
+    assert {("spark_catalog.vw.t", "Table"), ("spark_catalog.vw.v", "VIEW")} <= rows
+    assert not any(SCHEMA in name for name, _ in rows)
