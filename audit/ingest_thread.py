@@ -55,8 +55,8 @@ class IngestThread:
                 naming(f"the audit tables under {root} could not be made"),
             ):
                 create_tables(driver.spark, root)
-                register_tables(driver.spark, root, driver.config.schema)
             self._ready = True
+            _warned(self._register)
 
     def run_now(self) -> Ingested:
         """Take in everything that is on record; returns when it is committed.
@@ -73,6 +73,16 @@ class IngestThread:
             done = ingest_folder(driver.spark, driver.spool.path, driver.config.root, self._running)
         _tell_damage(done.damaged)
         return done
+
+    def _register(self) -> None:
+        """Records do not need names: a metastore that refuses them, or knows others, is only warned of."""
+        driver = self._driver
+        with (
+            suppress(),
+            jvm.tagged(driver.spark, driver.quiet_tag),
+            naming(f"the audit tables could not be registered in the schema {driver.config.schema}"),
+        ):
+            register_tables(driver.spark, driver.config.root, driver.config.schema)
 
     def _running(self) -> Iterable[Started]:
         return [Started.from_dict(one.start) for one in self._driver.spool.running()]

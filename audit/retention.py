@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     from audit.clock import Clock
 
+_LISTING_TASKS = 16
+
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
@@ -73,6 +75,9 @@ def retain(
         TableAlteredError: a table is not as this version made it, or gone.
     """
     first = oldest_kept(clock.now(), days)
+    spark = spark.newSession()
+    # VACUUM (Delta 4.4) lists a table's folders in this many tasks: 10,000, minutes for a handful of days.
+    spark.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", _LISTING_TASKS)
     with commit_lock(spark, root), naming(f"retention under {root} could not be done"):
         require_tables(spark, root)
         return tuple(_retain(spark, table, root, first, dry_run=dry_run) for table in AUDIT_TABLES)

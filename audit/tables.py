@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from audit.config import local_path
 from audit.conflicts import retried
-from audit.errors import TableAlteredError, TableMissingError
+from audit.errors import AttachError, TableAlteredError, TableMissingError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -180,13 +181,22 @@ def require_tables(spark: SparkSession, root: str) -> None:
 
 
 def register_tables(spark: SparkSession, root: str, schema: str) -> None:
-    """Make the tables known by name as `<schema>.access_history` and `<schema>.query_history`."""
+    """Make the tables known by name as `<schema>.access_history` and `<schema>.query_history`.
+
+    Raises:
+        AttachError: the metastore has tables of these names, of another root.
+    """
     spark.sql(f"CREATE SCHEMA IF NOT EXISTS {quote(schema)}")
     for table in AUDIT_TABLES:
         name = f"{quote(schema)}.{table.name}"
-        spark.sql(
-            f"CREATE TABLE IF NOT EXISTS {name} USING delta LOCATION '{sql_string(table.location(root))}'"
-        )
+        location = table.location(root)
+        spark.sql(f"CREATE TABLE IF NOT EXISTS {name} USING delta LOCATION '{sql_string(location)}'")
+        known = str(spark.sql(f"DESCRIBE DETAIL {name}").collect()[0]["location"])
+        if (local_path(known) or known) != (local_path(location) or location):
+            raise AttachError(
+                f"the table {name} is registered for {known}, not for {location}",
+                "attach with another schema, or drop that table first (its files stay)",
+            )
 
 
 def delta_path(table: AuditTable, root: str) -> str:

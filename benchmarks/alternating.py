@@ -1,4 +1,4 @@
-"""The order of a fair comparison: A B B A A B B A …
+"""The order of a fair comparison: A B B A A B B A.
 
 In: a number of passes. Out: which side runs next. What drifts (heat, caches, a compiler that gets
 better) then falls on both sides alike.

@@ -23,6 +23,7 @@ from benchmarks.timers import PARTS, Timers, on_the_way
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+Run = Callable[[], Any]
 Samples = list[dict[str, float]]
 
 _QUERY = (
@@ -39,7 +40,7 @@ _INSERT = (
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of statement: `run` makes one from a number that no other has, `limit` is in milliseconds.
+    """A kind of statement: `make` gives one for a number that no other has, `limit` is in milliseconds.
 
     `share` divides how often it runs. `paced`: the next one waits until the worker has written the record of
     the last, as with a person at a prompt; else they follow each other without a pause, as in a loop.
@@ -47,27 +48,27 @@ class Kind:
 
     name: str
     limit: float
-    run: Callable[[SparkSession, int], Any]
+    make: Callable[[SparkSession, int], Run]
     share: int = 1
     paced: bool = False
 
 
-def _unseen(spark: SparkSession, number: int) -> None:
-    spark.sql(_QUERY.format(number)).collect()
+def _unseen(spark: SparkSession, number: int) -> Run:
+    return lambda: spark.sql(_QUERY.format(number)).collect()
 
 
-def _repeated(spark: SparkSession, _number: int) -> None:
-    spark.sql(_QUERY.format(0)).collect()
+def _repeated(spark: SparkSession, _number: int) -> Run:
+    return lambda: spark.sql(_QUERY.format(0)).collect()
 
 
-def _insert(spark: SparkSession, number: int) -> None:
-    spark.sql(_INSERT.format(number))
+def _insert(spark: SparkSession, number: int) -> Run:
+    return lambda: spark.sql(_INSERT.format(number))
 
 
-def _frame(spark: SparkSession, number: int) -> None:
+def _frame(spark: SparkSession, number: int) -> Run:
     orders, customers = spark.table("bench.orders"), spark.table("bench.customers")
     joined = orders.where(orders.total > number).join(customers, "customer_id")
-    joined.groupBy("nation").count().collect()
+    return joined.groupBy("nation").count().collect
 
 
 KINDS = (
@@ -101,14 +102,21 @@ def run(options: Options, say: Say) -> Result:
         "What the front door adds to a short statement",
         ("attached", "detached"),
         tuple(rows),
-        f"Medians of {rounds} rounds on each side, in one process, in the order A B B A …, each round {count}"
-        f" statements of a kind ({max(1, count // 4)} INSERTs) on Delta tables of 10,000 and 500 rows, collected; a"
-        " round before them is not counted. The added time is that of the whole call less that of PySpark's own"
-        " `sql` and `collect` inside it, on the thread that runs the statement.",
+        f"Medians of {rounds} rounds on each side, in one process, in the order A B B A …, each round"
+        f" {count} statements of a kind ({max(1, count // 4)} INSERTs) on Delta tables of 10,000 and 500"
+        " rows, collected; a round before them is not counted. The added time is that of the whole call"
+        " less that of PySpark's own `sql` and `collect` inside it, on the thread that runs the"
+        " statement.",
         (
-            "The whole statement differs by more than what the front door adds where the worker analyses the last"
-            " one meanwhile: it shares the cores and Python's interpreter lock with the thread that measures.",
-            "In a loop without pause the worker is always at work; else it has finished before the next begins.",
+            (
+                "The whole statement differs by more than what the front door adds where the worker"
+                " analyses the last one meanwhile: it shares the cores and Python's interpreter lock with"
+                " the thread that measures."
+            ),
+            (
+                "In a loop without pause the worker is always at work; else it has finished before the next"
+                " begins."
+            ),
         ),
     )
 
@@ -145,11 +153,11 @@ def _samples(
 ) -> Samples:
     samples = []
     sessions.settle(spark)
-    kind.run(spark, next(numbers))
+    kind.make(spark, next(numbers))()
     for number in itertools.islice(numbers, max(1, count // kind.share)):
         if kind.paced:
             pause()
-        samples.append(timers.measure(lambda number=number: kind.run(spark, number)))
+        samples.append(timers.measure(kind.make(spark, number)))
     pause()
     return samples
 

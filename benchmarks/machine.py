@@ -20,8 +20,9 @@ def describe() -> str:
     runtime = java.find(os.environ)
     packages = ", ".join(f"{name} {_version(name)}" for name in _PACKAGES)
     return (
-        f"{os.cpu_count()} cores ({_processor()}), {_memory():.0f} GiB, {platform.system()} {platform.machine()};"
-        f" Python {platform.python_version()}, Java {runtime.version}, {packages}"
+        f"{os.cpu_count()} cores ({_processor()}), {_memory():.0f} GiB,"
+        f" {platform.system()} {platform.machine()}; Python {platform.python_version()},"
+        f" Java {runtime.version}, {packages}"
     )
 
 

@@ -56,9 +56,8 @@ def write(names: tuple[str, ...], *, quick: bool) -> Path:
 def table(result: Result) -> Iterator[str]:
     """A result's table in Markdown."""
     columns = ("", *result.columns, "ratio", "target", "")
-    used = [number for number, name in enumerate(columns) if name or number in (0, len(columns) - 1)]
     cells = [_cells(row) for row in result.rows]
-    used = [n for n in used if n == 0 or any(row[n] for row in cells)]
+    used = [n for n in range(len(columns)) if any(row[n] for row in cells)]
     yield "| " + " | ".join(columns[n] for n in used) + " |"
     yield "|" + "|".join("---" if n == 0 else "---:" for n in used) + "|"
     for row in cells:
@@ -81,7 +80,8 @@ def _read(value: dict[str, Any]) -> Measured:
 def _lines(measured: list[Measured], *, quick: bool) -> Iterator[str]:
     yield "# What the audit costs"
     yield ""
-    yield "Written by `make bench`. Figures as measured, targets met or not; a ratio is the first figure to the second."
+    yield "Written by `make bench`. Figures as measured, whether the target is met or not. A ratio is the"
+    yield "first figure to the second."
     if quick:
         yield "\n**A quick run: sizes are tiny, and the figures mean nothing.**"
     machines = list(dict.fromkeys(one.machine for one in measured))

@@ -30,8 +30,8 @@ def run(options: Options, say: Say) -> Result:
         "A durable append to the spool",
         ("median", "95th percentile"),
         tuple(rows),
-        f"{statements:,} statements, each a start and an end of which the caller waits until the disk has them"
-        " (timed), and a record that it does not wait for.",
+        f"{statements:,} statements, each a start and an end of which the caller waits until the disk"
+        " has them (timed), and a record that it does not wait for.",
     )
 
 

@@ -1,8 +1,8 @@
 """Stopwatches on methods: what Spark takes inside a call, and each part of what the front door adds.
 
 In: classes and method names, watched before `audit.attach` wraps them. Out: the seconds that the
-caller's thread spent in each. The audit wraps the watched method like any other, so the time of the whole call
-less the time inside is exactly what the audit added on that thread, whatever Spark took.
+caller's thread spent in each. The audit wraps the watched method like any other, so the time of the
+whole call less the time inside is exactly what the audit added on that thread, whatever Spark took.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 PLANES = "spark_catalog.raw.planes"
 MART = "spark_catalog.mart.carrier_delay"
-ROUNDS = 5
+ROUNDS = 3
 # Many plans once each: the quick compiler and a small collector are the better choice.
 QUICK = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
@@ -243,8 +243,8 @@ def _account(screen: Screen, spark: SparkSession, cost: Cost) -> None:
     )
     screen.show(
         Text(
-            f"Medians of {ROUNDS} rounds each, recorded and not, in turns. Noise: the rounds that are not"
-            f" recorded differ by {cost.noise:.0f} %.",
+            f"Medians of {ROUNDS} rounds, recorded and not in turns;"
+            f" noise: the unrecorded rounds differ by {cost.noise:.0f} %.",
             "dim",
         )
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 
 import audit
 import views
@@ -65,7 +66,10 @@ def _show(screen: Screen, found: list) -> None:
         return
     names = found[0].asDict()
     shorten = {n for n in names if n.endswith(("object_name", "sources", "comes_from"))}
-    screen.rows(found, {n: (lambda row, n=n: short(row[n])) if n in shorten else n for n in names})
+    columns = {n: (lambda row, n=n: short(row[n])) if n in shorten else n for n in names}
+    if "query_text" in columns:
+        columns["query_text"] = lambda row: textwrap.shorten(row["query_text"], 110, placeholder=" …")
+    screen.rows(found, columns)
 
 
 if __name__ == "__main__":

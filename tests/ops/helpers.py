@@ -70,8 +70,10 @@ def make_tables(spark, root):
         create_tables(spark, str(root))
 
 
-def ingest_all(spark, root):
+def ingest_all(spark, root, *, create=False):
     """What `audit ingest` does with the spools; what it says of each."""
+    if create:
+        make_tables(spark, root)
     config = load({"root": str(root), "user": "tester"}, environ={})
     with suppress():
         catalog = SessionCatalog(spark, PlanFactsReader(spark.sparkContext._jvm))

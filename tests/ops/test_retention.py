@@ -72,9 +72,5 @@ def test_freed_by_the_tables_own_retention(spark, tmp_path):
     spark.sql(
         f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.deletedFileRetentionDuration' = 'interval 0 hours')"
     )
-    spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
-    try:
-        retain(spark, str(tmp_path), 1, clock)
-    finally:
-        spark.conf.unset("spark.databricks.delta.retentionDurationCheck.enabled")
+    retain(spark, str(tmp_path), 1, clock)
     assert not any(file.exists() for file in files)

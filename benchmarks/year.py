@@ -1,0 +1,117 @@
+"""A year of history: who read this column in the last seven days?
+
+In: `benchmarks.year_data`. Out: for each way to ask, the time, and the files and partitions opened.
+"""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime, timedelta
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
+
+import views
+from audit.tables import ACCESS_HISTORY, delta_path, register_tables
+from benchmarks import sessions, year_data
+from benchmarks.result import Options, Result, Row, Say
+from benchmarks.scan import Opened, opened
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_TARGET_SECONDS = 3.0
+_WINDOW_DAYS = 7
+_ASKED = 40  # of the templates: one whose statement runs about once in 300
+
+_SHAPES = {
+    "explode": (
+        "SELECT query_start_time, user_name, query_id FROM {table}"
+        " LATERAL VIEW explode(base_objects_accessed) AS object LATERAL VIEW explode(object.columns) AS col"
+        " WHERE {window} AND object.objectName = '{object}' AND col.columnName = '{column}'"
+        " ORDER BY query_start_time DESC"
+    ),
+    "exists": (
+        "SELECT query_start_time, user_name, query_id FROM {table}"
+        " WHERE {window} AND exists(base_objects_accessed, o -> o.objectName = '{object}'"
+        " AND exists(o.columns, c -> c.columnName = '{column}')) ORDER BY query_start_time DESC"
+    ),
+    "the view columns_read": (
+        "SELECT query_start_time, user_name, query_id FROM account_usage.columns_read"
+        " WHERE {window} AND is_base AND object_name = '{object}' AND column_name = '{column}'"
+        " ORDER BY query_start_time DESC"
+    ),
+}
+
+
+def run(options: Options, say: Say) -> Result:
+    """Makes the year where it is missing, then asks in each way, in turns."""
+    days = options.pick("days", full=365, quick=20)
+    records = options.pick("records", full=100_000, quick=500)
+    passes = options.pick("passes", full=5, quick=2)
+    with sessions.folder("year") as folder, sessions.session(folder) as spark:
+        root = year_data.history(spark, days, records, say)
+        register_tables(spark, str(root), "account_usage")
+        views.install(spark)
+        midnight = year_data.FIRST_DAY + timedelta(days=days)
+        asked = {
+            (shape, now): _question(shape, root, now)
+            for now in (midnight, midnight - timedelta(hours=9))
+            for shape in _SHAPES
+        }
+        first = _timed(spark, asked["explode", midnight])[0]
+        say(f"the first question of a cold JVM: {first:.2f} s")
+        found = {key: [] for key in asked}
+        for number in range(passes + 1):
+            say(f"pass {number} of {passes}" if number else "warm-up")
+            for key, sql in asked.items():
+                answer = _timed(spark, sql)
+                if number:
+                    found[key].append(answer)
+    size = sum(path.stat().st_size for path in root.rglob("*.parquet")) / 1e9
+    rows = tuple(_row(shape, now, answers, days) for (shape, now), answers in found.items())
+    return Result(
+        f"Who read this column in the last {_WINDOW_DAYS} days, out of {days} days of {records:,} records",
+        ("seconds", "opened"),
+        rows,
+        f"{days * records / 1e6:,.1f} million records, {size:,.1f} GB, one file a day, in the audit's"
+        f" own table on {sessions.MASTER}: median of {passes} passes after one to warm up, from the text"
+        " to the collected rows. What was opened is what the metrics of the scan say.",
+        (
+            f"Excluded: a cold JVM. Its first question took {first:.2f} s.",
+            (
+                f"A window that begins at midnight covers {_WINDOW_DAYS} partitions; at any other time it"
+                f" begins and ends inside a day, so it covers {_WINDOW_DAYS + 1}."
+            ),
+        ),
+    )
+
+
+def _question(shape: str, root: Path, now: datetime) -> str:
+    access = year_data.statements()[_ASKED].access
+    asked = access.base_objects_accessed[0]
+    since = now - timedelta(days=_WINDOW_DAYS)
+    window = f"query_start_time >= TIMESTAMP'{since:%F %T}' AND query_start_time < TIMESTAMP'{now:%F %T}'"
+    table = delta_path(ACCESS_HISTORY, str(root))
+    return _SHAPES[shape].format(table=table, window=window, object=asked.name, column=asked.columns[0].name)
+
+
+def _timed(spark: SparkSession, sql: str) -> tuple[float, Opened, int]:
+    """Seconds, what was opened, rows."""
+    began = time.perf_counter()
+    frame = spark.sql(sql)
+    rows = frame.collect()
+    return time.perf_counter() - began, opened(frame), len(rows)
+
+
+def _row(shape: str, now: datetime, answers: list[tuple[float, Opened, int]], days: int) -> Row:
+    seconds = median(answer[0] for answer in answers)
+    _, scan, rows = answers[0]
+    partitions = _WINDOW_DAYS if now.hour == 0 else _WINDOW_DAYS + 1
+    return Row(
+        f"{shape}, asked at {now:%H:%M}, {rows:,} rows",
+        f"{seconds:.2f} s",
+        f"{scan.files} files of {scan.partitions} partitions of {days}, {scan.megabytes:,.0f} MB",
+        target=f"≤ {_TARGET_SECONDS:g} s, {partitions} partitions",
+        met=seconds <= _TARGET_SECONDS and scan.partitions == partitions,
+    )
