@@ -88,7 +88,7 @@ def read_parameters(tree: exp.Copy) -> CopyOptions:
         else:
             raise CopyError(
                 f"COPY INTO cannot do {name} on Spark",
-                "leave it out; known are FILE_FORMAT, FILEFORMAT, FORMAT_OPTIONS, FILES, HEADER and OVERWRITE",
+                "leave it out; known are FILE_FORMAT, FILEFORMAT, FORMAT_OPTIONS, FILES, HEADER, OVERWRITE",
             )
     return CopyOptions(**found)
 

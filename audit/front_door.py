@@ -13,8 +13,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from audit import jvm
-from audit.interceptor import ANALYSIS_TAG, Intent, Interceptor
+from audit.interceptor import Intent, Interceptor
 from audit.streaming import bind_batches, start_stream
 from audit.surface import SESSION, STREAM_WRITER, SURFACE, Methods, Place
 
@@ -114,7 +113,7 @@ def _recorded(query_type: str, action: str, *, changes: bool) -> Wrapper:
         if interceptor is None or interceptor.is_busy():
             return original(self, *args, **kwargs)
         if _is_result(self):  # the command itself is on record; this hands its result over
-            with jvm.tagged(interceptor.spark, ANALYSIS_TAG):
+            with interceptor.quiet():
                 return original(self, *args, **kwargs)
         intent = _intent(self, query_type, action, args, changes=changes)
         return interceptor.run(intent, lambda: original(self, *args, **kwargs))
@@ -184,8 +183,7 @@ def _foreach_batch(find: Find, original: Callable[..., Any], self: Any, args: An
 def _analysed(find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
     session = _session_of(self, args)
     interceptor = find(session) if session is not None else None
-    quiet = nullcontext() if interceptor is None else jvm.tagged(interceptor.spark, ANALYSIS_TAG)
-    with quiet:
+    with nullcontext() if interceptor is None else interceptor.quiet():
         return original(self, *args, **kwargs)
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -97,15 +98,12 @@ class Interceptor:
 
     def _analyse(self, statement: lineage.Statement, call: Callable[[], T]) -> T:
         """Let Spark resolve a query. Nothing runs yet, so nothing is recorded but a failure."""
-        self._inside.query_id = ANALYSIS_TAG
         try:
-            with jvm.tagged(self.spark, ANALYSIS_TAG):
+            with self.quiet():
                 frame = call()
         except Exception as error:
             self._record_failure(_intent_of_sql(statement), error)
             raise
-        finally:
-            self._inside.query_id = None
         frame.__dict__["_audit_statement"] = statement
         return frame
 
@@ -142,6 +140,17 @@ class Interceptor:
             raise
         self._end(intent, started, Ended("SUCCESS", self.driver.clock()), None, None)
         return result
+
+    @contextmanager
+    def quiet(self) -> Iterator[None]:
+        """What Spark runs inside belongs to no statement: it resolves names, or hands a result over."""
+        outer = getattr(self._inside, "query_id", None)
+        self._inside.query_id = outer or ANALYSIS_TAG
+        try:
+            with jvm.tagged(self.spark, ANALYSIS_TAG):
+                yield
+        finally:
+            self._inside.query_id = outer
 
     def current_schema(self) -> tuple[str, str]:
         """The current catalog and schema of the session, asked once after each change."""

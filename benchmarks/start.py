@@ -52,7 +52,7 @@ def run(options: Options, say: Say) -> Result:
         " catalog in memory). The first statement sums a Delta table of three rows.",
         (
             (
-                "audit.session() also opens a metastore that keeps tables, and at the end takes the records in:"
+                "audit.session() also opens a metastore that keeps tables, and at the end takes records in:"
                 " that is what the last two lines hold beside the start."
             ),
         ),

@@ -310,6 +310,11 @@ def _(spark):
     spark.sql("BEGIN INSERT INTO s.sink SELECT a, name FROM s.d; SELECT a FROM s.t; END").collect()
 
 
+@case("result of a command", "DESCRIBE text full")
+def _(spark):
+    spark.sql("DESCRIBE s.t").first()
+
+
 @case("suppressed")
 def _(spark):
     with audit.suppress():

@@ -248,7 +248,8 @@ def test_copy_into_loads_and_unloads(audited, tmp_path):
             f"COPY INTO cp.t FROM '{out}' FILE_FORMAT = (TYPE = CSV SKIP_HEADER = 1)"
         ).collect()
         some = audited.sql(
-            f"COPY INTO cp.t (b) FROM (SELECT upper($2) FROM '{out}') FILE_FORMAT = (TYPE = CSV SKIP_HEADER = 1)"
+            f"COPY INTO cp.t (b) FROM (SELECT upper($2) FROM '{out}')"
+            " FILE_FORMAT = (TYPE = CSV SKIP_HEADER = 1)"
         ).collect()
         with pytest.raises(CopyError, match="PATTERN"):
             audited.sql(f"COPY INTO cp.t FROM '{out}' PATTERN = '.*'")
