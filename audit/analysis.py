@@ -25,8 +25,8 @@ from lineage.plan import analyze_plan
 
 if TYPE_CHECKING:
     from audit.executions import Execution
+    from audit.job import Job
     from audit.plan_facts import PlanFactsReader
-    from audit.worker import Job
 
 PARENTS = frozenset({"SCRIPT", "EXECUTE_IMMEDIATE"})
 _LONGEST_PLAN = 20_000
@@ -127,7 +127,7 @@ class Analyst:
         self, job: Job, executions: Sequence[Execution], finding: Finding, query_execution: Any | None
     ) -> Finding:
         self.count(finding)
-        written = written_versions(job.interceptor.catalog, finding.access, executions)
+        written = written_versions(job.catalog.session, finding.access, executions)
         metrics = execution_metrics(executions)
         finding = replace(
             finding,

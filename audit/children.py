@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from audit.analysis import Analyst
     from audit.driver import Driver
     from audit.executions import Execution
+    from audit.job import Job
     from audit.spark_catalog import CatalogSnapshot
-    from audit.worker import Job
 
 Row = tuple[str, dict[str, Any]]
 

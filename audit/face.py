@@ -17,7 +17,8 @@ from audit.coverage import Coverage, measure_coverage
 from audit.driver import SUPPRESS_TAG
 from audit.errors import AttachError
 from audit.identity import Identity, user_tag
-from audit.interceptor import Intent, Interceptor
+from audit.interceptor import Interceptor
+from audit.job import Intent
 from audit.jvm import tagged
 
 if TYPE_CHECKING:

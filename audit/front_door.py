@@ -13,7 +13,8 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from audit.interceptor import Intent, Interceptor
+from audit.interceptor import Interceptor
+from audit.job import Intent
 from audit.streaming import bind_batches, start_stream
 from audit.surface import SESSION, STREAM_WRITER, SURFACE, Methods, Place
 

@@ -10,7 +10,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import lineage
@@ -19,16 +19,15 @@ from audit.copy_into import run_copy
 from audit.errors import SpoolUnavailableError
 from audit.failure import describe_failure
 from audit.identity import Identity, Lineal, child_of, current_identity, current_parent, is_suppressed
+from audit.job import Intent, Job
 from audit.record import Ended, Started
 from audit.spark_catalog import CatalogFacts, SessionCatalog
 from audit.spool import Kind
-from audit.worker import Job
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from audit.driver import Driver
-    from audit.streaming import StreamIntent
 
 T = TypeVar("T")
 
@@ -36,23 +35,6 @@ _COPIES = frozenset({"COPY", "UNLOAD"})
 _NOTHING_SAID: dict[str, Any] = {}
 ANALYSIS_TAG = "audit-analysis"
 STATEMENT_TAG = "audit-statement-"
-
-
-@dataclass(frozen=True, slots=True)
-class Intent:
-    """What is about to run: SQL text, or a call on a DataFrame, writer or Delta table."""
-
-    text: str
-    query_type: str
-    action: str
-    statement: lineage.Statement | None = None
-    query_execution: Callable[[], Any] | None = None
-    rows: Callable[[Any], int | None] = lambda _result: None
-    changes_session: bool = False
-    stream: StreamIntent | None = None
-    procedure: str | None = None
-    lineal: list[Lineal] = field(default_factory=list)
-    parent: Lineal | None = None
 
 
 class Interceptor:
@@ -232,7 +214,7 @@ class Interceptor:
         except SpoolUnavailableError as error:
             # The statement has run; its start is on record. The next one is refused.
             warnings.warn(f"{error} The end of {started.query_id} is not on record.", stacklevel=4)
-        job = Job(self, intent, started, ended, self.catalog.snapshot(), before, after)
+        job = Job(intent, started, ended, self.catalog.snapshot(), before, after)
         self.driver.worker.submit(job)
 
 

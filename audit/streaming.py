@@ -10,13 +10,14 @@ import contextvars
 import re
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from audit import jvm
 from audit.identity import child_of
-from audit.record import Ended, Finding, Started, Status, build_row
-from audit.spark_catalog import CatalogSnapshot, StatementCatalog, parts_of
+from audit.job import Intent, Job, Stream, StreamIntent
+from audit.record import Ended, Finding, Status, build_row
+from audit.spark_catalog import StatementCatalog, parts_of
 from lineage.identify import identify
 from lineage.model import Access, Domain, ModifiedObject, Relation
 
@@ -24,20 +25,9 @@ if TYPE_CHECKING:
     from audit.driver import Driver
     from audit.executions import Execution, Executions
     from audit.interceptor import Interceptor
-    from audit.worker import Job
 
 _BATCH = re.compile(r"batch = (\d+)")
 Write = Callable[[str, dict[str, Any]], None]
-
-
-@dataclass(slots=True)
-class Stream:
-    """A stream that this driver started, with the ids of its micro-batches."""
-
-    started: Started | None = None
-    target: Relation | None = None
-    catalog: CatalogSnapshot | None = None
-    batch_ids: dict[int, str] = field(default_factory=dict)
 
 
 class Streams:
@@ -130,8 +120,6 @@ def start_stream(
     interceptor: Interceptor, writer: Any, name: str, args: tuple[Any, ...], call: Callable[[], Any]
 ) -> Any:
     """`start` and `toTable` on the record; the stream's batches get theirs as they end."""
-    from audit.interceptor import Intent
-
     stream = writer.__dict__.pop("_audit_stream", None) or Stream()
     started: list[Any] = []
 
@@ -149,24 +137,6 @@ def start_stream(
         stream=StreamIntent(stream, target, started),
     )
     return interceptor.run(intent, call_and_keep)
-
-
-@dataclass(frozen=True, slots=True)
-class StreamIntent:
-    """What the worker needs of a start: the stream, the table it goes to, the query once it runs."""
-
-    stream: Stream
-    table: str | None
-    queries: list[Any]
-
-    @property
-    def location(self) -> str | None:
-        """Where the sink writes, None for one without a place (console, memory, foreachBatch)."""
-        if not self.queries:
-            return None
-        sink = str(self.queries[0]._jsq.streamingQuery().sink())
-        found = re.fullmatch(r"(?:DeltaSink|FileSink)\[(.*)\]", sink)
-        return found.group(1) if found else None
 
 
 def _location(target: Relation) -> str | None:

@@ -9,35 +9,20 @@ from __future__ import annotations
 import queue
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from audit.analysis import Analyst, opaque
 from audit.children import child_rows, unseen_row
-from audit.record import Ended, Started, build_row
+from audit.job import Job
+from audit.record import build_row
 
 if TYPE_CHECKING:
     from audit.driver import Driver
     from audit.executions import Execution
-    from audit.interceptor import Intent, Interceptor
-    from audit.spark_catalog import CatalogFacts, CatalogSnapshot
 
 _IDLE_SECONDS = 0.2
 _REMEMBERED = 10_000
 _NOTHING = threading.Event()
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A statement that has ended and waits for its record."""
-
-    interceptor: Interceptor
-    intent: Intent
-    started: Started
-    ended: Ended
-    catalog: CatalogSnapshot
-    before: CatalogFacts | None
-    after: CatalogFacts | None
 
 
 class Worker:
