@@ -93,7 +93,7 @@ class Analyst:
         """What an analyzed plan accesses, with ids, and the relations that it reads."""
         shape, facts = self.plans.read(plan)
         facts = replace(facts, registered=catalog.registered(facts))
-        read = named_relations(facts)
+        read = named_relations(facts) | catalog.made(facts)
         return identify(analyze_plan(shape, facts), read), read
 
     def _by_text(self, job: Job, plan: Any | None) -> Finding | None:
@@ -232,12 +232,20 @@ def _current(job: Job) -> tuple[str, str]:
 
 def _known(job: Job) -> dict[tuple[str, ...], Relation | None]:
     """What the targets of a DDL statement are: as they were, or as they are now if they are new."""
-    known: dict[tuple[str, ...], Relation | None] = {}
-    for facts in (job.after, job.before):
-        for parts, relation in (facts.relations if facts else {}).items():
-            if relation is not None or parts not in known:
-                known[parts] = relation
+    known = dict(job.after.relations) if job.after else {}
+    for parts, before in (job.before.relations if job.before else {}).items():
+        after = known.get(parts)
+        known[parts] = (
+            before if after is None else after if before is None else _with_new_columns(before, after)
+        )
     return known
+
+
+def _with_new_columns(before: Relation, after: Relation) -> Relation:
+    """A table as it was, with the columns that the statement has added."""
+    names = {column.name.casefold() for column in before.columns}
+    added = tuple(column for column in after.columns if column.name.casefold() not in names)
+    return replace(before, columns=before.columns + added)
 
 
 def _existed(job: Job) -> bool | None:

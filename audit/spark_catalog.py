@@ -127,6 +127,14 @@ class CatalogSnapshot:
         wanted = {location for leaf in leaves if leaf.name is None for location in leaf.locations}
         return self.at(wanted) if wanted else {}
 
+    def made(self, facts: PlanFacts) -> dict[str, Relation]:
+        """The targets of a plan that had no id when it was analysed, as they are now: tables just made."""
+        names = [
+            t.leaf.name for t in facts.targets if t.leaf.name and not t.leaf.table_id and not t.leaf.view
+        ]
+        found = {name.casefold(): self.session.look_up(parts_of(name), ("", "")) for name in names}
+        return {name: relation for name, relation in found.items() if relation is not None}
+
     def at(self, locations: Iterable[str]) -> dict[str, str]:
         """The names of the tables of the session catalog that lie at some locations."""
         if self.places is None:

@@ -17,6 +17,7 @@ from lineage.model import (
     Domain,
     ModifiedColumn,
     ModifiedObject,
+    ObjectDdl,
     OutputColumn,
     Relation,
 )
@@ -37,8 +38,8 @@ def identify(access: Access, relations: Mapping[str, Relation]) -> Access:
     """
     ids = _Ids(relations)
     ddl = access.object_modified_by_ddl
-    if ddl is not None and ddl.object_id is None:
-        ddl = replace(ddl, object_id=ids.object(ddl.name, ddl.domain))
+    if ddl is not None:
+        ddl = ids.ddl(ddl)
     return replace(
         access,
         direct_objects_accessed=tuple(ids.accessed(o) for o in access.direct_objects_accessed),
@@ -65,6 +66,16 @@ class _Ids:
             if column.column_id is not None and column.name.casefold() == name.casefold():
                 return column.column_id
         return column_id(of_object, name)
+
+    def ddl(self, found: ObjectDdl) -> ObjectDdl:
+        identity = found.object_id or self.object(found.name, found.domain)
+        properties = dict(found.properties)
+        if isinstance(properties.get("columns"), dict):
+            properties["columns"] = {
+                name: {"objectId": {"value": self.column(found.name, identity, name)}, **said}
+                for name, said in properties["columns"].items()
+            }
+        return replace(found, object_id=identity, properties=properties)
 
     def accessed(self, found: AccessedObject) -> AccessedObject:
         identity = found.object_id or self.object(found.name, found.domain)
