@@ -52,8 +52,8 @@ def run(options: Options, say: Say) -> Result:
         " catalog in memory). The first statement sums a Delta table of three rows.",
         (
             (
-                "audit.session() also opens a metastore that keeps tables, and at the end takes the records in:"
-                " that is what the last two lines hold beside the start."
+                "audit.session() also opens a metastore that keeps tables, and takes the records in at the"
+                " end: that is what the last two lines hold beside the start."
             ),
         ),
     )
