@@ -224,7 +224,7 @@ def test_detach_takes_pysparks_methods_back(spark, tmp_path):
     from pyspark.sql.classic.dataframe import DataFrame
 
     session = spark.newSession()
-    interceptor = audit.attach(session, user="brief", root=str(tmp_path))
+    interceptor = audit.attach(session, user="brief", root=str(tmp_path), schema="brief")
     session.sql("SELECT 1 AS one").collect()
     audit.detach(session)
     session.sql("SELECT 2 AS two").collect()
