@@ -31,7 +31,7 @@ _WAYS_OUT = {
     errno.EROFS: "mount that file system writable, or choose another root",
     errno.EACCES: "give this user write permission there, or choose another root",
     errno.EPERM: "give this user write permission there, or choose another root",
-    errno.ENOENT: "someone removed the directory: attach the audit again",
+    errno.ENOENT: "it is gone, or cannot be made there: attach the audit again, or choose another root",
 }
 
 

@@ -56,7 +56,7 @@ def test_a_flush_shows_what_runs(spark, tmp_path):
 
 
 def test_an_external_ingest_finds_what_the_driver_seals(spark, tmp_path):
-    """With ingest = external the driver writes no table but seals; the job makes rows visible."""
+    """With ingest = external the driver only seals, each interval, and the job makes the rows visible."""
     with attached(spark, tmp_path, ingest="external", ingest_interval_seconds=1) as session:
         session.sql("SELECT 1 AS a").collect()
         deadline = time.monotonic() + 60
