@@ -127,7 +127,8 @@ class Analyst:
         self, job: Job, executions: Sequence[Execution], finding: Finding, query_execution: Any | None
     ) -> Finding:
         self.count(finding)
-        written = written_versions(job.catalog.session, finding.access, executions)
+        places = self._places(finding, query_execution)
+        written = written_versions(job.catalog.session, finding.access, executions, places)
         metrics = execution_metrics(executions)
         finding = replace(
             finding,
@@ -145,6 +146,14 @@ class Analyst:
                 query_hash=plan_hash(text),
             )
         return finding
+
+    def _places(self, finding: Finding, query_execution: Any | None) -> dict[str, str]:
+        """Where the Delta tables lie that a plan writes."""
+        if query_execution is None or not finding.access.objects_modified:
+            return {}
+        leaves = [target.leaf for target in self.plans.collect_facts(query_execution.analyzed()).targets]
+        known = ((leaf.name, leaf.locations) for leaf in leaves if leaf.table_id)
+        return {name.casefold(): locations[0] for name, locations in known if name and locations}
 
     def count(self, finding: Finding) -> None:
         """Note how a statement was analysed."""

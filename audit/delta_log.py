@@ -7,7 +7,7 @@ within the statement's own executions; where two fit, neither is claimed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -45,8 +45,13 @@ class Commit:
     metrics: dict[str, str]
 
 
-def written_versions(catalog: SessionCatalog, access: Access, executions: Sequence[Execution]) -> Written:
-    """The commits of a statement on the Delta tables that it modified."""
+def written_versions(
+    catalog: SessionCatalog, access: Access, executions: Sequence[Execution], places: Mapping[str, str]
+) -> Written:
+    """The commits of a statement on the Delta tables that it modified.
+
+    `places` gives the locations of those that its plan knows, by lower-case qualified name.
+    """
     if not executions or not access.objects_modified:
         return Written()
     since = min(e.start_time for e in executions) // 1000
@@ -55,10 +60,10 @@ def written_versions(catalog: SessionCatalog, access: Access, executions: Sequen
     rows: int | None = None
     size: int | None = None
     for modified in access.objects_modified:
-        log = _log_of(catalog, modified.name, modified.location)
+        log = _log_of(catalog, modified.name, modified.location or places.get(modified.name.casefold()))
         if log is None:
             continue
-        fitting = [c for c in _history(catalog.spark.sparkContext, log) if since <= c.time_ms <= until]
+        fitting = [c for c in _commits_since(catalog.spark.sparkContext, log, since) if c.time_ms <= until]
         if len(fitting) != 1:
             continue
         versions.append(ObjectVersion(modified.name, "write", fitting[0].version, modified.object_id))
@@ -82,18 +87,21 @@ def _log_of(catalog: SessionCatalog, name: str, location: str | None) -> Any | N
     return found if found.tableExists() else None
 
 
-def _history(context: SparkContext, log: Any) -> list[Commit]:
-    entries = log.history().getHistory(jvm.some(context, _LOOK_BACK), jvm.some(context, None))
-    return [_commit(entry) for entry in jvm.sequence(entries)]
-
-
-def _commit(entry: Any) -> Commit:
-    version = jvm.option(entry.version())
-    metrics = jvm.option(entry.operationMetrics())
-    counted = {} if metrics is None else dict(_pairs(metrics))
-    return Commit(
-        version if version is not None else -1, entry.timestamp().getTime(), entry.operation(), counted
-    )
+def _commits_since(context: SparkContext, log: Any, since_ms: int) -> list[Commit]:
+    """The newest commits, from their own files: Delta's history would start a Spark job for each look."""
+    delta = jvm.view(context).org.apache.spark.sql.delta
+    store, folder, conf = log.store(), log.logPath(), log.newDeltaHadoopConf()
+    newest = log.unsafeVolatileSnapshot().version()
+    found: list[Commit] = []
+    for version in range(newest, max(-1, newest - _LOOK_BACK), -1):
+        path = delta.util.FileNames.unsafeDeltaFile(folder, version)
+        info = jvm.option(delta.DeltaHistoryManager.getCommitInfoOpt(store, path, conf))
+        if info is None or info.getTimestamp() < since_ms:
+            break
+        metrics = jvm.option(info.operationMetrics())
+        counted = {} if metrics is None else dict(_pairs(metrics))
+        found.append(Commit(version, info.getTimestamp(), info.operation(), counted))
+    return found
 
 
 def _pairs(values: Any) -> list[tuple[str, str]]:
