@@ -30,13 +30,13 @@ EVERY = 16
 _SMALL = {"spark.databricks.delta.optimize.minFileSize": str(64 << 20)}
 
 
-def is_due(version: int, commits: int, every: int = EVERY) -> bool:
+def is_due(version: int, commits: int, every: int) -> bool:
     """Whether one of the last `commits` commits, of which `version` is the newest, is an `every`th.
 
-    >>> [is_due(version, 2) for version in (15, 16, 17, 18)]
-    [False, True, True, False]
+    >>> [is_due(version, 2, 16) for version in (1, 15, 16, 17, 18)]
+    [False, False, True, True, False]
     """
-    return version // every > (version - commits) // every
+    return version // every > max(version - commits, 0) // every
 
 
 def compact(spark: SparkSession, table: AuditTable, root: str, first: date, commits: int) -> bool:
@@ -54,7 +54,7 @@ def compact(spark: SparkSession, table: AuditTable, root: str, first: date, comm
     """
     from pyspark.errors import PySparkException
 
-    if not is_due(table_version(spark, table.location(root)), commits):
+    if not is_due(table_version(spark, table.location(root)), commits, EVERY):
         return False
     for key, value in _SMALL.items():
         spark.conf.set(key, value)

@@ -191,7 +191,8 @@ def register_tables(spark: SparkSession, root: str, schema: str) -> None:
         name = f"{quote(schema)}.{table.name}"
         location = table.location(root)
         spark.sql(f"CREATE TABLE IF NOT EXISTS {name} USING delta LOCATION '{sql_string(location)}'")
-        known = str(spark.sql(f"DESCRIBE DETAIL {name}").collect()[0]["location"])
+        described = spark.sql(f"DESCRIBE TABLE EXTENDED {name}").where("col_name = 'Location'").collect()
+        known = str(described[0]["data_type"]) if described else location
         if (local_path(known) or known) != (local_path(location) or location):
             raise AttachError(
                 f"the table {name} is registered for {known}, not for {location}",

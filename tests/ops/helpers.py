@@ -24,8 +24,8 @@ DAY = 86_400_000_000
 class Source:
     """Statements as a driver would spool them, at a time of the test's choosing."""
 
-    def __init__(self, home, now=NOON):
-        self.clock = ManualClock(now, tick=1000)
+    def __init__(self, home, now=NOON, tick=1000):
+        self.clock = ManualClock(now, tick=tick)
         self.ids = IdGenerator(self.clock)
         self.home = home
         self.spool = Spool.open(home, clock=self.clock, ids=self.ids)

@@ -71,28 +71,17 @@ def test_a_spool_of_another_version_is_kept(spark, source, tmp_path):
     assert sorted(statuses(spark, tmp_path)) == sorted(wanted)
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        ("SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')", None),
-        ("DROP COLUMN user_name", "the column user_name .*query_history is missing"),
-    ],
-)
-def test_an_altered_table_is_named(spark, source, tmp_path, change, says):
+def test_an_altered_table_is_named(spark, source, tmp_path):
     """A column dropped by hand: told by path, nothing written; all records arrive when it is restored."""
     wanted = source.run(2)
     table = f"delta.`{tmp_path}/query_history`"
     spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
-    if says is None:
+    spark.sql(f"ALTER TABLE {table} DROP COLUMN user_name")
+    with pytest.raises(TableAlteredError, match="the column user_name .*query_history is missing") as caught:
         take(spark, source, tmp_path)
-    else:
-        version = spark.sql(f"DESCRIBE HISTORY {table} LIMIT 1").first()["version"]
-        spark.sql(f"ALTER TABLE {table} {change}")
-        with pytest.raises(TableAlteredError, match=says) as caught:
-            take(spark, source, tmp_path)
-        assert "RESTORE TABLE" in caught.value.way_out
-        spark.sql(f"RESTORE TABLE {table} TO VERSION AS OF {version}")
-        take(spark, source, tmp_path)
+    assert "RESTORE TABLE" in caught.value.way_out
+    spark.sql(f"RESTORE TABLE {table} TO VERSION AS OF 1")
+    take(spark, source, tmp_path)
     assert sorted(statuses(spark, tmp_path)) == wanted
     assert recorded(spark, tmp_path) == dict.fromkeys(wanted, 1)
 

@@ -44,7 +44,10 @@ def test_ingest_takes_in_the_dead_and_the_living(root):
     """One row a spool; what the living driver has not sealed stays with it."""
     code, rows = run(root, "ingest")
     assert code == 0
-    assert [(row["statements"], row["incomplete"], row["error"]) for row in rows] == [(3, 1, ""), (1, 0, "")]
+    assert sorted((row["statements"], row["incomplete"], row["error"]) for row in rows) == [
+        (1, 0, ""),
+        (3, 1, ""),
+    ]
     assert run(root, "ingest") == (0, [])
 
 
@@ -66,7 +69,6 @@ def test_verify_finds_what_was_altered(spark, root):
     first, second, third = (
         row.query_id for row in spark.sql(f"SELECT query_id FROM {access} ORDER BY query_id").collect()
     )
-    version = spark.sql(f"DESCRIBE HISTORY {access} LIMIT 1").first()["version"]
     spark.sql(f"UPDATE {access} SET user_name = 'eve' WHERE query_id = '{first}'")
     spark.sql(f"DELETE FROM {access} WHERE query_id = '{second}'")
     spark.sql(f"INSERT INTO {query} SELECT * FROM {query} WHERE query_id = '{third}'")
@@ -77,7 +79,6 @@ def test_verify_finds_what_was_altered(spark, root):
         (second, "statement"),
         (third, "statement"),
     }
-    spark.sql(f"RESTORE TABLE {access} TO VERSION AS OF {version}")
 
 
 def test_retain_says_what_it_would_delete(root):
