@@ -83,7 +83,9 @@ def test_location_is_a_stage_until_registered():
     leaf = Leaf("LogicalRelation", key=1, locations=("s3://bucket/x",))
     stage = analyze_plan(plan, PlanFacts((leaf,))).direct_objects_accessed[0]
     assert (stage.name, stage.domain.value, stage.location) == ("s3://bucket/x", "STAGE", "s3://bucket/x")
-    table = analyze_plan(plan, PlanFacts((leaf,), (), {"s3://bucket/x": "c.s.x"})).direct_objects_accessed[0]
+    table = analyze_plan(
+        plan, PlanFacts((leaf,), registered={"s3://bucket/x": "c.s.x"})
+    ).direct_objects_accessed[0]
     assert (table.name, table.domain.value, table.location) == ("c.s.x", "Table", None)
 
 
