@@ -77,7 +77,7 @@ def test_an_altered_table_is_named(spark, source, tmp_path):
     table = f"delta.`{tmp_path}/query_history`"
     spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
     spark.sql(f"ALTER TABLE {table} DROP COLUMN user_name")
-    with pytest.raises(TableAlteredError, match="the column user_name .*query_history is missing") as caught:
+    with pytest.raises(TableAlteredError, match=r"the column user_name .*query_history is missing") as caught:
         take(spark, source, tmp_path)
     assert "RESTORE TABLE" in caught.value.way_out
     spark.sql(f"RESTORE TABLE {table} TO VERSION AS OF 1")
