@@ -2,7 +2,7 @@
 
 In: a root, a number of kills, a seed. Out: `Outcome`. Two drivers run at a time, so that one is adopted
 while the other works; a fresh one starts as soon as one is killed. The time of each kill, counted from
-the attach, is random: it falls into the adoption of the dead, into an ingest (each second), into a
+the attach or from the first statement that returned, is random: it falls into the adoption of the dead, into an ingest (each second), into a
 statement. Every second kill takes Python alone and leaves its JVM to find out; the others take both.
 """
 
@@ -76,6 +76,7 @@ class Driver:
             )
         os.close(writer)
         self.attached = threading.Event()
+        self.worked = threading.Event()
         self.outcome = outcome
         self.listener = threading.Thread(target=self.listen, args=(reader,))
         self.listener.start()
@@ -93,6 +94,7 @@ class Driver:
                     self.outcome.begun.add(user)
                 else:
                     self.outcome.returned.add(user)
+                    self.worked.set()
 
     def kill(self, *, jvm: bool) -> None:
         """SIGKILL to Python first, so that it never sees its JVM die; then to the JVM, or let it find out."""
@@ -119,7 +121,8 @@ def run(root: Path, kills: int, seed: int) -> Outcome:
         for number, (_, seconds, jvm) in enumerate(plans):
             if number + 1 < kills:
                 running.append(Driver(root, plans[number + 1][0], outcome))
-            _wait(running[0])
+            # Half are timed from their first statement's return, so that a slow machine has work to lose.
+            _wait(running[0], running[0].worked if number % 2 else running[0].attached)
             time.sleep(seconds)
             if running[0].process.poll() is not None:
                 raise RuntimeError(f"a driver ended by itself: {running[0].log.read_text()[-3000:]}")
@@ -131,8 +134,8 @@ def run(root: Path, kills: int, seed: int) -> Outcome:
     return outcome
 
 
-def _wait(driver: Driver) -> None:
+def _wait(driver: Driver, ready: threading.Event) -> None:
     deadline = time.monotonic() + PATIENCE_SECONDS
-    while not driver.attached.wait(0.1):
+    while not ready.wait(0.1):
         if driver.process.poll() is not None or time.monotonic() > deadline:
             raise RuntimeError(f"a driver did not start: {driver.log.read_text()[-3000:]}")

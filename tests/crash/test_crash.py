@@ -34,7 +34,7 @@ def test_nothing_that_returned_is_lost_and_nothing_is_twice(spark, tmp_path):
     records = Counter(row.user_name for row in read(spark, root, "access_history"))
     assert outcome.faults(statuses, records) == []
     assert outcome.kills == kills
-    assert len(outcome.returned) > kills
+    assert len(outcome.returned) >= kills // 2
     # Those that ran when their driver died, the ones aside whose start was not on record yet.
     ran = outcome.begun - outcome.returned
     assert {user for user, status in statuses if status == "INCOMPLETE"} <= ran
