@@ -1,9 +1,10 @@
 """Starts drivers and kills them; then compares what they said with what the tables hold.
 
 In: a root, a number of kills, a seed. Out: `Outcome`. Two drivers run at a time, so that one is adopted
-while the other works; a fresh one starts as soon as one is killed. The time of each kill, counted from
-the attach or from the first statement that returned, is random: it falls into the adoption of the dead, into an ingest (each second), into a
-statement. Every second kill takes Python alone and leaves its JVM to find out; the others take both.
+while the other works; a fresh one starts as soon as one is killed. The time of each kill is random,
+counted from the attach or from the first statement that returned: it falls into the adoption of the
+dead, into an ingest (each second), into a statement. Every second kill takes Python alone and leaves
+its JVM to find out; the others take both.
 """
 
 from __future__ import annotations
