@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from audit.tables import AuditTable
 
 EVERY = 16
-# Files that large are left as they are, so that a day is not rewritten whole again and again (default 1 GiB).
-_SMALL = {"spark.databricks.delta.optimize.minFileSize": str(64 << 20)}
 
 
 def is_due(version: int, commits: int, every: int) -> bool:
@@ -43,7 +41,7 @@ def compact(spark: SparkSession, table: AuditTable, root: str, first: date, comm
     """Compact the days from `first` on (and the day before), if it is due.
 
     Args:
-        spark: the session of the ingest; nobody else's.
+        spark: a session of the audit's own.
         table: one of the audit tables.
         root: its root.
         first: the first day written (UTC).
@@ -56,8 +54,6 @@ def compact(spark: SparkSession, table: AuditTable, root: str, first: date, comm
 
     if not is_due(table_version(spark, table.location(root)), commits, EVERY):
         return False
-    for key, value in _SMALL.items():
-        spark.conf.set(key, value)
     since = first - timedelta(days=1)
     try:
         spark.sql(f"OPTIMIZE {delta_path(table, root)} WHERE query_date >= DATE'{since}'").collect()

@@ -18,6 +18,7 @@ from audit.executions import Executions
 from audit.ingest_thread import IngestThread
 from audit.interceptor import ANALYSIS_TAG, STATEMENT_TAG, Interceptor
 from audit.jvm import EventQueue
+from audit.own_session import own_session
 from audit.plan_facts import PlanFactsReader
 from audit.spark_catalog import CatalogFacts, SessionCatalog
 from audit.spool import Spool
@@ -49,7 +50,7 @@ class Driver:
         self.clock_source = clock
         self.clock = clock.now
         self.new_id = ids.new
-        self.spark = spark.newSession()
+        self.spark = own_session(spark)
         self.application_id = str(spark.sparkContext.applicationId)
         self.interceptors: dict[str, Interceptor] = {}
         self.spool = _open_spool(config, self.application_id, clock, ids)

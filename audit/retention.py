@@ -22,6 +22,7 @@ from audit.clock import to_datetime
 from audit.commit_lock import commit_lock
 from audit.conflicts import retried
 from audit.ingest import naming
+from audit.own_session import own_session
 from audit.tables import AUDIT_TABLES, AuditTable, delta_path, require_tables
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def retain(
         TableAlteredError: a table is not as this version made it, or gone.
     """
     first = oldest_kept(clock.now(), days)
-    spark = spark.newSession()
+    spark = own_session(spark)
     # VACUUM (Delta 4.4) lists a table's folders in this many tasks: 10,000, minutes for a handful of days.
     spark.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", _LISTING_TASKS)
     with commit_lock(spark, root), naming(f"retention under {root} could not be done"):

@@ -3,12 +3,12 @@
 In: a driver's spool folder, living or dead. Out: RUNNING rows in query_history, and the ids of those
 rows, which ingest replaces. A query id has one row at any time: what is published is written down
 beside the journal before the table has it (`running.json`), so that an ingest that was killed in
-between does the same again, and Delta's txnVersion makes that a no-op where it was committed.
+between does the same again, for the rows that the table lacks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from audit.json_text import to_json
 from audit.record import Ended, Started, build_row
 from audit.spool import read_segment
 from audit.spool.layout import Layout, write_file
-from audit.tables import QUERY_HISTORY, delta_path
+from audit.tables import QUERY_HISTORY, delta_path, lacking
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,10 +32,9 @@ _FILE = "running.json"
 class Published:
     """RUNNING rows of one spool: the day (UTC) of each by query id, and those of the newest commit.
 
-    `rows` are the rows that commit number `version` appends; they are empty once it is known to be done.
+    `rows` are the rows that a commit appends; they are empty once it is known to be done.
     """
 
-    version: int = 0
     days: Mapping[str, str] = field(default_factory=dict)
     rows: tuple[dict[str, Any], ...] = ()
 
@@ -46,11 +45,11 @@ class Published:
             said = orjson.loads((folder / _FILE).read_bytes())
         except FileNotFoundError:
             return Published()
-        return Published(said["version"], said["days"], tuple(said["rows"]))
+        return Published(said["days"], tuple(said["rows"]))
 
     def save(self, folder: Path) -> Published:
         """Write it down, durably."""
-        said = {"version": self.version, "days": dict(self.days), "rows": list(self.rows)}
+        said = {"days": dict(self.days), "rows": list(self.rows)}
         write_file(folder / _FILE, to_json(said))
         return self
 
@@ -59,13 +58,15 @@ class Published:
         gone = set(query_ids)
         return replace(self, days={k: day for k, day in self.days.items() if k not in gone})
 
-    def predicate(self, query_ids: Iterable[str]) -> str:
-        """SQL that is true for the rows of these statements, and prunes partitions and files."""
+    def predicate(self, query_ids: Collection[str]) -> str:
+        """SQL that is true for the RUNNING rows of these statements, and prunes partitions and files."""
+        if not query_ids:
+            return ""
         chosen = sorted(set(query_ids))
         days = sorted({self.days[query_id] for query_id in chosen})
         listed = ", ".join(f"DATE'{day}'" for day in days)
         ids = ", ".join(f"'{query_id}'" for query_id in chosen)
-        return f"query_date IN ({listed}) AND query_id IN ({ids})"
+        return f"query_date IN ({listed}) AND query_id IN ({ids}) AND execution_status = 'RUNNING'"
 
 
 def running_in(folder: Path) -> tuple[Started, ...]:
@@ -97,35 +98,35 @@ def publish(spark: SparkSession, folder: Path, root: str, running: Iterable[Star
     """
     known = Published.load(folder)
     if known.rows:
-        known = _append(spark, folder, root, known)
+        known = _append(spark, folder, root, known, again=True)
     new = [started for started in running if started.query_id not in known.days]
     if not new:
         return known
     rows = tuple(build_row(started, Ended("RUNNING"), None)["query"] for started in new)
     days = {**known.days, **{row["query_id"]: row["start_time"][:10] for row in rows}}
-    return _append(spark, folder, root, Published(known.version + 1, days, rows).save(folder))
+    return _append(spark, folder, root, Published(days, rows).save(folder))
 
 
 def close_orphans(spark: SparkSession, folder: Path, root: str) -> None:
     """Make RUNNING rows of a dead driver that no record has replaced (its start was damaged) INCOMPLETE."""
     left = Published.load(folder)
     if left.days:
-        where = f"{left.predicate(left.days)} AND execution_status = 'RUNNING'"
-        table = delta_path(QUERY_HISTORY, root)
+        table, where = delta_path(QUERY_HISTORY, root), left.predicate(left.days)
         update = f"UPDATE {table} SET execution_status = 'INCOMPLETE' WHERE {where}"  # noqa: S608 - our own ids
         retried(lambda: spark.sql(update).collect())
         left.without(left.days).save(folder)
 
 
-def _append(spark: SparkSession, folder: Path, root: str, published: Published) -> Published:
-    from pyspark.sql import functions as f
-
-    schema = ", ".join(f"{name}: {kind}" for name, kind, _ in QUERY_HISTORY.columns)
+def _append(
+    spark: SparkSession, folder: Path, root: str, published: Published, *, again: bool = False
+) -> Published:
     lines = [(to_json(row).decode(),) for row in published.rows]
-    rows = spark.createDataFrame(lines, "json STRING").select(
-        f.from_json("json", f"STRUCT<{schema}>").alias("r")
+    rows = spark.createDataFrame(lines, "json STRING").selectExpr(
+        f"from_json(json, '{QUERY_HISTORY.row_schema}') AS r"
     )
-    writer: Any = rows.selectExpr("r.*").coalesce(1).write.format("delta").mode("append")
-    writer.option("txnAppId", f"audit-running-{folder.name}").option("txnVersion", published.version)
+    rows = rows.selectExpr("r.*").coalesce(1)
+    if again:
+        rows = lacking(QUERY_HISTORY, root, rows)
+    writer: Any = rows.write.format("delta").mode("append")
     retried(lambda: writer.save(QUERY_HISTORY.location(root)))
     return replace(published, rows=()).save(folder)

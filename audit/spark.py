@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 from audit import jars, java
 from audit.config import local_path
 from audit.errors import RootNotLocal, RootUnwritable, SparkRuns, SparkUnavailable
+from audit.own_session import OWN, own_session
 from audit.rootlock import RootLock
 
 if TYPE_CHECKING:
@@ -88,11 +89,11 @@ def by_path(conf: Mapping[str, str] | None = None, *, master: str = "local[*]") 
         SparkUnavailable: Spark did not start.
     """
     if SparkContext._active_spark_context is not None:
-        return SparkSession.builder.getOrCreate().newSession()
+        return own_session(SparkSession.builder.getOrCreate())
     java.locate(os.environ)
     folder = Path(tempfile.mkdtemp(prefix="spark-access-history-"))
     (folder / "logs").mkdir()
-    settings = _joined(_defaults(folder, jars.resolve(os.environ)), conf or {})
+    settings = _joined(_defaults(folder, jars.resolve(os.environ)) | OWN, conf or {})
     settings |= {"spark.sql.catalogImplementation": "in-memory", "spark.master": master}
     settings["spark.app.name"] = "audit"
     spark_conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))

@@ -15,7 +15,7 @@ from audit.conflicts import retried
 from audit.errors import AttachError, TableAlteredError, TableMissingError
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 _SOURCE = (
     "STRUCT<columnName: STRING, columnId: BIGINT, objectDomain: STRING, objectId: BIGINT, objectName: STRING>"
@@ -198,6 +198,17 @@ def register_tables(spark: SparkSession, root: str, schema: str) -> None:
                 f"the table {name} is registered for {known}, not for {location}",
                 "attach with another schema, or drop that table first (its files stay)",
             )
+
+
+def lacking(table: AuditTable, root: str, rows: DataFrame, held_where: str = "true") -> DataFrame:
+    """Those rows whose statements the table does not hold yet, in rows for which a condition is true."""
+    span = rows.selectExpr(f"unix_micros(min({table.time}))", f"unix_micros(max({table.time}))").collect()[0]
+    if span[0] is None:
+        return rows
+    held = rows.sparkSession.read.format("delta").load(table.location(root))
+    times = f"{table.time} BETWEEN timestamp_micros({span[0]}) AND timestamp_micros({span[1]})"
+    held = held.where(times).where(held_where)
+    return rows.join(held.select("query_id"), "query_id", "left_anti")
 
 
 def delta_path(table: AuditTable, root: str) -> str:

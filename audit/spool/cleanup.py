@@ -8,27 +8,36 @@ from __future__ import annotations
 
 import os
 import shutil
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from audit.errors import SpoolEntryError
 from audit.spool.layout import Layout, require_version, set_aside
 from audit.spool.liveness import take_lock
-from audit.spool.segment import is_whole, sync_directory
+from audit.spool.segment import survey, sync_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
 
-def remove_ingested(spool_dir: Path, paths: Iterable[Path]) -> tuple[Path, ...]:
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """What sealed segments held: their records, the oldest statement, and where damaged ones now lie."""
+
+    statements: int
+    first_id: str | None
+    damaged: tuple[Path, ...]
+
+
+def remove_ingested(spool_dir: Path, paths: Iterable[Path]) -> Removed:
     """Removes sealed segments after ingest has committed them. Ones already gone are passed over.
+
+    With the last one goes the checkpoint, which would grow for ever. The caller holds the ingest lock.
 
     Args:
         spool_dir: the driver's directory, alive or dead.
         paths: files of its `sealed/`.
-
-    Returns:
-        Where damaged ones now lie.
 
     Raises:
         SpoolEntryError: a path is no sealed segment of this spool; nothing is removed.
@@ -36,10 +45,23 @@ def remove_ingested(spool_dir: Path, paths: Iterable[Path]) -> tuple[Path, ...]:
     """
     layout = Layout(spool_dir)
     chosen = [layout.sealed / path.name for path in _checked(layout, paths)]
-    aside = tuple(_remove(layout, path) for path in chosen if path.exists())
+    statements, oldest, damaged = 0, [], []
+    for path in chosen:
+        if not path.exists():
+            continue
+        found = survey(path.read_bytes())
+        statements += found.statements
+        if found.first_id is not None:
+            oldest.append(found.first_id)
+        if found.is_whole:
+            path.unlink()
+        else:
+            damaged.append(set_aside(path, layout.quarantine))
     if chosen:
         sync_directory(layout.sealed)
-    return tuple(path for path in aside if path is not None)
+    if not layout.sealed_segments():
+        _remove_checkpoint(layout)
+    return Removed(statements, min(oldest, default=None), tuple(damaged))
 
 
 def _checked(layout: Layout, paths: Iterable[Path]) -> list[Path]:
@@ -52,11 +74,13 @@ def _checked(layout: Layout, paths: Iterable[Path]) -> list[Path]:
     return paths
 
 
-def _remove(layout: Layout, path: Path) -> Path | None:
-    if not is_whole(path.read_bytes()):
-        return set_aside(path, layout.quarantine)
-    path.unlink()
-    return None
+def _remove_checkpoint(layout: Layout) -> None:
+    """In one step: half a checkpoint would name files that are gone."""
+    hidden = layout.checkpoint.with_name(".checkpoint")
+    shutil.rmtree(hidden, ignore_errors=True)
+    if layout.checkpoint.exists():
+        layout.checkpoint.rename(hidden)
+        shutil.rmtree(hidden)
 
 
 def retire(spool_dir: Path) -> bool:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from audit.errors import SpoolClosedError
 from audit.spool.failure import NO_ROOM, BoundReachedError
 from audit.spool.layout import set_aside
-from audit.spool.segment import SegmentFile, is_whole, parse_segment, sync_directory
+from audit.spool.segment import SegmentFile, parse_segment, survey, sync_directory
 from audit.spool.statements import Lines, Running, Statements
 
 if TYPE_CHECKING:
@@ -349,6 +349,6 @@ def _synced_part(segment: SegmentFile) -> tuple[bytes, bool]:
     """The good lines of what was synced, and whether they are all of it."""
     with segment.path.open("rb") as file:
         data = file.read(segment.synced)
-    if is_whole(data):
+    if survey(data).is_whole:
         return data, True
     return b"".join(entry.line for entry in parse_segment(data).entries), False

@@ -10,7 +10,7 @@ In: the root of the audit, a driver id. Out: paths. Nothing else knows the names
         journal/000000000001.recovered    written by recovery, not sealed yet
         sealed/000000000001.jsonl         closed; never changed again
         quarantine/               damaged files, for a person to look at
-        checkpoint/               ingest's own
+        checkpoint/               ingest's own, gone when nothing is sealed
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FORMAT_VERSION = 1
-DIRECTORIES = ("journal", "sealed", "quarantine", "checkpoint")
+DIRECTORIES = ("journal", "sealed", "quarantine")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,11 @@ class Layout:
     def quarantine(self) -> Path:
         """Damaged files."""
         return self.path / "quarantine"
+
+    @property
+    def checkpoint(self) -> Path:
+        """Which sealed segments ingest has read; there as long as something is sealed."""
+        return self.path / "checkpoint"
 
     def open_segment(self, number: int) -> Path:
         """The journal file `number`."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+_ID_FROM = 24
 _HEAD = re.compile(rb'[0-9a-f]{8} [SEFRG] \{"query_id":"')
 
 
@@ -69,9 +70,26 @@ def parse_segment(data: bytes) -> SegmentContent:
     return SegmentContent(tuple(entries), tuple(damaged))
 
 
-def is_whole(data: bytes) -> bool:
-    """Whether every line of a segment matches its checksum; cheaper than reading the entries."""
-    return all(ended and is_sound(line) for _, line, ended in _lines(data))
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What a segment holds: its good records, the smallest query id of one, whether every line is good."""
+
+    statements: int
+    first_id: str | None
+    is_whole: bool
+
+
+def survey(data: bytes) -> Survey:
+    """Look through a segment without reading the entries; costs little more than their checksums."""
+    statements, first, whole = 0, None, True
+    for _, line, ended in _lines(data):
+        if not is_sound(line):
+            whole = False
+        elif line[9:10] == b"R":
+            query_id = line[_ID_FROM : line.index(b'"', _ID_FROM)]
+            statements, first = statements + 1, query_id if first is None else min(first, query_id)
+        whole = whole and ended
+    return Survey(statements, None if first is None else first.decode(), whole)
 
 
 def _lines(data: bytes) -> Iterator[tuple[int, bytes, bool]]:

@@ -15,7 +15,6 @@ from audit.clock import Clock, SystemClock, to_iso
 from audit.errors import SpoolClosedError, SpoolForkedError
 from audit.ids import IdGenerator
 from audit.spool.birth import create, disown_in_children
-from audit.spool.cleanup import remove_ingested
 from audit.spool.entry import Kind, encode
 from audit.spool.failure import Losses, cause_of, naming, unavailable
 from audit.spool.journal import Journal
@@ -261,23 +260,6 @@ class Spool:
     def sealed(self) -> tuple[Path, ...]:
         """Sealed segments that wait for ingest, oldest first."""
         return tuple(self._layout.sealed_segments())
-
-    def ingested(self, paths: Iterable[Path]) -> tuple[Path, ...]:
-        """Removes sealed segments that ingest has committed; see `remove_ingested`.
-
-        Returns:
-            Damaged ones, now in quarantine; a gap entry tells of them.
-
-        Raises:
-            SpoolUnavailableError: the disk refused; call it again.
-        """
-        self._require_owner()
-        with naming(self.path):
-            aside = remove_ingested(self.path, paths)
-        self._journal.quarantined.extend(aside)
-        if aside:
-            self._tell_losses("G", "")
-        return aside
 
     def running(self) -> tuple[Running, ...]:
         """Statements that have started and not ended."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
+from audit import suppress
 from audit.adopt import ingest_spools
 from audit.clock import ManualClock, SystemClock
 from audit.commit_lock import commit_lock
 from audit.config import load
-from audit.identity import suppress
 from audit.ids import IdGenerator
 from audit.plan_facts import PlanFactsReader
 from audit.record import Ended, Finding, Started, build_row

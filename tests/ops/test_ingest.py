@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from audit import ingest
 from audit.commit_lock import commit_lock
+from audit.errors import IngestError
 from audit.ingest import ingest_folder
+from audit.record import Ended, build_row
 from audit.running import Published, publish, running_in
 
 from .helpers import Source, ingest_all, live_files, make_tables, read, recorded, statuses
@@ -83,27 +86,35 @@ def test_publishing_again_after_a_kill_is_a_no_op(spark, source, tmp_path):
     running = source.start()
     publish(spark, source.spool.path, str(tmp_path), [running])
     done = Published.load(source.spool.path)
-    row = {"query_id": running.query_id, "start_time": "2026-01-01T12:00:00.000000Z", "user_name": "x"}
-    Published(done.version, done.days, (row,)).save(source.spool.path)
+    row = build_row(running, Ended("RUNNING"), None)["query"]
+    Published(done.days, (row,)).save(source.spool.path)
     take(spark, source, tmp_path)
     assert statuses(spark, tmp_path) == {running.query_id: "RUNNING"}
 
 
-def test_a_batch_run_again_changes_nothing(spark, source, tmp_path):
-    """Killed after the commits and before the checkpoint's, the same batch again adds no row nor hangs."""
-    first = source.start()
+@pytest.mark.parametrize("committed", ["access_history", "query_history"])
+def test_a_batch_run_again_adds_nothing(spark, source, tmp_path, monkeypatch, committed):
+    """Killed behind the commit of either table, the batch, run again with more, makes each row once."""
+    shown = source.start()
     take(spark, source, tmp_path)
-    source.end(first)
-    source.spool.rotate()
-    (segment,) = source.spool.sealed()
-    kept = segment.read_bytes()
+    source.end(shown)
+    done = source.run(2)
+
+    def append(table, *args, **kwargs):
+        appended(table, *args, **kwargs)
+        if table.name == committed:
+            raise RuntimeError("killed")
+
+    appended = ingest._append
+    monkeypatch.setattr(ingest, "_append", append)
+    with pytest.raises(IngestError, match="FOREACH_BATCH"):
+        take(spark, source, tmp_path)
+    monkeypatch.undo()
+    later = source.run()
     take(spark, source, tmp_path)
-    segment.write_bytes(kept)
-    for name in ("0", ".0.crc"):
-        (source.spool.path / "checkpoint" / "commits" / name).unlink()
-    take(spark, source, tmp_path)
-    assert statuses(spark, tmp_path) == {first.query_id: "SUCCESS"}
-    assert recorded(spark, tmp_path) == {first.query_id: 1}
+    ids = [shown.query_id, *done, *later]
+    assert statuses(spark, tmp_path) == dict.fromkeys(ids, "SUCCESS")
+    assert recorded(spark, tmp_path) == dict.fromkeys(ids, 1)
 
 
 def test_small_files_are_compacted(spark, source, tmp_path, monkeypatch):
@@ -120,8 +131,6 @@ def test_small_files_are_compacted(spark, source, tmp_path, monkeypatch):
 
 def test_others_wait_for_the_commit_lock(spark, tmp_path):
     """While one thread or process writes under a root, another waits, and says so when it takes too long."""
-    from audit.errors import IngestError
-
     with (
         commit_lock(spark, str(tmp_path)),
         pytest.raises(IngestError, match=f"written under {tmp_path}"),

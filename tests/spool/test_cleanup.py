@@ -8,9 +8,10 @@ import pytest
 
 from audit.errors import SpoolBusyError, SpoolEntryError, SpoolVersionError
 from audit.spool import Spool, find_spools, ingest_lock, recover, remove_ingested, retire
+from audit.spool.cleanup import Removed
 from audit.spool.liveness import is_held, is_same, take_lock
 
-from .helpers import abandon, complete, sealed_entries
+from .helpers import abandon, complete
 
 
 def test_spools_are_found_alive_and_dead(tmp_path):
@@ -92,19 +93,22 @@ def test_one_ingest_at_a_time(tmp_path):
 
 
 def test_ingested_segments_go_and_damaged_ones_are_kept(tmp_path):
-    """Removal is idempotent; a damaged file goes to quarantine, and a gap entry tells of it."""
+    """Removal is idempotent; a damaged file goes to quarantine; the checkpoint goes with the last file."""
     with Spool.open(tmp_path) as spool:
         paths = []
         for number in range(3):
             spool.record(f"q{number}", {})
             paths.append(spool.rotate())
         paths[1].write_bytes(paths[1].read_bytes()[:-4])
-        assert spool.ingested(paths) == (spool.path / "quarantine" / paths[1].name,)
-        assert spool.ingested(paths) == ()
+        (spool.path / "checkpoint" / "offsets").mkdir(parents=True)
+        assert remove_ingested(spool.path, paths[:1]) == Removed(1, "q0", ())
+        assert (spool.path / "checkpoint").exists()
+        assert remove_ingested(spool.path, paths) == Removed(
+            1, "q2", (spool.path / "quarantine" / paths[1].name,)
+        )
+        assert not (spool.path / "checkpoint").exists()
+        assert remove_ingested(spool.path, paths) == Removed(0, None, ())
         assert spool.sealed() == ()
-        spool.rotate()
-        (gap,) = sealed_entries(spool.path, "G")
-        assert gap.payload["files"] == [paths[1].name]
 
 
 def test_only_sealed_segments_of_this_spool_are_removed(tmp_path):
@@ -116,7 +120,7 @@ def test_only_sealed_segments_of_this_spool_are_removed(tmp_path):
         (opened,) = (spool.path / "journal").iterdir()
         for wrong in (opened, *other.sealed(), spool.path / "meta.json"):
             with pytest.raises(SpoolEntryError):
-                spool.ingested([*spool.sealed(), wrong])
+                remove_ingested(spool.path, [*spool.sealed(), wrong])
         assert len(spool.sealed()) == len(other.sealed()) == 1
 
 

@@ -16,7 +16,7 @@ from audit.errors import (
     SpoolUnavailableError,
 )
 from audit.ids import IdGenerator
-from audit.spool import Spool, find_spools, read_segment, recover
+from audit.spool import Spool, find_spools, read_segment, recover, remove_ingested
 
 from .helpers import abandon, complete, records, sealed_entries
 
@@ -58,7 +58,7 @@ def test_a_segment_without_records_is_not_sealed(tmp_path):
         for number in (1, 2, 3):
             spool.record(f"r{number}", {})
             assert spool.rotate().name == f"{number:012d}.jsonl"
-            spool.ingested(spool.sealed())
+            remove_ingested(spool.path, spool.sealed())
 
 
 def test_running_are_those_with_a_start_and_no_end(tmp_path):
@@ -141,7 +141,7 @@ def test_any_order_of_calls_then_a_crash_gives_one_record_a_statement(tmp_path_f
             spool.rotate()
         elif kind == "k":
             ingested += [entry.query_id for entry in sealed_entries(spool.path)]
-            spool.ingested(spool.sealed())
+            remove_ingested(spool.path, spool.sealed())
         elif kind != "R" or query_id not in recorded:
             if query_id in recorded or (kind == "S" and query_id in known):
                 continue
@@ -192,7 +192,7 @@ def test_under_warn_a_loss_is_warned_of_once_and_told_by_a_gap(tmp_path):
         assert spool.stats().lost == 2
         assert spool.stats().refused == 4
         spool.rotate()
-        spool.ingested(spool.sealed())
+        remove_ingested(spool.path, spool.sealed())
         assert spool.record("q2", {})
         spool.rotate()
         (gap,) = sealed_entries(spool.path, "G")

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.spool.entry import encode
-from audit.spool.segment import is_whole, parse_segment, read_segment
+from audit.spool.segment import parse_segment, read_segment, survey
 
 LINES = [
     encode("S", "q1", {"text": "SELECT 1"}),
@@ -36,7 +36,7 @@ def test_a_sound_segment_has_no_damage(tmp_path):
     content = read_segment(path)
     assert [entry.line for entry in content.entries] == LINES
     assert content.damaged == ()
-    assert is_whole(DATA)
+    assert survey(DATA).is_whole
 
 
 def test_torn_at_every_byte():
@@ -46,7 +46,7 @@ def test_torn_at_every_byte():
         whole = _line_of(cut)
         begin = sum(map(len, LINES[:whole]))
         assert [damage.offset for damage in content.damaged] == ([] if cut == begin else [begin])
-        assert is_whole(DATA[:cut]) == (cut == begin)
+        assert survey(DATA[:cut]).is_whole == (cut == begin)
         lacks_newline_only = cut == begin + len(LINES[whole]) - 1
         assert _read(DATA[:cut]) == LINES[: whole + lacks_newline_only]
 
@@ -60,7 +60,7 @@ def test_corrupt_at_every_byte(flip):
         hit = _line_of(offset)
         content = parse_segment(bytes(data))
         assert content.damaged, offset
-        assert not is_whole(bytes(data))
+        assert not survey(bytes(data)).is_whole
         expected = LINES if DATA[offset] == 0x0A else LINES[:hit] + LINES[hit + 1 :]
         assert [entry.line for entry in content.entries] == expected, offset
 
