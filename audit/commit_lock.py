@@ -60,7 +60,7 @@ def _opened(spark: SparkSession, path: Path) -> Any:
 
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        return jvm.view(spark.sparkContext).java.io.RandomAccessFile(str(path), "rw")
+        return jvm.java_class(spark.sparkContext, "java.io.RandomAccessFile")(str(path), "rw")
     except (OSError, Py4JJavaError) as error:
         cause = error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else error
         raise IngestError(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from audit.spark_catalog import SessionCatalog
     from lineage.model import Access
 
+_DELTA = "org.apache.spark.sql.delta."
 _LOOK_BACK = 20
 _ROWS = ("numOutputRows", "numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
 
@@ -73,7 +74,7 @@ def written_versions(
 
 def table_version(spark: SparkSession, location: str) -> int:
     """The newest version that this JVM knows of a Delta table; its own commits at least."""
-    log = jvm.view(spark.sparkContext).org.apache.spark.sql.delta.DeltaLog
+    log = jvm.java_class(spark.sparkContext, _DELTA + "DeltaLog")
     return int(log.forTable(spark._jsparkSession, location).unsafeVolatileSnapshot().version())
 
 
@@ -82,20 +83,21 @@ def _log_of(catalog: SessionCatalog, name: str, location: str | None) -> Any | N
         location = catalog.delta_location(name)
         if location is None:
             return None
-    log = jvm.view(catalog.spark.sparkContext).org.apache.spark.sql.delta.DeltaLog
+    log = jvm.java_class(catalog.spark.sparkContext, _DELTA + "DeltaLog")
     found = log.forTable(catalog.spark._jsparkSession, location)
     return found if found.tableExists() else None
 
 
 def _commits_since(context: SparkContext, log: Any, since_ms: int) -> list[Commit]:
     """The newest commits, from their own files: Delta's history would start a Spark job for each look."""
-    delta = jvm.view(context).org.apache.spark.sql.delta
+    names = jvm.java_class(context, _DELTA + "util.FileNames")
+    history = jvm.java_class(context, _DELTA + "DeltaHistoryManager")
     store, folder, conf = log.store(), log.logPath(), log.newDeltaHadoopConf()
     newest = log.unsafeVolatileSnapshot().version()
     found: list[Commit] = []
     for version in range(newest, max(-1, newest - _LOOK_BACK), -1):
-        path = delta.util.FileNames.unsafeDeltaFile(folder, version)
-        info = jvm.option(delta.DeltaHistoryManager.getCommitInfoOpt(store, path, conf))
+        path = names.unsafeDeltaFile(folder, version)
+        info = jvm.option(history.getCommitInfoOpt(store, path, conf))
         if info is None or info.getTimestamp() < since_ms:
             break
         metrics = jvm.option(info.operationMetrics())

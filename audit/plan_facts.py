@@ -31,8 +31,10 @@ class PlanFactsReader:
     """
 
     def __init__(self, jvm: Jvm) -> None:
-        compiler = jvm.org.codehaus.janino.SimpleCompiler()
-        compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
+        compiler = getattr(jvm, "org.codehaus.janino.SimpleCompiler")()
+        compiler.setParentClassLoader(
+            getattr(jvm, "java.lang.Thread").currentThread().getContextClassLoader()
+        )
         source = resources.files("audit").joinpath("plan_facts.java").read_text("utf-8")
         # py4j 0.10 keeps methods by class name, whatever the loader: a second reader in one JVM
         # would be called with the first one's methods, so each class gets a name of its own.

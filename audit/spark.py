@@ -247,5 +247,5 @@ def _tail(path: Path) -> str:
 
 
 def _has_delta(gateway: Any) -> bool:
-    loader = gateway.jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    loader = getattr(gateway.jvm, "java.lang.Thread").currentThread().getContextClassLoader()
     return loader.getResource(EXTENSION.replace(".", "/") + ".class") is not None
