@@ -25,7 +25,7 @@ demo: setup ## The main job on real data: load, transform, answer; leaves everyt
 	@$(python) -m sample_queries.demo
 
 test: setup ## The tests; PYTEST="-k name" chooses
-	@$(python) -m pytest --durations=15 $(PYTEST)
+	@$(python) -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder --durations 15 $(PYTEST)
 
 bench: setup ## The benchmarks; writes benchmarks/RESULTS.md
 	@$(python) -m benchmarks

@@ -58,6 +58,10 @@ class IngestThread:
             self._ready = True
             _warned(self._register)
 
+    def try_to_prepare(self) -> None:
+        """As `prepare`, with a warning where it cannot be done."""
+        _warned(self.prepare)
+
     def run_now(self) -> Ingested:
         """Take in everything that is on record; returns when it is committed.
 
@@ -95,7 +99,7 @@ class IngestThread:
 
     def _loop(self) -> None:
         if self._driver.config.ingest == "thread":
-            _warned(self.prepare)
+            self.try_to_prepare()
             _warned(self._adopt)
         while not self._stop.wait(self._driver.config.ingest_interval_seconds):
             _warned(self.run_now)

@@ -56,7 +56,7 @@ class Interceptor:
     def sql(self, text: str, call: Callable[[], T], *, templated: bool = False) -> T:
         """`spark.sql`: a query is only analysed here and recorded by its actions; the rest runs."""
         if self.driver.config.schema in text:
-            self.driver.ingest.prepare()
+            self.driver.ingest.try_to_prepare()
         statement = lineage.parse(text)
         if templated:
             statement = _without_tree(statement)
@@ -206,16 +206,15 @@ class Interceptor:
         before: CatalogFacts | None,
         after: CatalogFacts | None,
     ) -> None:
-        if intent.changes_session:
-            self.forget_current_schema()
-            self.driver.catalog_changed()
         try:
             self._note("E", started.query_id, ended.to_dict())
         except SpoolUnavailableError as error:
             # The statement has run; its start is on record. The next one is refused.
             warnings.warn(f"{error} The end of {started.query_id} is not on record.", stacklevel=4)
-        job = Job(intent, started, ended, self.catalog.snapshot(), before, after)
-        self.driver.worker.submit(job)
+        if intent.changes_session:
+            self.forget_current_schema()
+            self.driver.catalog_changed()
+        self.driver.worker.submit(Job(intent, started, ended, self.catalog.snapshot(), before, after))
 
 
 def _intent_of_sql(statement: lineage.Statement) -> Intent:

@@ -80,16 +80,18 @@ class Worker:
 
     def _finish(self, job: Job) -> None:
         """Write the record of one statement, and of what it ran inside."""
-        executions = self._executions(job)
+        executions: list[Execution] = []
         finding = None
-        if job.ended.status == "SUCCESS":
-            try:
+        try:
+            executions = self._executions(job)
+            if job.ended.status == "SUCCESS":
                 finding = self._analyst.analyse(job, executions)
                 if job.intent.stream is not None:
                     self._driver.streams.begin(job)
-            except Exception as error:  # noqa: BLE001 - the one guard: an analysis never breaks a user's query
+        except Exception as error:  # noqa: BLE001 - the one guard: an analysis never breaks a user's query
+            if job.ended.status == "SUCCESS":
                 finding = opaque(job, f"{type(error).__name__}: {error}")
-                self._driver.note_failure(job.started.query_id, error)
+            self._driver.note_failure(job.started.query_id, error)
         self._write(job.started.query_id, build_row(job.started, job.ended, finding))
         if job.intent.stream is None:
             self._done[job.started.query_id] = None

@@ -42,7 +42,14 @@ def _remembered(sql: str) -> Statement:
     return _parsed(sql)
 
 
-def _parsed(sql: str) -> Statement:  # noqa: PLR0911  one return a kind of text
+def _parsed(sql: str) -> Statement:
+    try:
+        return _understood(sql)
+    except Exception as error:  # noqa: BLE001 - whatever a library makes of a text, its statement must run
+        return Statement(sql, "UNKNOWN", changes_session=True, reason=f"{type(error).__name__}: {error}")
+
+
+def _understood(sql: str) -> Statement:  # noqa: PLR0911  one return a kind of text
     tokens = tokenize(sql)
     if tokens is None:
         return Statement(sql, "UNKNOWN", changes_session=True, reason="text that cannot be cut into tokens")

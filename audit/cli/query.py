@@ -24,14 +24,19 @@ def query(tool: Tool, output: Output, file: Path, param: tuple[str, ...]) -> Non
     """Run the statements of FILE and show the answer of each.
 
     The tables are `account_usage.access_history` and `account_usage.query_history` (or as the
-    configuration names the schema); no metastore is needed.
+    configuration names the schema), with the views beside them; no metastore is needed. A line
+    `-- :days = 30  how far back` in the file's first comment gives a parameter its default.
     """
     from audit.tables import register_tables, require_tables
+    from views import install
+    from views.query_file import read
 
-    values = dict(_pair(one) for one in param)
+    defaults = {one.name: one.default for one in read(file).parameters}
+    values = defaults | dict(_pair(one) for one in param)
     with tool.spark() as spark:
         require_tables(spark, tool.root)
         register_tables(spark, tool.root, tool.config.schema)
+        install(spark, tool.config.schema)
         for text in statements(file.read_text(encoding="utf-8")):
             rows = spark.sql(text, args=values or None).collect()
             output.rows([_plain(row.asDict(recursive=True)) for row in rows], title=file.name)

@@ -96,10 +96,11 @@ def test_a_root_without_tables_is_one_line_and_exit_code_2(spark, tmp_path):
 
 
 def test_query_runs_a_file_by_path(spark, root, tmp_path):
-    """A file of statements with a parameter, over the tables of a root, in a process without a metastore."""
+    """A file with a parameter and a default, over the views of a root, in a process without a metastore."""
     file = tmp_path / "question.sql"
     file.write_text(
-        "-- Who? ; when?\nSELECT count(*) AS n FROM account_usage.query_history WHERE user_name = :who"
+        "-- Who? ; when?\n-- :who = 'nobody'  a user\n-- :least = 0  rows\n"
+        "SELECT count(*) AS n FROM account_usage.statements WHERE user_name = :who HAVING n >= :least"
     )
     command = [
         sys.executable,

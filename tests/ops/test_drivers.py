@@ -44,9 +44,8 @@ def test_four_drivers_lose_nothing(spark, tmp_path):
         _, errors = process.communicate(timeout=180)
         assert process.returncode == 0, errors
         assert errors == ""
-    assert [done.error for done in ingest_all(spark, tmp_path / "audit")] == [None] * len(
-        list((tmp_path / "audit" / "spool").glob("0*"))
-    )
+    assert [done.error for done in ingest_all(spark, tmp_path / "audit") if done.error] == []
+    assert list((tmp_path / "audit" / "spool").iterdir()) == []
     expected = Counter(f"d{number}s{i}" for number in range(DRIVERS) for i in range(STATEMENTS))
     root = tmp_path / "audit"
     assert set(statuses(spark, root).values()) == {"SUCCESS"}
