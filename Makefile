@@ -56,7 +56,7 @@ $(VENV)/.project: $(VENV)/.packages pyproject.toml
 	@$(pip) --no-build-isolation --no-deps --editable .
 	@touch $@
 
-$(VENV)/.jars: $(VENV)/.project audit/jars.lock
+$(VENV)/.jars: $(VENV)/.project audit/embedded/jars.lock
 	@$(bin)/audit setup >/dev/null
 	@touch $@
 

@@ -1,8 +1,8 @@
 """Access history for Spark and Delta Lake: who read and changed which column, when, through what."""
 
+from audit.capture.interceptor import Interceptor
 from audit.coverage import Coverage
 from audit.face import as_user, attach, coverage, detach, flush, procedure, session, suppress
-from audit.interceptor import Interceptor
 
 __all__ = [
     "Coverage",

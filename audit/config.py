@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 FILE_NAME = "audit.toml"
 GIB = 1 << 30
-# Variables of the environment that are no fields: see audit.jars, and AUDIT_CONFIG below.
+# Variables of the environment that are no fields: see audit.embedded.jars, and AUDIT_CONFIG below.
 _OTHER_VARIABLES = ("AUDIT_CONFIG", "AUDIT_JARS_DIR", "AUDIT_MAVEN_URL")
 _WORDS = {
     "true": True,

@@ -12,18 +12,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from audit import jvm
-from audit.analysis import Analyst
+from audit.analysis.analyst import Analyst
+from audit.analysis.executions import Executions
+from audit.analysis.plan_facts import PlanFactsReader
+from audit.analysis.spark_catalog import CatalogFacts, SessionCatalog
+from audit.analysis.worker import Worker
+from audit.capture.interceptor import ANALYSIS_TAG, STATEMENT_TAG, Interceptor
+from audit.capture.streaming import Streams
 from audit.errors import IngestError
-from audit.executions import Executions
-from audit.ingest_thread import IngestThread
-from audit.interceptor import ANALYSIS_TAG, STATEMENT_TAG, Interceptor
+from audit.ingest.thread import IngestThread
 from audit.jvm import EventQueue
-from audit.own_session import own_session
-from audit.plan_facts import PlanFactsReader
-from audit.spark_catalog import CatalogFacts, SessionCatalog
 from audit.spool import Spool
-from audit.streaming import Streams
-from audit.worker import Worker
+from audit.store.own_session import own_session
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from audit import identity, registry
+from audit.analysis.job import Intent
+from audit.capture.interceptor import Interceptor
 from audit.config import load
 from audit.coverage import Coverage, measure_coverage
 from audit.driver import SUPPRESS_TAG
 from audit.errors import AttachError
 from audit.identity import Identity, user_tag
-from audit.interceptor import Interceptor
-from audit.job import Intent
 from audit.jvm import tagged
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def session(
         JavaNotFound: Java 17 is missing.
         ConfigInvalid: an option that does not exist or cannot have that value.
     """
-    from audit.spark import embedded
+    from audit.embedded.spark import embedded
 
     config = load({"root": root, "user": user, **options})
     spark = embedded(config.root, app_name=app_name, master=master, conf=conf)

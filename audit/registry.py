@@ -10,19 +10,19 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from audit.capture.front_door import FrontDoor, install
 from audit.clock import SystemClock
 from audit.driver import Driver
 from audit.errors import AttachError
-from audit.front_door import FrontDoor, install
 from audit.ids import IdGenerator
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from audit.capture.interceptor import Interceptor
     from audit.clock import Clock
     from audit.config import Config
     from audit.identity import Identity
-    from audit.interceptor import Interceptor
 
 _MARK = "spark.audit.session"
 

@@ -14,12 +14,12 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from audit.clock import SystemClock
-from audit.commit_lock import commit_lock
 from audit.ids import IdGenerator
-from audit.ingest import ingest_folder
+from audit.ingest.folder import ingest_folder
 from audit.record import build_row
 from audit.spool import Spool
-from audit.tables import create_tables
+from audit.store.commit_lock import commit_lock
+from audit.store.tables import create_tables
 from benchmarks import sessions
 from benchmarks.result import Options, Result, Row, Say
 from benchmarks.workload import USERS, ended, templates

@@ -10,7 +10,7 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from audit import java
+from audit.embedded import java
 
 _PACKAGES = ("pyspark", "delta-spark", "sqlglot", "spark-access-history")
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from audit.spark import embedded
+from audit.embedded.spark import embedded
 from benchmarks.result import DATA
 
 if TYPE_CHECKING:

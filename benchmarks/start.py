@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from audit import jars
+from audit.embedded import jars
 from benchmarks import sessions
 from benchmarks.alternating import sides
 from benchmarks.result import Options, Result, Row, Say

@@ -17,7 +17,7 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from audit.jars import MAVEN_CENTRAL
+from audit.embedded.jars import MAVEN_CENTRAL
 from benchmarks.result import DATA, Say
 
 if TYPE_CHECKING:

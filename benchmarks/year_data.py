@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from audit.json_text import to_json
 from audit.record import build_row
-from audit.tables import ACCESS_HISTORY, create_tables
+from audit.store.tables import ACCESS_HISTORY, create_tables
 from benchmarks.result import DATA, Say
 from benchmarks.workload import USERS, Template, ended, templates
 

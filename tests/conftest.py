@@ -8,7 +8,7 @@ import pytest
 from hypothesis import settings
 
 import audit
-from audit.spark import embedded
+from audit.embedded.spark import embedded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import audit
 from audit.errors import AuditError
-from audit.tables import AUDIT_TABLES, quote
+from audit.store.tables import AUDIT_TABLES, quote
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,8 +10,9 @@ from importlib import metadata
 
 import click
 
-from audit import config, jars, java
+from audit import config
 from audit.cli.output import Output, json_option
+from audit.embedded import jars, java
 from audit.errors import AuditError
 
 PACKAGES = ("spark-access-history", "pyspark", "delta-spark", "sqlglot", "pyarrow", "pandas")

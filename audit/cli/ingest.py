@@ -13,8 +13,8 @@ from audit.cli.tool import Tool, root_option
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from audit.adopt import Adopted
     from audit.cli.output import Row
+    from audit.ingest.adopt import Adopted
 
 
 @click.command()
@@ -41,11 +41,11 @@ def ingest(context: click.Context, tool: Tool, output: Output, watch: bool, crea
 
 def take_in(spark: SparkSession, tool: Tool, output: Output, *, create: bool = False) -> list[Row]:
     """One round over all spools, and over what lies in quarantine; a row for each that gave something."""
-    from audit.adopt import ingest_spools, salvage_all
     from audit.clock import SystemClock
-    from audit.commit_lock import commit_lock
-    from audit.ingest import naming
-    from audit.tables import create_tables
+    from audit.ingest.adopt import ingest_spools, salvage_all
+    from audit.store.commit_lock import commit_lock
+    from audit.store.naming import naming
+    from audit.store.tables import create_tables
 
     with commit_lock(spark, tool.root), naming(f"the audit tables under {tool.root} could not be made"):
         create_tables(spark, tool.root, anew=create)

@@ -27,7 +27,7 @@ def query(tool: Tool, output: Output, file: Path, param: tuple[str, ...]) -> Non
     configuration names the schema), with the views beside them; no metastore is needed. A line
     `-- :days = 30  how far back` in the file's first comment gives a parameter its default.
     """
-    from audit.tables import register_tables, require_tables
+    from audit.store.tables import register_tables, require_tables
     from views import install
     from views.query_file import read
 

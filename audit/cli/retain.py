@@ -18,7 +18,7 @@ from audit.cli.tool import Tool, root_option
 def retain(tool: Tool, output: Output, days: int | None, dry_run: bool) -> None:  # noqa: FBT001 - click's way
     """Delete whole days of records that are too old, and free their space as Delta allows."""
     from audit.clock import SystemClock
-    from audit.retention import retain as delete
+    from audit.store.retention import retain as delete
 
     keep = days or tool.config.retention_days
     output.progress(

@@ -6,8 +6,8 @@ import os
 
 import click
 
-from audit import jars, java
 from audit.cli.output import Output, json_option
+from audit.embedded import jars, java
 
 
 @click.command()

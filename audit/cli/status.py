@@ -64,7 +64,7 @@ def _tables(spark: SparkSession, root: str) -> list[Row]:
     from delta.tables import DeltaTable
     from pyspark.sql import functions as f
 
-    from audit.tables import AUDIT_TABLES
+    from audit.store.tables import AUDIT_TABLES
 
     rows = []
     for table in AUDIT_TABLES:

@@ -20,7 +20,7 @@ from audit.cli.output import F
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from audit.spark_catalog import SessionCatalog
+    from audit.analysis.spark_catalog import SessionCatalog
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,8 @@ class Tool:
     @contextmanager
     def spark(self) -> Iterator[SparkSession]:
         """A Spark without a metastore; what it does is in no audit."""
+        from audit.embedded.spark import by_path
         from audit.identity import suppress
-        from audit.spark import by_path
 
         with suppress():
             yield by_path(self.conf)
@@ -52,8 +52,8 @@ class Tool:
     def catalog(self, spark: SparkSession) -> SessionCatalog:
         """What tells the analysis of recovered statements about tables."""
         from audit import jvm
-        from audit.plan_facts import PlanFactsReader
-        from audit.spark_catalog import SessionCatalog
+        from audit.analysis.plan_facts import PlanFactsReader
+        from audit.analysis.spark_catalog import SessionCatalog
 
         return SessionCatalog(spark, PlanFactsReader(jvm.view(spark.sparkContext)))
 

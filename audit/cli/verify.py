@@ -26,7 +26,7 @@ def verify(
 
     Exit code 1 when something is amiss.
     """
-    from audit.verification import verify as check
+    from audit.store.verification import verify as check
 
     output.progress(f"Reading the records under {tool.root}")
     with tool.spark() as spark:

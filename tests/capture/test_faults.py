@@ -15,18 +15,18 @@ pytestmark = pytest.mark.spark
 PLACES = {
     "lineage.parse.tokenize": False,
     "lineage.parse.parse_tokens": False,
-    "audit.analysis.lineage.trace": True,
-    "audit.analysis.analyze_plan": True,
-    "audit.analysis.Analyst.analyse": True,
-    "audit.analysis.written_versions": True,
-    "audit.analysis.execution_metrics": True,
-    "audit.plan_facts.PlanFactsReader.collect_facts": True,
-    "audit.plan_facts.PlanFactsReader.read": True,
-    "audit.spark_catalog.SessionCatalog.look_up": True,
+    "audit.analysis.analyst.lineage.trace": True,
+    "audit.analysis.analyst.analyze_plan": True,
+    "audit.analysis.analyst.Analyst.analyse": True,
+    "audit.analysis.analyst.written_versions": True,
+    "audit.analysis.analyst.execution_metrics": True,
+    "audit.analysis.plan_facts.PlanFactsReader.collect_facts": True,
+    "audit.analysis.plan_facts.PlanFactsReader.read": True,
+    "audit.analysis.spark_catalog.SessionCatalog.look_up": True,
     "audit.driver.Driver.catalog_facts": False,
     "audit.jvm.current_schema": True,
-    "audit.interceptor._said": False,
-    "audit.worker.child_rows": False,
+    "audit.capture.interceptor._said": False,
+    "audit.analysis.worker.child_rows": False,
 }
 
 

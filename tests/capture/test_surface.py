@@ -6,7 +6,7 @@ import importlib
 
 import pytest
 
-from audit.surface import SURFACE
+from audit.capture.surface import SURFACE
 
 
 def public_methods(path: str) -> set[str]:
@@ -19,7 +19,7 @@ def public_methods(path: str) -> set[str]:
 def test_every_public_method_is_placed(methods):
     """A new version of a library that adds a method fails here until somebody says what it does."""
     unplaced = {n for n in public_methods(methods.owner) if methods.place(n) is None}
-    assert not unplaced, f"say in audit/surface.py what {methods.owner}.{sorted(unplaced)} do"
+    assert not unplaced, f"say in audit/capture/surface.py what {methods.owner}.{sorted(unplaced)} do"
 
 
 @pytest.mark.parametrize("methods", SURFACE, ids=lambda m: m.owner)

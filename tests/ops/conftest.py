@@ -2,7 +2,7 @@
 
 import pytest
 
-from audit.own_session import own_session
+from audit.store.own_session import own_session
 
 
 @pytest.fixture(scope="module")

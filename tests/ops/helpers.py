@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter
 
 from audit import suppress
-from audit.adopt import ingest_spools
+from audit.analysis.plan_facts import PlanFactsReader
+from audit.analysis.spark_catalog import SessionCatalog
 from audit.clock import ManualClock, SystemClock
-from audit.commit_lock import commit_lock
 from audit.config import load
 from audit.ids import IdGenerator
-from audit.plan_facts import PlanFactsReader
+from audit.ingest.adopt import ingest_spools
 from audit.record import Ended, Finding, Started, build_row
-from audit.spark_catalog import SessionCatalog
 from audit.spool import Spool
-from audit.tables import create_tables
+from audit.store.commit_lock import commit_lock
+from audit.store.tables import create_tables
 from lineage.model import Access
 
 NOON = 1_767_268_800_000_000  # 2026-01-01T12:00:00Z

@@ -8,8 +8,8 @@ import warnings
 import pytest
 
 import audit
-from audit.adopt import salvage_all
-from audit.commit_lock import commit_lock
+from audit.analysis.plan_facts import PlanFactsReader
+from audit.analysis.spark_catalog import SessionCatalog
 from audit.config import load
 from audit.errors import (
     IngestError,
@@ -19,10 +19,10 @@ from audit.errors import (
     TableAlteredError,
     TableMissingError,
 )
-from audit.ingest import ingest_folder
-from audit.plan_facts import PlanFactsReader
-from audit.spark_catalog import SessionCatalog
-from audit.tables import create_tables
+from audit.ingest.adopt import salvage_all
+from audit.ingest.folder import ingest_folder
+from audit.store.commit_lock import commit_lock
+from audit.store.tables import create_tables
 
 from .helpers import Source, ingest_all, make_tables, recorded, statuses
 

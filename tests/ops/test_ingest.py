@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from audit import ingest
-from audit.commit_lock import commit_lock
 from audit.errors import IngestError
-from audit.ingest import ingest_folder
+from audit.ingest import folder as ingest
+from audit.ingest.folder import ingest_folder
+from audit.ingest.running import Published, publish, running_in
 from audit.record import Ended, build_row
-from audit.running import Published, publish, running_in
+from audit.store.commit_lock import commit_lock
 
 from .helpers import Source, ingest_all, live_files, make_tables, read, recorded, statuses
 
@@ -119,7 +119,7 @@ def test_a_batch_run_again_adds_nothing(spark, source, tmp_path, monkeypatch, co
 
 def test_small_files_are_compacted(spark, source, tmp_path, monkeypatch):
     """However many small ingests there were, a partition has a bounded number of files, and every row."""
-    monkeypatch.setattr("audit.compaction.EVERY", 3)
+    monkeypatch.setattr("audit.store.compaction.EVERY", 3)
     ids = []
     for _ in range(8):
         ids += source.run()

@@ -7,8 +7,8 @@ from datetime import date
 import pytest
 
 from audit.clock import ManualClock
-from audit.ingest import ingest_folder
-from audit.retention import oldest_kept, retain
+from audit.ingest.folder import ingest_folder
+from audit.store.retention import oldest_kept, retain
 
 from .helpers import DAY, NOON, Source, make_tables, read
 

@@ -7,8 +7,8 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from audit import jars
 from audit.cli import main
+from audit.embedded import jars
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from audit import java
+from audit.embedded import java
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the stand-ins are shell scripts")
 

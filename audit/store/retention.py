@@ -19,11 +19,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from audit.clock import to_datetime
-from audit.commit_lock import commit_lock
-from audit.conflicts import retried
-from audit.ingest import naming
-from audit.own_session import own_session
-from audit.tables import AUDIT_TABLES, AuditTable, delta_path, require_tables
+from audit.store.commit_lock import commit_lock
+from audit.store.conflicts import retried
+from audit.store.naming import naming
+from audit.store.own_session import own_session
+from audit.store.tables import AUDIT_TABLES, AuditTable, delta_path, require_tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from audit import jvm
-from audit.adopt import adopt_dead_spools
-from audit.commit_lock import commit_lock
 from audit.errors import AuditError, RecordLossWarning
 from audit.identity import suppress
-from audit.ingest import Ingested, ingest_folder, naming
+from audit.ingest.adopt import adopt_dead_spools
+from audit.ingest.folder import Ingested, ingest_folder
 from audit.record import Started
-from audit.tables import create_tables, register_tables
+from audit.store.commit_lock import commit_lock
+from audit.store.naming import naming
+from audit.store.tables import create_tables, register_tables
 
 if TYPE_CHECKING:
     from audit.driver import Driver

@@ -16,10 +16,9 @@ from audit.record import ObjectVersion
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
-    from pyspark.sql import SparkSession
 
-    from audit.executions import Execution
-    from audit.spark_catalog import SessionCatalog
+    from audit.analysis.executions import Execution
+    from audit.analysis.spark_catalog import SessionCatalog
     from lineage.model import Access
 
 _DELTA = "org.apache.spark.sql.delta."
@@ -70,12 +69,6 @@ def written_versions(
         versions.append(ObjectVersion(modified.name, "write", fitting[0].version, modified.object_id))
         rows, size = _rows(fitting[0]), _size(fitting[0])
     return Written(tuple(versions), rows, size)
-
-
-def table_version(spark: SparkSession, location: str) -> int:
-    """The newest version that this JVM knows of a Delta table; its own commits at least."""
-    log = jvm.java_class(spark.sparkContext, _DELTA + "DeltaLog")
-    return int(log.forTable(spark._jsparkSession, location).unsafeVolatileSnapshot().version())
 
 
 def _log_of(catalog: SessionCatalog, name: str, location: str | None) -> Any | None:

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import lineage
 from audit import jvm
-from audit.analysis import PARENTS, plan_hash, plan_text
+from audit.analysis.analyst import PARENTS, plan_hash, plan_text
 from audit.identity import user_of_tag
 from audit.record import CapturedBy, Ended, Started, build_row
 from lineage.script import statement_at
 
 if TYPE_CHECKING:
-    from audit.analysis import Analyst
+    from audit.analysis.analyst import Analyst
+    from audit.analysis.executions import Execution
+    from audit.analysis.job import Job
+    from audit.analysis.spark_catalog import CatalogSnapshot
     from audit.driver import Driver
-    from audit.executions import Execution
-    from audit.job import Job
-    from audit.spark_catalog import CatalogSnapshot
 
 Row = tuple[str, dict[str, Any]]
 

@@ -35,7 +35,7 @@ class PlanFactsReader:
         compiler.setParentClassLoader(
             getattr(jvm, "java.lang.Thread").currentThread().getContextClassLoader()
         )
-        source = resources.files("audit").joinpath("plan_facts.java").read_text("utf-8")
+        source = resources.files("audit.analysis").joinpath("plan_facts.java").read_text("utf-8")
         # py4j 0.10 keeps methods by class name, whatever the loader: a second reader in one JVM
         # would be called with the first one's methods, so each class gets a name of its own.
         name = f"PlanFacts{uuid.uuid4().hex}"

@@ -14,14 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import lineage
-from audit.commit_lock import commit_lock
+from audit.analysis.spark_catalog import SessionCatalog, StatementCatalog
 from audit.errors import AuditError
-from audit.ingest import Ingested, ingest_folder, naming
+from audit.ingest.folder import Ingested, ingest_folder
+from audit.ingest.running import close_orphans, running_in
+from audit.ingest.salvage import salvage
 from audit.record import Ended, Finding, Started, build_row
-from audit.running import close_orphans, running_in
-from audit.salvage import salvage
-from audit.spark_catalog import SessionCatalog, StatementCatalog
 from audit.spool import Entry, RecoveryReport, SpoolInfo, find_spools, ingest_lock, recover, retire
+from audit.store.commit_lock import commit_lock
+from audit.store.naming import naming
 from lineage.model import Access
 
 if TYPE_CHECKING:
@@ -115,6 +116,6 @@ class _Completion:
 
 
 def salvage_all(catalog: SessionCatalog, config: Config) -> dict[Path, int]:
-    """See `audit.salvage`: the files in quarantine of drivers that are gone."""
+    """See `audit.ingest.salvage`: the files in quarantine of drivers that are gone."""
     with naming(f"the quarantine beside {config.spool_dir} could not be taken into {config.root}"):
         return salvage(catalog.spark, Path(config.spool_dir).parent, config.root, _Completion(catalog))

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from audit.record_hash import record_hash
-from audit.tables import ACCESS_HISTORY, QUERY_HISTORY, AuditTable, require_tables
+from audit.store.tables import ACCESS_HISTORY, QUERY_HISTORY, AuditTable, require_tables
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from audit.clock import to_datetime
 from audit.ids import id_micros
-from audit.ingest import ingest_folder
+from audit.ingest.folder import ingest_folder
 from audit.spool import Entry, Spool, read_segment, retire
-from audit.tables import QUERY_HISTORY
+from audit.store.tables import QUERY_HISTORY
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

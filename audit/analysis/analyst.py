@@ -14,19 +14,19 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import lineage
-from audit.delta_log import written_versions
-from audit.metrics import execution_metrics
+from audit.analysis.delta_log import written_versions
+from audit.analysis.metrics import execution_metrics
+from audit.analysis.spark_catalog import CatalogMovedError, CatalogSnapshot, StatementCatalog, named_relations
 from audit.record import CapturedBy, Finding, ObjectVersion
-from audit.spark_catalog import CatalogMovedError, CatalogSnapshot, StatementCatalog, named_relations
 from lineage.identify import identify
 from lineage.model import Access, AccessedObject, Domain, Relation
 from lineage.object_ids import object_id
 from lineage.plan import analyze_plan
 
 if TYPE_CHECKING:
-    from audit.executions import Execution
-    from audit.job import Job
-    from audit.plan_facts import PlanFactsReader
+    from audit.analysis.executions import Execution
+    from audit.analysis.job import Job
+    from audit.analysis.plan_facts import PlanFactsReader
 
 PARENTS = frozenset({"SCRIPT", "EXECUTE_IMMEDIATE"})
 _LONGEST_PLAN = 20_000

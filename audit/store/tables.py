@@ -11,8 +11,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from audit.config import local_path
-from audit.conflicts import retried
 from audit.errors import AttachError, TableAlteredError, TableMissingError
+from audit.store.conflicts import retried
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import lineage
+from audit.analysis.spark_catalog import CatalogFacts, CatalogSnapshot
 from audit.identity import Lineal
 from audit.record import Ended, Started
-from audit.spark_catalog import CatalogFacts, CatalogSnapshot
 from lineage.model import Relation
 
 

@@ -14,17 +14,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from audit import jvm
+from audit.analysis.job import Intent, Job, Stream, StreamIntent
+from audit.analysis.spark_catalog import StatementCatalog, parts_of
 from audit.identity import child_of
-from audit.job import Intent, Job, Stream, StreamIntent
 from audit.record import Ended, Finding, Status, build_row
-from audit.spark_catalog import StatementCatalog, parts_of
 from lineage.identify import identify
 from lineage.model import Access, Domain, ModifiedObject, Relation
 
 if TYPE_CHECKING:
+    from audit.analysis.executions import Execution, Executions
+    from audit.capture.interceptor import Interceptor
     from audit.driver import Driver
-    from audit.executions import Execution, Executions
-    from audit.interceptor import Interceptor
 
 _BATCH = re.compile(r"batch = (\d+)")
 Write = Callable[[str, dict[str, Any]], None]

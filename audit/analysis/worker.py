@@ -11,14 +11,14 @@ import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
-from audit.analysis import Analyst, opaque
-from audit.children import child_rows, unseen_row
-from audit.job import Job
+from audit.analysis.analyst import Analyst, opaque
+from audit.analysis.children import child_rows, unseen_row
+from audit.analysis.job import Job
 from audit.record import build_row
 
 if TYPE_CHECKING:
+    from audit.analysis.executions import Execution
     from audit.driver import Driver
-    from audit.executions import Execution
 
 _IDLE_SECONDS = 0.2
 _REMEMBERED = 10_000

@@ -21,7 +21,7 @@ from lineage.plan.facts import ViewFact, quoted
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from audit.plan_facts import PlanFactsReader
+    from audit.analysis.plan_facts import PlanFactsReader
 
 Current = tuple[str, str]
 Key = tuple[Current, tuple[str, ...]]

@@ -65,7 +65,7 @@ class Jar:
 
 def locked() -> tuple[Jar, ...]:
     """The jars that `jars.lock` names."""
-    lock = tomllib.loads((resources.files("audit") / "jars.lock").read_text(encoding="utf-8"))
+    lock = tomllib.loads((resources.files("audit.embedded") / "jars.lock").read_text(encoding="utf-8"))
     return tuple(Jar(**jar) for jar in lock["jar"])
 
 
@@ -174,7 +174,7 @@ def _download(jar: Jar, url: str, target: Path, part: Path) -> None:
     if actual != jar.sha256:
         raise JarCorrupt(
             f"{url} gave {part.stat().st_size} bytes with sha256 {actual} for {jar.name}, but "
-            f"audit/jars.lock asks for {jar.sha256}, so nothing was kept",
+            f"audit/embedded/jars.lock asks for {jar.sha256}, so nothing was kept",
             f"a proxy or mirror altered it: set AUDIT_MAVEN_URL to another one, {by_hand}",
         )
 

@@ -13,10 +13,10 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from audit.interceptor import Interceptor
-from audit.job import Intent
-from audit.streaming import bind_batches, start_stream
-from audit.surface import SESSION, STREAM_WRITER, SURFACE, Methods, Place
+from audit.analysis.job import Intent
+from audit.capture.interceptor import Interceptor
+from audit.capture.streaming import bind_batches, start_stream
+from audit.capture.surface import SESSION, STREAM_WRITER, SURFACE, Methods, Place
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import lineage
 from audit import jvm
-from audit.copy_into import run_copy
+from audit.analysis.job import Intent, Job
+from audit.analysis.spark_catalog import CatalogFacts, SessionCatalog
+from audit.capture.copy_into import run_copy
+from audit.capture.failure import describe_failure
 from audit.errors import SpoolUnavailableError
-from audit.failure import describe_failure
 from audit.identity import Identity, Lineal, child_of, current_identity, current_parent, is_suppressed
-from audit.job import Intent, Job
 from audit.record import Ended, Started
-from audit.spark_catalog import CatalogFacts, SessionCatalog
 from audit.spool import Kind
 
 if TYPE_CHECKING:

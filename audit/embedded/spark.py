@@ -17,11 +17,11 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from audit import jars, java
 from audit.config import local_path
+from audit.embedded import jars, java
+from audit.embedded.rootlock import RootLock
 from audit.errors import RootNotLocal, RootUnwritable, SparkRuns, SparkUnavailable
-from audit.own_session import OWN, own_session
-from audit.rootlock import RootLock
+from audit.store.own_session import OWN, own_session
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

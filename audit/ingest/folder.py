@@ -3,7 +3,7 @@
 In: a spool folder's `sealed/*.jsonl`. Out: appended rows in `<root>/access_history` and
 `<root>/query_history`. Exactly once by two means: the file source's checkpoint lies beside the
 segments and never reads a file twice, and a batch that a killed ingest had begun appends, when it is
-run again, the rows alone that a table lacks. A statement that was shown as RUNNING (`audit.running`)
+run again, the rows alone that a table lacks. A statement that was shown as RUNNING (`audit.ingest.running`)
 has its row replaced in the same commit.
 
 Not by Delta's txnAppId and txnVersion: to look one up, Delta 4.4 reads the whole state of the table at
@@ -12,24 +12,30 @@ each commit (1.1 s of the 1.5 s that a small append took, two cores).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from audit.clock import to_datetime
-from audit.commit_lock import commit_lock
-from audit.compaction import compact
 from audit.config import local_path
-from audit.conflicts import retried
-from audit.errors import AuditError, IngestError
 from audit.ids import id_micros
+from audit.ingest.running import Published, publish
 from audit.record import Started
-from audit.running import Published, publish
 from audit.spool import ingest_lock, remove_ingested
 from audit.spool.layout import Layout
-from audit.tables import ACCESS_HISTORY, AUDIT_TABLES, QUERY_HISTORY, AuditTable, lacking, require_tables
+from audit.store.commit_lock import commit_lock
+from audit.store.compaction import compact
+from audit.store.conflicts import retried
+from audit.store.naming import naming
+from audit.store.tables import (
+    ACCESS_HISTORY,
+    AUDIT_TABLES,
+    QUERY_HISTORY,
+    AuditTable,
+    lacking,
+    require_tables,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -109,31 +115,6 @@ def _take_in(spark: SparkSession, folder: Path, root: str, running: tuple[Starte
             for table in AUDIT_TABLES:
                 compact(spark, table, root, since, batches + 1)
     return Ingested(len(segments), removed.statements, removed.damaged)
-
-
-@contextmanager
-def naming(problem: str) -> Iterator[None]:
-    """Turns what Spark, Delta and the disk raise in the block into an IngestError about `problem`."""
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-
-    try:
-        yield
-    except AuditError:
-        raise
-    except (PySparkException, Py4JError, OSError) as error:
-        raise IngestError(
-            f"{problem} ({_first_lines(str(error))})",
-            "they are safe in the spool; mend the cause and run `audit ingest`",
-        ) from error
-
-
-def _first_lines(text: str, characters: int = 600) -> str:
-    """The head of a message of Spark's, without the stack trace that follows it."""
-    head = " ".join(
-        line.strip() for line in text.split("\n\tat ", maxsplit=1)[0].splitlines() if line.strip()
-    )
-    return head if len(head) <= characters else head[:characters] + " ..."
 
 
 def _run(spark: SparkSession, layout: Layout, root: str, published: Published) -> int:

@@ -16,14 +16,14 @@ from __future__ import annotations
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
-from audit.conflicts import is_conflict
-from audit.delta_log import table_version
-from audit.tables import delta_path
+from audit import jvm
+from audit.store.conflicts import is_conflict
+from audit.store.tables import delta_path
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from audit.tables import AuditTable
+    from audit.store.tables import AuditTable
 
 EVERY = 16
 
@@ -52,7 +52,7 @@ def compact(spark: SparkSession, table: AuditTable, root: str, first: date, comm
     """
     from pyspark.errors import PySparkException
 
-    if not is_due(table_version(spark, table.location(root)), commits, EVERY):
+    if not is_due(_version(spark, table.location(root)), commits, EVERY):
         return False
     since = first - timedelta(days=1)
     try:
@@ -62,3 +62,9 @@ def compact(spark: SparkSession, table: AuditTable, root: str, first: date, comm
             return False
         raise
     return True
+
+
+def _version(spark: SparkSession, location: str) -> int:
+    """The newest version that this JVM knows of a Delta table; its own commits at least."""
+    log = jvm.java_class(spark.sparkContext, "org.apache.spark.sql.delta.DeltaLog")
+    return int(log.forTable(spark._jsparkSession, location).unsafeVolatileSnapshot().version())

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from audit.executions import Execution
+    from audit.analysis.executions import Execution
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from audit.conflicts import retried
 from audit.json_text import to_json
 from audit.record import Ended, Started, build_row
 from audit.spool import read_segment
 from audit.spool.layout import Layout, write_file
-from audit.tables import QUERY_HISTORY, delta_path, lacking
+from audit.store.conflicts import retried
+from audit.store.tables import QUERY_HISTORY, delta_path, lacking
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

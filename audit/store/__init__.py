@@ -1,0 +1,1 @@
+"""The audit tables: made, written, kept small, kept for their time, verified."""
