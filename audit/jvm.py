@@ -6,19 +6,20 @@ caller's thread needs is kept apart from what a worker may ask.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import resources
 from typing import TYPE_CHECKING, Any
+
+import orjson
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-_START = "SparkListenerSQLExecutionStart"
-_END = "SparkListenerSQLExecutionEnd"
-_MARKER = "SparkListenerDriverAccumUpdates"
-_QUEUE_BOUND = 200_000
 _INITIALIZE = True
 
 
@@ -35,12 +36,11 @@ class ExecutionStart:
 
 @dataclass(frozen=True, slots=True)
 class ExecutionEnd:
-    """A SQL execution ended. `query_execution` is Spark's own (a JVM object)."""
+    """A SQL execution ended; `EventQueue.query_execution` gives Spark's own object of it."""
 
     execution_id: int
     time_us: int
     error: str
-    query_execution: Any
     name: str
 
 
@@ -58,22 +58,21 @@ class EventQueue:
     """Spark's SQL execution events, queued inside the JVM and drained from Python when it suits.
 
     A `java.beans.EventHandler` turns `onOtherEvent(e)` into `queue.offer(e)`: the listener bus never
-    calls into Python, so a busy or paused driver stalls nothing.
+    calls into Python, so a busy or paused driver stalls nothing. `Events.java` reads many in one call.
     """
 
     def __init__(self, context: SparkContext, name: str) -> None:
-        self._array_list = java_class(context, "java.util.ArrayList")
         self._marker = java_class(
             context, "org.apache.spark.sql.execution.ui.SparkListenerDriverAccumUpdates"
         )
         self._bus = context._jsc.sc().listenerBus()
-        self._queue = java_class(context, "java.util.concurrent.LinkedBlockingQueue")(_QUEUE_BOUND)
+        self._events = compiled(view(context), "audit", "Events")
         loader = java_class(context, "java.lang.Thread").currentThread().getContextClassLoader()
         interface = java_class(context, "java.lang.Class").forName(
             "org.apache.spark.scheduler.SparkListenerInterface", _INITIALIZE, loader
         )
         handler = java_class(context, "java.beans.EventHandler")
-        self._listener = handler.create(interface, self._queue, "offer", "", "onOtherEvent")
+        self._listener = handler.create(interface, self._events.queue(), "offer", "", "onOtherEvent")
         self._bus.addToQueue(self._listener, name)
         self._markers = 0
         self._none = getattr(java_class(context, "scala.collection.immutable.Nil$"), "MODULE$")
@@ -91,38 +90,48 @@ class EventQueue:
 
     def drain(self) -> Iterator[Event]:
         """All events delivered so far, oldest first."""
-        if self._queue.isEmpty():
-            return
-        batch = self._array_list()
-        self._queue.drainTo(batch)
-        for event in batch:
-            read = _READERS.get(event.getClass().getSimpleName())
-            value = read(event) if read else None
-            if value is not None:
-                yield value
+        while read := orjson.loads(self._events.drain()):
+            for kind, *values in read:
+                yield _READERS[kind](*values)
+
+    def query_execution(self, execution_id: int) -> Any:
+        """Spark's own object of an execution that has ended (a JVM object); it can be asked for once."""
+        return self._events.take(execution_id)
+
+    def forget(self, execution_ids: Iterable[int]) -> None:
+        """Nobody will ask for these."""
+        self._events.forget(",".join(map(str, execution_ids)))
 
 
-def _read_start(event: Any) -> ExecutionStart:
-    execution_id = event.executionId()
-    root = event.rootExecutionId()
-    root_id = root.get() if root.isDefined() else execution_id
-    tags = tuple(t for t in event.jobTags().mkString(",").split(",") if t)
-    return ExecutionStart(execution_id, root_id, tags, event.description(), event.time() * 1000)
+def _read_start(execution_id: int, root_id: int, tags: str, description: str, time_ms: int) -> ExecutionStart:
+    named = tuple(tag for tag in tags.split(",") if tag)
+    return ExecutionStart(execution_id, root_id, named, description, time_ms * 1000)
 
 
-def _read_end(event: Any) -> ExecutionEnd:
-    error = event.errorMessage()
-    message = error.get() if error.isDefined() else ""
-    name = option(event.executionName()) or ""
-    return ExecutionEnd(event.executionId(), event.time() * 1000, message, event.qe(), name)
+def _read_end(execution_id: int, error: str, name: str, time_ms: int) -> ExecutionEnd:
+    return ExecutionEnd(execution_id, time_ms * 1000, error, name)
 
 
-def _read_marker(event: Any) -> Marker | None:
-    number = -event.executionId()
-    return Marker(number) if number > 0 else None
+_READERS: dict[str, Callable[..., Event]] = {"S": _read_start, "E": _read_end, "M": Marker}
 
 
-_READERS: dict[str, Any] = {_START: _read_start, _END: _read_end, _MARKER: _read_marker}
+def compiled(jvm: Any, package: str, name: str) -> Any:
+    """An instance of a class of this project's own Java, compiled by Janino, which Spark ships.
+
+    Args:
+        jvm: `spark.sparkContext._jvm`.
+        package: the Python package that holds its source, in a file named as the class.
+        name: the class.
+    """
+    compiler = getattr(jvm, "org.codehaus.janino.SimpleCompiler")()
+    thread = getattr(jvm, "java.lang.Thread").currentThread()
+    compiler.setParentClassLoader(thread.getContextClassLoader())
+    source = resources.files(package).joinpath(f"{name}.java").read_text("utf-8")
+    # py4j 0.10 keeps methods by class name, whatever the loader: a second reader in one JVM
+    # would be called with the first one's methods, so each class gets a name of its own.
+    own = f"{name}{uuid.uuid4().hex}"
+    compiler.cook(re.sub(rf"\b{name}\b", own, source))
+    return compiler.getClassLoader().loadClass(own).newInstance()
 
 
 @contextmanager

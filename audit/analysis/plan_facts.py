@@ -1,7 +1,7 @@
 """Reads a live plan out of the JVM, in one Py4J call: its shape, and the relations and targets behind it.
 
 In: a py4j JVM view and a Java `LogicalPlan` (analyzed). Out: the JSON and the `PlanFacts` that
-`lineage.plan.analyze_plan` takes. A small Java class (`plan_facts.java`) does the walk; it is compiled
+`lineage.plan.analyze_plan` takes. A small Java class (`PlanFacts.java`) does the walk; it is compiled
 in the driver's JVM once, by the compiler that Spark ships for its own code generation (Janino, 0.15 s),
 so that nothing has to be built or put on a class path.
 """
@@ -9,12 +9,11 @@ so that nothing has to be built or put on a class path.
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Mapping
 from dataclasses import replace
-from importlib import resources
 from typing import Any
 
+from audit.jvm import compiled
 from lineage.model import Column
 from lineage.plan.facts import Change, Leaf, PlanFacts, Target, ViewFact
 
@@ -31,16 +30,7 @@ class PlanFactsReader:
     """
 
     def __init__(self, jvm: Jvm) -> None:
-        compiler = getattr(jvm, "org.codehaus.janino.SimpleCompiler")()
-        compiler.setParentClassLoader(
-            getattr(jvm, "java.lang.Thread").currentThread().getContextClassLoader()
-        )
-        source = resources.files("audit.analysis").joinpath("plan_facts.java").read_text("utf-8")
-        # py4j 0.10 keeps methods by class name, whatever the loader: a second reader in one JVM
-        # would be called with the first one's methods, so each class gets a name of its own.
-        name = f"PlanFacts{uuid.uuid4().hex}"
-        compiler.cook(source.replace("PlanFacts", name))
-        self._java = compiler.getClassLoader().loadClass(name).newInstance()
+        self._java = compiled(jvm, "audit.analysis", "PlanFacts")
 
     def read(self, plan: JavaPlan, registered: Mapping[str, str] | None = None) -> tuple[str, PlanFacts]:
         """The plan's JSON (the shape of `toJSON`, without what lineage does not need) and its facts.

@@ -6,10 +6,12 @@ that any Delta reader opens by path, and tables of the same names in the schema 
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from audit import jvm
 from audit.config import local_path
 from audit.errors import AttachError, TableAlteredError, TableMissingError
 from audit.store.conflicts import retried
@@ -162,6 +164,7 @@ def create_tables(spark: SparkSession, root: str, *, anew: bool = False) -> None
         if _was_written(spark, kept, root):
             raise _missing(missing[0], root)
     for table in missing:
+        _remove_remains(table, root)
         retried(partial(spark.sql, table.create_sql(root)))
     for table in AUDIT_TABLES:
         _check(spark, table, root)
@@ -228,9 +231,24 @@ def sql_string(text: str) -> str:
 
 
 def _exists(spark: SparkSession, table: AuditTable, root: str) -> bool:
-    from delta.tables import DeltaTable
+    """Whether a table has a commit; `DeltaTable.isDeltaTable` goes by the folder of the log alone."""
+    context = spark.sparkContext
+    logs = jvm.java_class(context, "org.apache.spark.sql.delta.DeltaLog")
+    log = logs.forTable(spark._jsparkSession, table.location(root))
+    nothing = jvm.some(context, None)
+    stale = False
+    return int(log.update(stale, nothing, nothing).version()) >= 0
 
-    return DeltaTable.isDeltaTable(spark, table.location(root))
+
+def _remove_remains(table: AuditTable, root: str) -> None:
+    """Remove the log of a creation that was killed before its commit: Delta (4.4) creates no table over it.
+
+    On a local disk only, where the `commit_lock` says that nobody is at it.
+    """
+    folder = local_path(table.location(root))
+    log = None if folder is None else folder / "_delta_log"
+    if log is not None and log.is_dir() and not any(path.name[:20].isdigit() for path in log.iterdir()):
+        shutil.rmtree(log)
 
 
 def _was_written(spark: SparkSession, table: AuditTable, root: str) -> bool:

@@ -129,6 +129,21 @@ def test_small_files_are_compacted(spark, source, tmp_path, monkeypatch):
     assert sorted(row.query_id for row in read(spark, tmp_path)) == ids
 
 
+@pytest.mark.parametrize("left", [None, ".00000000000000000000.json.0d1c.tmp"])
+def test_a_table_whose_creation_was_killed_is_created(spark, tmp_path, left):
+    """A log's folder without a commit, empty or with a half-written one, is no table and stands in no way."""
+    for name in ("access_history", "query_history"):
+        log = tmp_path / name / "_delta_log"
+        log.mkdir(parents=True)
+        if left:
+            (log / left).write_text('{"commitInfo"')
+    make_tables(spark, tmp_path)
+    source = Source(tmp_path)
+    (query_id,) = source.run()
+    take(spark, source, tmp_path)
+    assert statuses(spark, tmp_path) == {query_id: "SUCCESS"}
+
+
 def test_others_wait_for_the_commit_lock(spark, tmp_path):
     """While one thread or process writes under a root, another waits, and says so when it takes too long."""
     with (
