@@ -12,10 +12,13 @@ if TYPE_CHECKING:
 
 # Delta reads a table's state in 50 tasks; the audit tables have few files. What replaces RUNNING rows holds
 # more than it replaces, which Delta would refuse. Files of 64 MiB are left as they are by OPTIMIZE, so
-# that a day is not rewritten whole again and again (default 1 GiB).
+# that a day is not rewritten whole again and again (default 1 GiB). A filter inferred from `inline` would
+# parse each record's JSON a second time.
 OWN = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "2",
+    "spark.sql.files.maxPartitionBytes": str(32 << 20),
+    "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.InferFiltersFromGenerate",
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.databricks.delta.replaceWhere.constraintCheck.enabled": "false",
     "spark.databricks.delta.optimize.minFileSize": str(64 << 20),
