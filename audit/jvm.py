@@ -67,9 +67,8 @@ class EventQueue:
         )
         self._bus = context._jsc.sc().listenerBus()
         self._events = compiled(view(context), "audit", "Events")
-        loader = java_class(context, "java.lang.Thread").currentThread().getContextClassLoader()
         interface = java_class(context, "java.lang.Class").forName(
-            "org.apache.spark.scheduler.SparkListenerInterface", _INITIALIZE, loader
+            "org.apache.spark.scheduler.SparkListenerInterface", _INITIALIZE, class_loader(view(context))
         )
         handler = java_class(context, "java.beans.EventHandler")
         self._listener = handler.create(interface, self._events.queue(), "offer", "", "onOtherEvent")
@@ -124,14 +123,24 @@ def compiled(jvm: Any, package: str, name: str) -> Any:
         name: the class.
     """
     compiler = getattr(jvm, "org.codehaus.janino.SimpleCompiler")()
-    thread = getattr(jvm, "java.lang.Thread").currentThread()
-    compiler.setParentClassLoader(thread.getContextClassLoader())
+    compiler.setParentClassLoader(class_loader(jvm))
     source = resources.files(package).joinpath(f"{name}.java").read_text("utf-8")
     # py4j 0.10 keeps methods by class name, whatever the loader: a second reader in one JVM
     # would be called with the first one's methods, so each class gets a name of its own.
     own = f"{name}{uuid.uuid4().hex}"
     compiler.cook(re.sub(rf"\b{name}\b", own, source))
     return compiler.getClassLoader().loadClass(own).newInstance()
+
+
+def class_loader(jvm: Any) -> Any:
+    """The class loader of the JVM's side of this thread, which knows Delta's jars."""
+    return getattr(jvm, "java.lang.Thread").currentThread().getContextClassLoader()
+
+
+def delta_log(spark: SparkSession, location: str) -> Any:
+    """Delta's own log of a path, as this JVM knows it; of a path without a table, one without a commit."""
+    log = java_class(spark.sparkContext, "org.apache.spark.sql.delta.DeltaLog")
+    return log.forTable(spark._jsparkSession, location)
 
 
 @contextmanager

@@ -6,7 +6,6 @@ Spark's own tests (`spark-sql_2.13-4.2.0-tests.jar` on Maven Central). Neither i
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import subprocess
@@ -17,7 +16,7 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from audit.embedded.jars import MAVEN_CENTRAL
+from audit.embedded.jars import MAVEN_CENTRAL, sha256_of
 from benchmarks.result import DATA, Say
 
 if TYPE_CHECKING:
@@ -78,22 +77,16 @@ def _generator() -> str:
 
 def _tests_jar(say: Say) -> Path:
     path = DATA / _JAR
-    if not path.exists() or _sha256(path) != _SHA256:
+    if not path.exists() or sha256_of(path) != _SHA256:
         url = f"{os.environ.get('AUDIT_MAVEN_URL', MAVEN_CENTRAL).rstrip('/')}/{_MAVEN_PATH}"
         say(f"fetching {url} (53 MB)")
         DATA.mkdir(exist_ok=True)
         part = path.with_suffix(".part")
         with urllib.request.urlopen(url, timeout=60) as answer, part.open("wb") as out:  # noqa: S310 - the sha256 decides
             shutil.copyfileobj(answer, out)
-        if _sha256(part) != _SHA256:
-            sys.exit(f"{url} gave another file than the one that was measured with (sha256 {_sha256(part)})")
+        if sha256_of(part) != _SHA256:
+            sys.exit(
+                f"{url} gave another file than the one that was measured with (sha256 {sha256_of(part)})"
+            )
         part.replace(path)
     return path
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(1 << 20):
-            digest.update(chunk)
-    return digest.hexdigest()

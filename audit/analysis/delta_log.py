@@ -76,9 +76,8 @@ def _log_of(catalog: SessionCatalog, name: str, location: str | None) -> Any | N
         location = catalog.delta_location(name)
         if location is None:
             return None
-    log = jvm.java_class(catalog.spark.sparkContext, _DELTA + "DeltaLog")
-    found = log.forTable(catalog.spark._jsparkSession, location)
-    return found if found.tableExists() else None
+    log = jvm.delta_log(catalog.spark, location)
+    return log if log.tableExists() else None
 
 
 def _commits_since(context: SparkContext, log: Any, since_ms: int) -> list[Commit]:

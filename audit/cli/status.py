@@ -61,21 +61,20 @@ def _quarantine(home: Path) -> list[Row]:
 
 
 def _tables(spark: SparkSession, root: str) -> list[Row]:
-    from delta.tables import DeltaTable
     from pyspark.sql import functions as f
 
-    from audit.store.tables import AUDIT_TABLES
+    from audit.store.tables import AUDIT_TABLES, delta_path, exists
 
     rows = []
     for table in AUDIT_TABLES:
         path = table.location(root)
-        if not DeltaTable.isDeltaTable(spark, path):
+        if not exists(spark, table, root):
             rows.append(_row("table", table.name, "not there"))
             continue
         last = f.date_format(f.max(table.time), "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX")
         frame = spark.read.format("delta").load(path)
         (found,) = frame.agg(f.count(f.lit(1)), f.countDistinct("query_date"), last).collect()
-        size = spark.sql(f"DESCRIBE DETAIL delta.`{path}`").collect()[0]["sizeInBytes"]
+        size = spark.sql(f"DESCRIBE DETAIL {delta_path(table, root)}").collect()[0]["sizeInBytes"]
         rows.append(
             _row("table", table.name, "there", bytes=size, rows=found[0], days=found[1], last_record=found[2])
         )

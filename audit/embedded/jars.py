@@ -108,7 +108,7 @@ def resolve(
 def is_intact(jar: Jar, path: Path) -> bool:
     """Whether the file is there and is, byte by byte, the jar (10 ms for Delta's two)."""
     try:
-        return path.stat().st_size == jar.bytes and _sha256(path) == jar.sha256
+        return path.stat().st_size == jar.bytes and sha256_of(path) == jar.sha256
     except OSError:
         return False
 
@@ -170,7 +170,7 @@ def _download(jar: Jar, url: str, target: Path, part: Path) -> None:
             "run `audit setup` with a network (HTTPS_PROXY is honoured), set AUDIT_MAVEN_URL to a mirror of "
             f"Maven Central, {by_hand}",
         ) from error
-    actual = _sha256(part)
+    actual = sha256_of(part)
     if actual != jar.sha256:
         raise JarCorrupt(
             f"{url} gave {part.stat().st_size} bytes with sha256 {actual} for {jar.name}, but "
@@ -179,7 +179,8 @@ def _download(jar: Jar, url: str, target: Path, part: Path) -> None:
         )
 
 
-def _sha256(path: Path) -> str:
+def sha256_of(path: Path) -> str:
+    """The sha256 of a file, in hexadecimal."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while chunk := file.read(1 << 20):

@@ -21,6 +21,7 @@ from audit.config import local_path
 from audit.embedded import jars, java
 from audit.embedded.rootlock import RootLock
 from audit.errors import RootNotLocal, RootUnwritable, SparkRuns, SparkUnavailable
+from audit.jvm import class_loader
 from audit.store.own_session import OWN, own_session
 
 if TYPE_CHECKING:
@@ -247,5 +248,4 @@ def _tail(path: Path) -> str:
 
 
 def _has_delta(gateway: Any) -> bool:
-    loader = getattr(gateway.jvm, "java.lang.Thread").currentThread().getContextClassLoader()
-    return loader.getResource(EXTENSION.replace(".", "/") + ".class") is not None
+    return class_loader(gateway.jvm).getResource(EXTENSION.replace(".", "/") + ".class") is not None

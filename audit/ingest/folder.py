@@ -177,12 +177,9 @@ def _append(table: AuditTable, root: str, records: DataFrame, running: str, *, a
 
 def _rows(table: AuditTable, records: DataFrame) -> DataFrame:
     access = table is ACCESS_HISTORY
-    schema = f"ARRAY<{_struct(table)}>" if access else f"STRUCT<query: {_struct(table)}>"
+    struct = f"STRUCT<{table.row_schema}>"
+    schema = f"ARRAY<{struct}>" if access else f"STRUCT<query: {struct}>"
     rows = "inline(r)" if access else "r.query.*"
     # A record is the spool's own: one that does not parse must stop the ingest, not become nulls.
     parsed = f"from_json({_PART[table]}, '{schema}', map('mode', 'FAILFAST')) AS r"
     return records.selectExpr(parsed).selectExpr(rows)
-
-
-def _struct(table: AuditTable) -> str:
-    return f"STRUCT<{', '.join(f'{name}: {kind}' for name, kind, _ in table.columns)}>"

@@ -66,5 +66,4 @@ def compact(spark: SparkSession, table: AuditTable, root: str, first: date, comm
 
 def _version(spark: SparkSession, location: str) -> int:
     """The newest version that this JVM knows of a Delta table; its own commits at least."""
-    log = jvm.java_class(spark.sparkContext, "org.apache.spark.sql.delta.DeltaLog")
-    return int(log.forTable(spark._jsparkSession, location).unsafeVolatileSnapshot().version())
+    return int(jvm.delta_log(spark, location).unsafeVolatileSnapshot().version())

@@ -158,7 +158,7 @@ def create_tables(spark: SparkSession, root: str, *, anew: bool = False) -> None
         TableAlteredError: a table at the path lacks a column, or has one with another type.
         TableMissingError: one table is there and holds commits, the other is gone.
     """
-    missing = [table for table in AUDIT_TABLES if not _exists(spark, table, root)]
+    missing = [table for table in AUDIT_TABLES if not exists(spark, table, root)]
     if len(missing) == 1 and not anew:
         (kept,) = (table for table in AUDIT_TABLES if table not in missing)
         if _was_written(spark, kept, root):
@@ -178,7 +178,7 @@ def require_tables(spark: SparkSession, root: str) -> None:
         TableMissingError: a table is gone.
     """
     for table in AUDIT_TABLES:
-        if not _exists(spark, table, root):
+        if not exists(spark, table, root):
             raise _missing(table, root)
         _check(spark, table, root)
 
@@ -230,13 +230,10 @@ def sql_string(text: str) -> str:
     return text.replace("\\", "\\\\").replace("'", "\\'")
 
 
-def _exists(spark: SparkSession, table: AuditTable, root: str) -> bool:
+def exists(spark: SparkSession, table: AuditTable, root: str) -> bool:
     """Whether a table has a commit; `DeltaTable.isDeltaTable` goes by the folder of the log alone."""
-    context = spark.sparkContext
-    logs = jvm.java_class(context, "org.apache.spark.sql.delta.DeltaLog")
-    log = logs.forTable(spark._jsparkSession, table.location(root))
-    nothing = jvm.some(context, None)
-    stale = False
+    nothing, stale = jvm.some(spark.sparkContext, None), False
+    log = jvm.delta_log(spark, table.location(root))
     return int(log.update(stale, nothing, nothing).version()) >= 0
 
 
