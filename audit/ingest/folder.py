@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from audit.clock import to_datetime
@@ -41,23 +41,24 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 # An entry is `<crc32, 8 hex digits> <kind> <json>`; the checksum is over `<kind> <json>`, and the JSON
-# begins with `{"query_id":"<36 characters>"`.
-_INTACT = (
-    "substring(value, 10, 2) = 'R ' AND substring(value, 1, 8)"
-    " = lpad(lower(hex(crc32(encode(substring(value, 10), 'utf-8')))), 8, '0')"
-)
+# begins with `{"query_id":"<36 characters>"`. All in bytes: to Spark the length and the parts of a string
+# are a walk through its characters, which had cost more than the JSON's reader and its writer together.
+_RECORDS = "substring(line, 10, 2) = X'5220'"
 _RECORD = (
-    # Spark may parse what stands below a filter before it filters; what is no record is null to the parser.
-    f"CASE WHEN {_INTACT} THEN substring(value, 12) END AS json",
-    "substring(value, 25, 36) AS query_id",
-    # A record is `{"query_id": …, "query": {…}, "access": […]}`. Inside a string the quotes would be escaped.
-    """instr(value, ',"access":[') - 11 AS cut""",
+    "CASE WHEN CAST(substring(line, 1, 8) AS STRING) = lpad(lower(hex(crc32(substring(line, 10)))), 8, '0')"
+    " THEN CAST(substring(line, 12) AS STRING) END"
 )
-# Each table parses its own part alone: to skip the other costs JSON's reader as much as to read it.
-_PART = {
-    ACCESS_HISTORY: "substring(json, cut + 10, length(json) - cut - 10)",
-    QUERY_HISTORY: "concat(left(json, cut - 1), '}')",
+_QUERY_ID = "CAST(substring(line, 25, 36) AS STRING) AS query_id"
+# Both read a record in whole and skip the other's part; a line that is not intact is null, which has no rows.
+_SCHEMA = {
+    ACCESS_HISTORY: f"STRUCT<access: ARRAY<STRUCT<{ACCESS_HISTORY.row_schema}>>>",
+    QUERY_HISTORY: f"STRUCT<query: STRUCT<{QUERY_HISTORY.row_schema}>>",
 }
+_ROWS = {
+    ACCESS_HISTORY: "inline(r.access)",
+    QUERY_HISTORY: "inline(filter(array(r.query), q -> q IS NOT NULL))",
+}
+_FILE = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
 _LOCK_SECONDS = 600.0
 
 
@@ -124,7 +125,10 @@ def _run(spark: SparkSession, layout: Layout, root: str, published: Published) -
 
     def take(batch: DataFrame, batch_id: int) -> None:
         nonlocal published, batches
-        records = batch.where(_INTACT).selectExpr(*_RECORD)
+        # The stream tells the files alone: Spark hands a batch's rows over one by one, as objects.
+        files = [(layout.sealed / PurePosixPath(row["path"]).name).as_uri() for row in batch.collect()]
+        lines = batch.sparkSession.read.text(files).selectExpr("CAST(value AS BINARY) AS line")
+        records = lines.where(_RECORDS)
         replaced = _among(records, published.days)
         for table in AUDIT_TABLES:
             _append(table, root, records, published.predicate(replaced), again=batch_id == begun)
@@ -133,10 +137,12 @@ def _run(spark: SparkSession, layout: Layout, root: str, published: Published) -
         batches += 1
 
     stream = (
-        spark.readStream.format("text")
+        spark.readStream.format("binaryFile")
+        .schema(_FILE)
         # A file's age is no reason to pass it over: clocks jump.
         .option("maxFileAge", "36500d")
         .load(layout.sealed.as_uri())
+        .select("path")
         .writeStream.foreachBatch(take)
         .option("checkpointLocation", layout.checkpoint.as_uri())
         .trigger(availableNow=True)
@@ -160,7 +166,8 @@ def _among(records: DataFrame, query_ids: Collection[str]) -> set[str]:
     if not query_ids:
         return set()
     listed = ", ".join(f"'{query_id}'" for query_id in query_ids)
-    return {row["query_id"] for row in records.where(f"query_id IN ({listed})").select("query_id").collect()}
+    found = records.selectExpr(_QUERY_ID).where(f"query_id IN ({listed})").collect()
+    return {row["query_id"] for row in found}
 
 
 def _append(table: AuditTable, root: str, records: DataFrame, running: str, *, again: bool) -> None:
@@ -176,10 +183,6 @@ def _append(table: AuditTable, root: str, records: DataFrame, running: str, *, a
 
 
 def _rows(table: AuditTable, records: DataFrame) -> DataFrame:
-    access = table is ACCESS_HISTORY
-    struct = f"STRUCT<{table.row_schema}>"
-    schema = f"ARRAY<{struct}>" if access else f"STRUCT<query: {struct}>"
-    rows = "inline(r)" if access else "r.query.*"
     # A record is the spool's own: one that does not parse must stop the ingest, not become nulls.
-    parsed = f"from_json({_PART[table]}, '{schema}', map('mode', 'FAILFAST')) AS r"
-    return records.selectExpr(parsed).selectExpr(rows)
+    parsed = f"from_json({_RECORD}, '{_SCHEMA[table]}', map('mode', 'FAILFAST')) AS r"
+    return records.selectExpr(parsed).selectExpr(_ROWS[table])
