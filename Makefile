@@ -24,7 +24,7 @@ help: ## This list
 demo: setup ## The main job on real data: load, transform, answer; leaves everything in .audit/
 	@$(python) -m sample_queries.demo
 
-test: setup ## The tests; PYTEST="-k name" chooses
+test: setup $(VENV)/.archive ## The tests; PYTEST="-k name" chooses
 	@$(python) -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder --durations 15 $(PYTEST)
 
 bench: setup ## The benchmarks; writes benchmarks/RESULTS.md
@@ -58,6 +58,11 @@ $(VENV)/.project: $(VENV)/.packages pyproject.toml
 
 $(VENV)/.jars: $(VENV)/.project audit/embedded/jars.lock
 	@$(bin)/audit setup >/dev/null
+	@touch $@
+
+# Tests and benchmarks start Spark many times.
+$(VENV)/.archive: $(VENV)/.jars
+	@$(bin)/audit setup --archive >/dev/null
 	@touch $@
 
 lock: ## Resolve the lock files anew (needs uv; UPGRADE=--upgrade takes the newest versions)

@@ -63,6 +63,12 @@ class JavaUnsupported(AuditError):
     code = "AUDIT_JAVA_UNSUPPORTED"
 
 
+class ClassArchiveError(AuditError):
+    """The archive of classes that makes a start quicker could not be made."""
+
+    code = "AUDIT_CLASS_ARCHIVE"
+
+
 class JarUnavailable(AuditError):
     """A jar that is nowhere on this machine and could not be fetched."""
 

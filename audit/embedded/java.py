@@ -55,7 +55,7 @@ def find(environ: Mapping[str, str]) -> Java:
     where = f"{executable} (from {found_by})"
     version = parse_version(answer.stderr + answer.stdout)
     if version is None:
-        said = (answer.stderr.strip() or answer.stdout.strip() or "nothing").splitlines()[0]
+        said = "; ".join((answer.stderr.strip() or answer.stdout.strip() or "nothing").splitlines())
         raise JavaUnsupported(f"{where} does not tell its version, it said: {said}", HINT)
     if version[1] < OLDEST_MAJOR:
         raise JavaUnsupported(

@@ -18,7 +18,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from audit.config import local_path
-from audit.embedded import jars, java
+from audit.embedded import class_archive, jars, java
 from audit.embedded.rootlock import RootLock
 from audit.errors import RootNotLocal, RootUnwritable, SparkRuns, SparkUnavailable
 from audit.jvm import class_loader
@@ -111,20 +111,20 @@ def log_path(root: str | Path) -> Path:
 
 def _defaults(folder: Path, delta: tuple[Path, ...]) -> dict[str, str]:
     class_path = os.pathsep.join(str(jar) for jar in delta)
+    archive = class_archive.locate(os.environ, delta)
+    options = [
+        f"-Dlog4j2.configurationFile={(Path(__file__).parent / 'log4j2.properties').as_uri()}",
+        f"-Dderby.stream.error.file={folder / 'logs' / 'derby.log'}",
+        *([f"-XX:SharedArchiveFile={archive}"] if archive.is_file() else []),
+    ]
     return {
         "spark.sql.extensions": EXTENSION,
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        # On the class path, not in spark.jars: nothing is copied at a start, and the JVM's class archive
-        # may hold them. Executors of local-cluster find them at the same paths.
+        # On the class path, not in spark.jars: nothing is copied at a start, and the class archive holds
+        # them. Executors of local-cluster find them at the same paths.
         "spark.driver.extraClassPath": class_path,
         "spark.executor.extraClassPath": class_path,
-        "spark.driver.extraJavaOptions": " ".join(
-            f'"{option}"'
-            for option in (
-                f"-Dlog4j2.configurationFile={(Path(__file__).parent / 'log4j2.properties').as_uri()}",
-                f"-Dderby.stream.error.file={folder / 'logs' / 'derby.log'}",
-            )
-        ),
+        "spark.driver.extraJavaOptions": " ".join(f'"{option}"' for option in options),
         "spark.driver.memory": "2g",
         "spark.sql.catalogImplementation": "hive",
         "spark.hadoop.javax.jdo.option.ConnectionURL": (

@@ -74,7 +74,7 @@ def test_setup_gives_the_jars_paths(run):
     """`audit setup` answers with the path of each jar of the lock file."""
     code, out, _ = run("setup", "--json")
     assert code == 0
-    assert [row["jar"] for row in json.loads(out)] == [jar.name for jar in jars.locked()]
+    assert [row["what"] for row in json.loads(out)] == [jar.name for jar in jars.locked()]
 
 
 def test_an_error_is_one_line_and_exit_code_2(run, tmp_path):
