@@ -6,7 +6,9 @@ no network and prints nothing: what the JVM says goes to `<root>/logs/spark.log`
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -99,6 +101,7 @@ def by_path(conf: Mapping[str, str] | None = None, *, master: str = "local[*]") 
     settings["spark.app.name"] = "audit"
     spark_conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     gateway = _launch(folder, spark_conf, RootLock(()))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     context = SparkContext(conf=spark_conf, gateway=gateway)
     context.pythonExec = os.environ.get("PYSPARK_PYTHON", sys.executable)
     return SparkSession.builder.getOrCreate()
