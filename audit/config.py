@@ -43,6 +43,9 @@ _WORDS = {
 }
 
 
+ARGUMENT = "argument"  # what `Config.sources` says of a field that the caller gave
+
+
 @dataclass(frozen=True, slots=True)
 class Config:
     """Everything that can be set.
@@ -81,6 +84,12 @@ class Config:
     )
 
     @property
+    def spool_home(self) -> Path:
+        """The folder of `spool/` and `quarantine/`: spool_dir, or what holds it where its name is `spool`."""
+        folder = Path(self.spool_dir)
+        return folder.parent if folder.name == "spool" else folder
+
+    @property
     def local_root(self) -> Path | None:
         """The root as a path of this machine, None for a root elsewhere (`s3a://…`)."""
         return local_path(self.root)
@@ -109,8 +118,8 @@ def load(
     environ = os.environ if environ is None else environ
     directory = Path.cwd() if directory is None else directory
     given = {k: v for k, v in (arguments or {}).items() if v is not None}
-    _refuse_unknown(given, "argument")
-    layers = [("argument", given), ("environment", dict(_from_environment(environ)))]
+    _refuse_unknown(given, ARGUMENT)
+    layers = [(ARGUMENT, given), ("environment", dict(_from_environment(environ)))]
     layers.append(_from_file(layers, environ, directory))
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
@@ -155,7 +164,8 @@ def _fill(
     if "spool_dir" not in values:
         values["spool_dir"] = _default_spool(values["root"], environ)
         sources["spool_dir"] = "from root"
-    values["spool_dir"] = str((directory / Path(values["spool_dir"]).expanduser()).absolute())
+    spool = local_path(values["spool_dir"]) or Path(values["spool_dir"])
+    values["spool_dir"] = str((directory / spool.expanduser()).absolute())
     for name in _types():
         sources.setdefault(name, "default")
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import atexit
 import threading
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from audit import jvm
 from audit.analysis.analyst import Analyst
@@ -19,15 +21,13 @@ from audit.analysis.spark_catalog import CatalogFacts, SessionCatalog
 from audit.analysis.worker import Worker
 from audit.capture.interceptor import ANALYSIS_TAG, STATEMENT_TAG, Interceptor
 from audit.capture.streaming import Streams
-from audit.errors import IngestError
+from audit.errors import IngestError, RecordLossWarning
 from audit.ingest.thread import IngestThread
 from audit.jvm import EventQueue
 from audit.spool import Spool
 from audit.store.own_session import own_session
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
 
     from audit.clock import Clock
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from audit.ids import IdGenerator
 
 SUPPRESS_TAG = "audit-suppressed"
+SESSION_MARK = "spark.audit.session"
 _FLUSH_SECONDS = 600.0
 _QUIET = frozenset({ANALYSIS_TAG, SUPPRESS_TAG})
 
@@ -52,7 +53,9 @@ class Driver:
         self.new_id = ids.new
         self.spark = own_session(spark)
         self.application_id = str(spark.sparkContext.applicationId)
-        self.interceptors: dict[str, Interceptor] = {}
+        self._attached: dict[str, Interceptor] = {}
+        # Sessions that these have made are kept by whoever uses them.
+        self._interceptors: WeakValueDictionary[str, Interceptor] = WeakValueDictionary()
         self.spool = _open_spool(config, self.application_id, clock, ids)
         self.streams = Streams(self)
         self.plans = PlanFactsReader(jvm.view(spark.sparkContext))
@@ -70,30 +73,44 @@ class Driver:
         """Whether the driver has been closed, with its last session or its SparkContext."""
         return self._closed
 
-    def adopt(self, spark: SparkSession, identity: Identity) -> Interceptor:
-        """Audit a session of this application."""
-        interceptor = Interceptor(spark, self, identity)
-        self.interceptors[interceptor.session_id] = interceptor
-        spark.__dict__["_audit"] = interceptor
+    def attach(self, spark: SparkSession, identity: Identity) -> Interceptor:
+        """Audit a session of this application until it is released."""
+        interceptor = self.adopt(spark, identity)
+        self._attached[interceptor.session_id] = interceptor
         return interceptor
+
+    def adopt(self, spark: SparkSession, identity: Identity) -> Interceptor:
+        """Audit a session as long as it is used and one is attached."""
+        interceptor = Interceptor(spark, self, identity)
+        self._interceptors[interceptor.session_id] = interceptor
+        spark.__dict__["_audit"] = interceptor
+        # Clones of it in the JVM (foreachBatch has one) are found by this.
+        spark.conf.set(SESSION_MARK, interceptor.session_id)
+        return interceptor
+
+    def interceptor(self, session_id: str) -> Interceptor | None:
+        """The interceptor of a session, by the id of Spark's."""
+        return self._interceptors.get(session_id)
 
     def release(self, interceptor: Interceptor) -> None:
         """Stop auditing a session; the last one closes the driver."""
-        self.interceptors.pop(interceptor.session_id, None)
+        self._attached.pop(interceptor.session_id, None)
+        self._interceptors.pop(interceptor.session_id, None)
+        interceptor.spark.conf.unset(SESSION_MARK)
         interceptor.spark.__dict__.pop("_audit", None)
-        if not self.interceptors:
+        if not self._attached:
             self.close()
 
     def catalog_facts(self, interceptor: Interceptor, targets: Sequence[Sequence[str]]) -> CatalogFacts:
         """What the targets of a DDL statement are at this moment."""
         current = interceptor.current_schema()
-        with jvm.tagged(interceptor.spark, SUPPRESS_TAG):
+        with jvm.tagged(interceptor.spark.sparkContext, SUPPRESS_TAG):
             found = {tuple(t): interceptor.catalog.look_up(t, current) for t in targets}
         return CatalogFacts(found)
 
     def catalog_changed(self) -> None:
         """A statement may have changed what names stand for."""
-        for interceptor in self.interceptors.values():
+        for interceptor in self._living():
             interceptor.catalog.forget()
 
     def note_failure(self, query_id: str, error: Exception) -> None:
@@ -112,6 +129,16 @@ class Driver:
                 "they are safe in the spool; call audit.flush again when Spark is less busy",
             )
         self.ingest.run_now()
+        if not self.worker.refused:
+            return
+        # Now that the ingest has made room.
+        if not self.worker.drain(_FLUSH_SECONDS) or self.worker.refused:
+            raise IngestError(
+                f"{self.worker.refused} records of {self.application_id} wait for the spool, which cannot be"
+                " written",
+                "free space on its disk, or raise spool_max_bytes, and call audit.flush again",
+            )
+        self.ingest.run_now()
 
     def close(self) -> None:
         """Finish the records, take them in, and free the spool; safe to call twice."""
@@ -120,17 +147,29 @@ class Driver:
                 return
             self._closed = True
         atexit.unregister(self.close)
+        try:
+            self._finish()
+        finally:
+            self.spool.close()
+            for interceptor in self._living():
+                interceptor.spark.__dict__.pop("_audit", None)
+            self._attached.clear()
+
+    def _living(self) -> list[Interceptor]:
+        found = [reference() for reference in self._interceptors.valuerefs()]
+        return [interceptor for interceptor in found if interceptor is not None]
+
+    def _finish(self) -> None:
+        """Make the records, and take them in, where Spark still runs; else they wait in the spool."""
         if jvm.is_running(self.spark.sparkContext):
             self.worker.drain()
             self.worker.close()
+            if self.worker.refused:
+                text = f"{self.worker.refused} records are lost: {self.spool.path} cannot be written"
+                warnings.warn(text, RecordLossWarning, stacklevel=2)
             self.ingest.close()
             if self.executions is not None:
                 self.executions.close()
-        # Else the context was stopped underneath: the records wait in the spool for the next driver.
-        self.spool.close()
-        for interceptor in list(self.interceptors.values()):
-            interceptor.spark.__dict__.pop("_audit", None)
-        self.interceptors.clear()
 
 
 def _listen(spark: SparkSession) -> Executions:
@@ -139,17 +178,10 @@ def _listen(spark: SparkSession) -> Executions:
 
 def _open_spool(config: Config, application_id: str, clock: Clock, ids: IdGenerator) -> Spool:
     return Spool.open(
-        spool_home(config),
+        config.spool_home,
         application_id=application_id,
         clock=clock,
         ids=ids,
         on_record_failure=config.on_record_failure,
         max_bytes=config.spool_max_bytes,
     )
-
-
-def spool_home(config: Config) -> Path:
-    """The folder whose `spool/` holds the drivers' spools."""
-    from pathlib import Path
-
-    return Path(config.spool_dir).parent

@@ -193,6 +193,12 @@ class AttachError(AuditError):
     code = "AUDIT_ATTACH"
 
 
+class ProcedureError(AuditError):
+    """A function that cannot be marked as a procedure."""
+
+    code = "AUDIT_PROCEDURE"
+
+
 class IngestError(AuditError):
     """Records that are safe in the spool could not be taken into the tables."""
 

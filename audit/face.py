@@ -7,8 +7,9 @@ which errors it raises; all are `AuditError`s.
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from audit import identity, registry
@@ -17,7 +18,7 @@ from audit.capture.interceptor import Interceptor
 from audit.config import load
 from audit.coverage import Coverage, measure_coverage
 from audit.driver import SUPPRESS_TAG
-from audit.errors import AttachError
+from audit.errors import AttachError, ProcedureError
 from audit.identity import Identity, user_tag
 from audit.jvm import tagged
 
@@ -124,21 +125,17 @@ def as_user(spark: SparkSession, user: str, roles: Sequence[str] = ()) -> Iterat
     """
     _of(spark)
     # The tag tells the listener whose an execution is that passes the front door by.
-    with identity.acting_as(Identity(user, tuple(roles))), tagged(spark, user_tag(user)):
+    with identity.acting_as(Identity(user, tuple(roles))), tagged(spark.sparkContext, user_tag(user)):
         yield
 
 
 @contextmanager
 def suppress() -> Iterator[None]:
     """The audit's own reads and writes: statements of this thread inside are not recorded."""
-    from pyspark.sql import SparkSession
+    from pyspark import SparkContext
 
-    spark = SparkSession.getActiveSession()
-    if spark is None:
-        with identity.suppress():
-            yield
-        return
-    with identity.suppress(), tagged(spark, SUPPRESS_TAG):
+    context = SparkContext._active_spark_context
+    with identity.suppress(), nullcontext() if context is None else tagged(context, SUPPRESS_TAG):
         yield
 
 
@@ -146,12 +143,20 @@ def procedure(function: Callable[P, T]) -> Callable[P, T]:
     """Mark a Python function as a stored procedure: one record for each call, and what it runs points at it.
 
     Its SparkSession is the first one among its arguments, else the active session.
+
+    Raises:
+        ProcedureError: a generator or a coroutine function: what it runs would run after the call.
     """
+    if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
+        raise ProcedureError(
+            f"{function.__qualname__} is a generator or a coroutine, which runs after its call has ended",
+            "mark the function that runs it to its end",
+        )
 
     @functools.wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> T:
         interceptor = _interceptor_of((*args, *kwargs.values()))
-        if interceptor is None:
+        if interceptor is None or identity.is_suppressed():
             return function(*args, **kwargs)
         name = f"{function.__module__}.{function.__qualname__}"
         intent = Intent(f"CALL {name}", "CALL", "audit.procedure", procedure=name)

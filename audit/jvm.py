@@ -7,6 +7,7 @@ caller's thread needs is kept apart from what a worker may ask.
 from __future__ import annotations
 
 import re
+import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -52,6 +53,10 @@ class Marker:
 
 
 Event = ExecutionStart | ExecutionEnd | Marker
+
+
+# The tags that `tagged` has set, by thread, as Spark keeps them.
+_TAGS = threading.local()
 
 
 class EventQueue:
@@ -144,13 +149,22 @@ def delta_log(spark: SparkSession, location: str) -> Any:
 
 
 @contextmanager
-def tagged(spark: SparkSession, tag: str) -> Iterator[None]:
-    """Spark marks each SQL execution that starts inside with a job tag."""
-    context = spark.sparkContext
+def tagged(context: SparkContext, tag: str) -> Iterator[None]:
+    """Spark marks each SQL execution that this thread starts inside with a job tag.
+
+    Where a block outside this one has set the tag, that one removes it.
+    """
+    held: set[tuple[int, str]] = _TAGS.__dict__.setdefault("held", set())
+    key = (id(context), tag)
+    if key in held:
+        yield
+        return
     context.addJobTag(tag)
+    held.add(key)
     try:
         yield
     finally:
+        held.discard(key)
         if is_running(context):
             context.removeJobTag(tag)
 

@@ -7,14 +7,17 @@ door is installed while there is at least one.
 from __future__ import annotations
 
 import threading
+import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from audit.capture.front_door import FrontDoor, install
 from audit.clock import SystemClock
-from audit.driver import Driver
+from audit.config import ARGUMENT
+from audit.driver import SESSION_MARK, Driver
 from audit.errors import AttachError
 from audit.ids import IdGenerator
+from audit.jvm import is_running
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,8 +26,6 @@ if TYPE_CHECKING:
     from audit.clock import Clock
     from audit.config import Config
     from audit.identity import Identity
-
-_MARK = "spark.audit.session"
 
 
 @dataclass(slots=True)
@@ -43,15 +44,13 @@ def attach(spark: SparkSession, config: Config, identity: Identity, clock: Clock
     with _REGISTRY.lock:
         found = find(spark)
         if found is not None:
-            _require_same_root(found, config)
-            found.identity = identity
+            _require_same(found, config, identity)
             return found
         _require_auditable(spark)
         driver = _driver(spark, config, clock or SystemClock())
-        interceptor = driver.adopt(spark, identity)
-        spark.conf.set(_MARK, interceptor.session_id)
+        interceptor = driver.attach(spark, identity)
         if _REGISTRY.door is None:
-            _REGISTRY.door = install(find)
+            _REGISTRY.door = install(find, stopping)
         return interceptor
 
 
@@ -61,20 +60,31 @@ def detach(spark: SparkSession) -> None:
         interceptor = find(spark)
         if interceptor is None:
             return
-        spark.conf.unset(_MARK)
         interceptor.driver.release(interceptor)
         _forget_closed()
+
+
+def stopping(spark: SparkSession) -> None:
+    """A SparkContext is about to stop: every driver of its application is closed, whatever that raises."""
+    context = spark.sparkContext
+    for driver in list(_REGISTRY.drivers.values()):
+        if driver.spark.sparkContext is context:
+            _close(driver)
 
 
 def find(spark: SparkSession) -> Interceptor | None:
     """The interceptor of a session; also of another Python object for the same or a cloned JVM session."""
     if "_audit" in spark.__dict__:
         found: Interceptor | None = spark.__dict__["_audit"]
-        return found if found is None or not found.driver.is_closed else None
-    if not _REGISTRY.drivers:
+        if found is None or not found.driver.is_closed:
+            return found
+        del spark.__dict__["_audit"]
+    drivers = [driver for driver in list(_REGISTRY.drivers.values()) if not driver.is_closed]
+    if not drivers:
         return None
-    mark = spark.conf.get(_MARK, "")
-    found = next((d.interceptors[mark] for d in _REGISTRY.drivers.values() if mark in d.interceptors), None)
+    mark = spark.conf.get(SESSION_MARK, "") or ""
+    marked = (driver.interceptor(mark) for driver in drivers)
+    found = next((interceptor for interceptor in marked if interceptor is not None), None)
     if found is not None:
         spark.__dict__["_audit"] = found
     return found
@@ -85,10 +95,22 @@ def _driver(spark: SparkSession, config: Config, clock: Clock) -> Driver:
     _forget_closed()
     if key not in _REGISTRY.drivers:
         _REGISTRY.drivers[key] = Driver(spark, config, clock, IdGenerator(clock))
-    return _REGISTRY.drivers[key]
+    driver = _REGISTRY.drivers[key]
+    _require_same_options(driver, config)
+    return driver
+
+
+def _close(driver: Driver) -> None:
+    try:
+        driver.close()
+    except Exception as error:  # noqa: BLE001 - Spark stops whatever the audit's disk does
+        warnings.warn(f"the audit of {driver.application_id} did not close in order: {error!r}", stacklevel=3)
 
 
 def _forget_closed() -> None:
+    for driver in list(_REGISTRY.drivers.values()):
+        if not driver.is_closed and not is_running(driver.spark.sparkContext):
+            _close(driver)  # its context was stopped past the front door
     for key in [k for k, d in _REGISTRY.drivers.items() if d.is_closed]:
         del _REGISTRY.drivers[key]
     if not _REGISTRY.drivers and _REGISTRY.door is not None:
@@ -96,12 +118,32 @@ def _forget_closed() -> None:
         _REGISTRY.door = None
 
 
-def _require_same_root(found: Interceptor, config: Config) -> None:
-    if found.driver.config.root != config.root:
+def _require_same(found: Interceptor, config: Config, identity: Identity) -> None:
+    """A second attach changes nothing, so what it asks for must be what holds."""
+    if config.sources["root"] == ARGUMENT and found.driver.config.root != config.root:
         raise AttachError(
             f"this session is audited under {found.driver.config.root}, not {config.root}",
             "call audit.detach(spark) first",
         )
+    of_user = config.sources["user"] == ARGUMENT and found.identity.user != identity.user
+    if of_user or (identity.roles and identity.roles != found.identity.roles):
+        raise AttachError(
+            f"this session is audited as {found.identity}, not {identity}",
+            "use `with audit.as_user(spark, …)`, or call audit.detach(spark) first",
+        )
+    _require_same_options(found.driver, config)
+
+
+def _require_same_options(driver: Driver, config: Config) -> None:
+    for name, source in config.sources.items():
+        if source != ARGUMENT or name in ("root", "user", "role"):
+            continue
+        holds, asked = getattr(driver.config, name), getattr(config, name)
+        if holds != asked:
+            raise AttachError(
+                f"{driver.config.root} is audited with {name} = {holds!r} in this application, not {asked!r}",
+                "detach its sessions first, or leave the option out",
+            )
 
 
 def _require_auditable(spark: SparkSession) -> None:

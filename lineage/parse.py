@@ -16,7 +16,7 @@ from lineage.commands import read_command
 from lineage.kinds import QUERY_STARTS, SESSION_KINDS, kind_of_tree, kind_of_words
 from lineage.mending import mend, mend_variant_paths
 from lineage.statement import Command, Statement
-from lineage.tokens import parse_tokens, tokenize, word
+from lineage.tokens import depth, parse_tokens, tokenize, word
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 # most of such queries, and a text longer than 32 KiB is not kept.
 _CACHE = 1024
 _CACHED_LENGTH = 32 * 1024
+# sqlglot's compiled parser goes as deep as the text does: on a thread with a stack of 256 KiB, 150 levels end
+# the process, and no exception tells of it. What is nested deeper is read from Spark's plan.
+_DEEPEST = 100
 _DDL_VERBS = frozenset({"CREATE", "REPLACE", "ALTER", "DROP", "RENAME"})
 
 
@@ -67,6 +70,8 @@ def _understood(sql: str) -> Statement:  # noqa: PLR0911  one return a kind of t
         return _of_command(sql, command)
     if TokenType.PIPE_GT in types:
         return _without_tree(sql, tokens, "pipe syntax |>")
+    if depth(tokens) > _DEEPEST:
+        return _without_tree(sql, tokens, "nested too deep to parse")
     tree, reason = _tree(mend(tokens, types, sql.upper()), sql)
     if tree is None:
         return _without_tree(sql, tokens, reason)

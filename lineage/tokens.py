@@ -53,6 +53,26 @@ def _whole(tokens: list[Token], text: str) -> list[Token]:
         tokens = list(spark().tokenize(text))
 
 
+_OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})
+_CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END})
+_PREFIX = frozenset({TokenType.NOT, TokenType.DASH, TokenType.TILDE})
+
+
+def depth(tokens: list[Token]) -> int:
+    """How deep brackets, CASE and prefix operators are nested in each other, at most.
+
+    >>> depth(tokenize("SELECT ((a)), NOT NOT b, CASE WHEN c THEN (d) END"))
+    2
+    """
+    level = deepest = prefixes = 0
+    for token in tokens:
+        kind = token.token_type
+        prefixes = prefixes + 1 if kind in _PREFIX else 0
+        level += (kind in _OPENING) - (kind in _CLOSING)
+        deepest = max(deepest, level + prefixes)
+    return deepest
+
+
 def parse_tokens(tokens: list[Token], text: str) -> exp.Expr | None:
     """The tree of one statement.
 

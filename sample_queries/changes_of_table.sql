@@ -4,7 +4,7 @@
 -- :object_name = 'spark_catalog.clean.flights'   the full name of the table
 -- :days = 30                                     how far back
 SELECT a.query_start_time, a.user_name, q.query_type,
-  filter(a.object_versions, v -> v.objectName = :object_name AND v.access = 'write')[0].version AS version,
+  get(filter(a.object_versions, v -> v.objectName = :object_name AND v.access = 'write'), 0).version AS version,
   q.rows_produced, q.query_text
 FROM account_usage.access_history a
 JOIN account_usage.query_history q ON q.query_id = a.query_id AND q.start_time = a.query_start_time

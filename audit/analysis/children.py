@@ -72,7 +72,7 @@ def unseen_row(driver: Driver, analyst: Analyst, execution: Execution) -> Row | 
         return None
     query_execution = execution.query_execution
     session = query_execution.sparkSession().sessionUUID()
-    interceptor = driver.interceptors.get(session)
+    interceptor = driver.interceptor(session)
     text = jvm.sql_text(query_execution)
     statement = lineage.parse(text) if text else None
     plan = "" if text or execution.error else plan_text(query_execution)
@@ -114,7 +114,7 @@ def _user(driver: Driver, execution: Execution, session: str) -> str:
     named = [user for user in map(user_of_tag, execution.tags) if user is not None]
     if named:
         return named[-1]
-    interceptor = driver.interceptors.get(session)
+    interceptor = driver.interceptor(session)
     if interceptor is not None:
         return interceptor.identity.user
     for tag in execution.tags:

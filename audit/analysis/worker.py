@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections import OrderedDict
-from typing import TYPE_CHECKING
+from collections import OrderedDict, deque
+from typing import TYPE_CHECKING, Any
 
 from audit.analysis.analyst import Analyst, opaque
 from audit.analysis.children import child_rows, unseen_row
 from audit.analysis.job import Job
+from audit.errors import SpoolUnavailableError
 from audit.record import build_row
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _IDLE_SECONDS = 0.2
 _REMEMBERED = 10_000
 _NOTHING = threading.Event()
+_TOO_MANY = ("too many records wait for a spool that cannot be written", "see the spool's own error")
 
 
 class Worker:
@@ -33,6 +35,7 @@ class Worker:
         self._analyst = analyst
         # Statements that have their records: what still runs under their tag is on record by itself.
         self._done: OrderedDict[str, None] = OrderedDict()
+        self._refused: deque[tuple[str, dict[str, Any]]] = deque()
         self._jobs: queue.SimpleQueue[Job | threading.Event | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._loop, name="audit-worker", daemon=True)
         self._thread.start()
@@ -40,6 +43,11 @@ class Worker:
     def submit(self, job: Job) -> None:
         """Take a statement that has ended; returns at once."""
         self._jobs.put(job)
+
+    @property
+    def refused(self) -> int:
+        """Records that the spool has refused so far; they are tried again."""
+        return len(self._refused)
 
     def drain(self, timeout: float = 60.0) -> bool:
         """Wait until everything submitted so far has its record; False when time ran out."""
@@ -61,6 +69,7 @@ class Worker:
             except queue.Empty:
                 item = _NOTHING
             if item is None:
+                self._guarded(_NOTHING)
                 return
             self._guarded(item)
 
@@ -85,9 +94,9 @@ class Worker:
         try:
             executions = self._executions(job)
             if job.ended.status == "SUCCESS":
-                finding = self._analyst.analyse(job, executions)
                 if job.intent.stream is not None:
                     self._driver.streams.begin(job)
+                finding = self._analyst.analyse(job, executions)
         except Exception as error:  # noqa: BLE001 - the one guard: an analysis never breaks a user's query
             if job.ended.status == "SUCCESS":
                 finding = opaque(job, f"{type(error).__name__}: {error}")
@@ -102,8 +111,8 @@ class Worker:
 
     def _executions(self, job: Job) -> list[Execution]:
         executions = self._driver.executions
-        if executions is None:
-            return []
+        if executions is None or job.intent.stream is not None:
+            return []  # what a stream's start has under its tag are its micro-batches
         executions.pump()
         found = executions.of(job.started.query_id)
         if not found and job.ended.status == "SUCCESS":
@@ -117,6 +126,7 @@ class Worker:
         self._pump()
 
     def _pump(self) -> None:
+        self._write_refused()
         executions = self._driver.executions
         if executions is None:
             return
@@ -133,5 +143,20 @@ class Worker:
             if made is not None:
                 self._write(*made)
 
-    def _write(self, query_id: str, row: dict[str, object]) -> None:
-        self._driver.spool.record(query_id, row)
+    def _write(self, query_id: str, row: dict[str, Any]) -> None:
+        """Put a record into the spool; one that the disk refuses waits here, and goes before all others."""
+        if len(self._refused) == _REMEMBERED:
+            self._driver.note_failure(self._refused.popleft()[0], SpoolUnavailableError(*_TOO_MANY))
+        self._refused.append((query_id, row))
+        self._write_refused()
+
+    def _write_refused(self) -> None:
+        while self._refused:
+            try:
+                self._driver.spool.record(*self._refused[0])
+            except SpoolUnavailableError:
+                return
+            except BaseException:
+                self._refused.popleft()  # no later try would help, and the others wait behind it
+                raise
+            self._refused.popleft()

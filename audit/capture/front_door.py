@@ -8,10 +8,15 @@ from __future__ import annotations
 
 import functools
 import importlib
+import os
+import traceback
 from collections.abc import Callable, Sized
 from contextlib import nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+
+from pyspark import traceback_utils
 
 from audit.analysis.job import Intent
 from audit.capture.interceptor import Interceptor
@@ -21,7 +26,9 @@ from audit.capture.surface import SESSION, STREAM_WRITER, SURFACE, Methods, Plac
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_PACKAGE = f"{Path(__file__).parents[1]}{os.sep}"
 Find = Callable[["SparkSession"], Interceptor | None]
+Stopping = Callable[["SparkSession"], None]
 
 
 @dataclass(slots=True)
@@ -29,7 +36,7 @@ class FrontDoor:
     """The installed wrappers; `find` gives a session's interceptor, or None."""
 
     find: Find
-    originals: list[tuple[type, str, Any]]
+    originals: list[tuple[Any, str, Any]]
 
     def remove(self) -> None:
         """Put PySpark's own methods back."""
@@ -41,8 +48,13 @@ class FrontDoor:
                 setattr(owner, name, original)
 
 
-def install(find: Find) -> FrontDoor:
-    """Wrap every method that `surface` places as running, analysing or changing something."""
+def install(find: Find, stopping: Stopping) -> FrontDoor:
+    """Wrap every method that `surface` places as running, analysing or changing something.
+
+    Args:
+        find: gives a session's interceptor, or None.
+        stopping: told of a session whose `stop` has been called, before it stops.
+    """
     door = FrontDoor(find, [])
     for methods in SURFACE:
         owner = _load(methods.owner)
@@ -51,8 +63,27 @@ def install(find: Find) -> FrontDoor:
     _wrap(door, _load(STREAM_WRITER.owner), "foreachBatch", _foreach_batch)
     session = _load(SESSION.owner)
     _wrap(door, session, "newSession", _new_session)
-    _wrap(door, session, "stop", _stop)
+    _wrap(door, session, "stop", _stop(stopping))
+    door.originals.append((traceback_utils, "first_spark_call", traceback_utils.first_spark_call))
+    traceback_utils.first_spark_call = _users_call(traceback_utils.first_spark_call)
     return door
+
+
+def _users_call(original: Callable[[], Any]) -> Callable[[], Any]:
+    """What Spark's UI shows as the line of a `collect`: the user's, not the one in here that passes it on."""
+
+    def first_spark_call() -> Any:
+        site = original()
+        if site is None or not site.file.startswith(_PACKAGE):
+            return site
+        frames = [frame for frame, _ in traceback.walk_stack(None)]  # the innermost first
+        ours = max(i for i, frame in enumerate(frames) if frame.f_code.co_filename == site.file)
+        for frame in frames[ours + 1 :]:
+            if not frame.f_code.co_filename.startswith(_PACKAGE):
+                return site._replace(file=frame.f_code.co_filename, linenum=frame.f_lineno)
+        return site
+
+    return first_spark_call
 
 
 Wrapper = Callable[[Find, Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]], Any]
@@ -109,11 +140,11 @@ def _wrapper_for(methods: Methods, name: str) -> Wrapper:
 
 def _recorded(query_type: str, action: str, *, changes: bool) -> Wrapper:
     def wrapper(find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
-        session = _session_of(self, args)
+        session = _session_of(self, (*args, *kwargs.values()))
         interceptor = find(session) if session is not None else None
         if interceptor is None or interceptor.is_busy():
             return original(self, *args, **kwargs)
-        if _is_result(self):  # the command itself is on record; this hands its result over
+        if not changes and _is_result(self):  # the command itself is on record; this hands its result over
             with interceptor.quiet():
                 return original(self, *args, **kwargs)
         intent = _intent(self, query_type, action, args, changes=changes)
@@ -182,7 +213,7 @@ def _foreach_batch(find: Find, original: Callable[..., Any], self: Any, args: An
 
 
 def _analysed(find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
-    session = _session_of(self, args)
+    session = _session_of(self, (*args, *kwargs.values()))
     interceptor = find(session) if session is not None else None
     with nullcontext() if interceptor is None else interceptor.quiet():
         return original(self, *args, **kwargs)
@@ -196,11 +227,12 @@ def _new_session(find: Find, original: Callable[..., Any], self: Any, args: Any,
     return child
 
 
-def _stop(find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
-    interceptor = find(self)
-    if interceptor is not None:
-        interceptor.driver.close()
-    return original(self, *args, **kwargs)
+def _stop(stopping: Stopping) -> Wrapper:
+    def wrapper(_find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
+        stopping(self)
+        return original(self, *args, **kwargs)
+
+    return wrapper
 
 
 def _is_result(self: Any) -> bool:

@@ -19,7 +19,7 @@ from audit.analysis.job import Intent, Job
 from audit.analysis.spark_catalog import CatalogFacts, SessionCatalog
 from audit.capture.copy_into import run_copy
 from audit.capture.failure import describe_failure
-from audit.errors import SpoolUnavailableError
+from audit.errors import SpoolClosedError, SpoolError
 from audit.identity import Identity, Lineal, child_of, current_identity, current_parent, is_suppressed
 from audit.record import Ended, Started
 from audit.spool import Kind
@@ -97,10 +97,12 @@ class Interceptor:
                 nothing has run.
         """
         started = self._start(intent)
+        if started is None:
+            return call()
         before = self._facts(intent)
         self._inside.query_id = started.query_id
         try:
-            with jvm.tagged(self.spark, STATEMENT_TAG + started.query_id):
+            with jvm.tagged(self.spark.sparkContext, STATEMENT_TAG + started.query_id):
                 result = call()
         except BaseException as error:
             self._inside.query_id = None
@@ -114,6 +116,8 @@ class Interceptor:
     def run_procedure(self, intent: Intent, call: Callable[[], T]) -> T:
         """Run a procedure on the record; what it runs is recorded, too, and points at it."""
         started = self._start(intent)
+        if started is None:
+            return call()
         try:
             with child_of(started.query_id):
                 result = call()
@@ -129,7 +133,7 @@ class Interceptor:
         outer = getattr(self._inside, "query_id", None)
         self._inside.query_id = outer or ANALYSIS_TAG
         try:
-            with jvm.tagged(self.spark, ANALYSIS_TAG):
+            with jvm.tagged(self.spark.sparkContext, ANALYSIS_TAG):
                 yield
         finally:
             self._inside.query_id = outer
@@ -146,12 +150,17 @@ class Interceptor:
 
     def _record_failure(self, intent: Intent, error: Exception) -> None:
         started = self._start(intent)
-        self._end(intent, started, describe_failure(error, self.driver.clock()), None, None)
+        if started is not None:
+            self._end(intent, started, describe_failure(error, self.driver.clock()), None, None)
 
-    def _start(self, intent: Intent) -> Started:
+    def _start(self, intent: Intent) -> Started | None:
+        """Put a start on record; None where the audit was detached since the statement came in."""
         started = self._started(intent)
         intent.lineal.append(Lineal(started.query_id, started.root_query_id or started.query_id))
-        self._note("S", started.query_id, started.to_dict())
+        try:
+            self._note("S", started.query_id, started.to_dict())
+        except SpoolClosedError:
+            return None
         return started
 
     def _note(self, kind: Kind, query_id: str, payload: dict[str, Any]) -> None:
@@ -208,8 +217,8 @@ class Interceptor:
     ) -> None:
         try:
             self._note("E", started.query_id, ended.to_dict())
-        except SpoolUnavailableError as error:
-            # The statement has run; its start is on record. The next one is refused.
+        except SpoolError as error:
+            # The statement has run; its start is on record. Where the disk refuses, it refuses the next one.
             warnings.warn(f"{error} The end of {started.query_id} is not on record.", stacklevel=4)
         if intent.changes_session:
             self.forget_current_schema()

@@ -13,6 +13,7 @@ import click
 import orjson
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from audit.errors import AuditError
 
@@ -31,11 +32,12 @@ class Output:
         if self.as_json:
             click.echo(orjson.dumps(rows, option=orjson.OPT_INDENT_2, default=str))
             return
-        table = Table(title=title or None, title_justify="left")
+        table = Table(title=Text(title) if title else None, title_justify="left")
         for key in rows[0] if rows else ():
             table.add_column(key, overflow="fold")
         for row in rows:
-            table.add_row(*("" if value is None else str(value) for value in row.values()))
+            # As text: rich would read `[…]` in a statement or a path as its own markup.
+            table.add_row(*(Text("" if value is None else str(value)) for value in row.values()))
         Console(soft_wrap=False).print(table)
 
     def progress(self, line: str) -> None:

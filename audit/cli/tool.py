@@ -38,7 +38,7 @@ class Tool:
     @property
     def home(self) -> Path:
         """The folder that holds `spool/` and `quarantine/`."""
-        return Path(self.config.spool_dir).parent
+        return self.config.spool_home
 
     @contextmanager
     def spark(self) -> Iterator[SparkSession]:

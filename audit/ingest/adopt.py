@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import lineage
 from audit.analysis.spark_catalog import SessionCatalog, StatementCatalog
-from audit.errors import AuditError
+from audit.errors import AuditError, IngestError
 from audit.ingest.folder import Ingested, ingest_folder
 from audit.ingest.running import close_orphans, running_in
 from audit.ingest.salvage import salvage
@@ -58,18 +58,27 @@ def ingest_spools(catalog: SessionCatalog, config: Config, clock: Clock) -> Iter
 
 
 def _spools(config: Config) -> tuple[SpoolInfo, ...]:
-    return find_spools(Path(config.spool_dir).parent)
+    with naming(f"the spools of {config.root} could not be listed"):
+        return find_spools(config.spool_home)
 
 
 def _guarded(found: SpoolInfo, catalog: SessionCatalog, config: Config, clock: Clock) -> Iterator[Adopted]:
     try:
         with naming(f"the spool {found.path} could not be taken into {config.root}"):
             done = _live(found, catalog, config) if found.alive else _adopt(found, catalog, config, clock)
-    except AuditError as error:
+    except Exception as error:  # noqa: BLE001 - what is wrong with one spool holds up no other
+        told = error if isinstance(error, AuditError) else _unforeseen(found, error)
         # Another process may have adopted and removed it since it was found.
-        done = Adopted(found.path, error=error) if found.path.is_dir() else None
+        done = Adopted(found.path, error=told) if found.path.is_dir() else None
     if done is not None:
         yield done
+
+
+def _unforeseen(found: SpoolInfo, error: Exception) -> AuditError:
+    return IngestError(
+        f"the spool {found.path} could not be read ({type(error).__name__}: {error})",
+        "its records are safe there; ingest it with the version that wrote it",
+    )
 
 
 def _live(found: SpoolInfo, catalog: SessionCatalog, config: Config) -> Adopted:
@@ -118,4 +127,4 @@ class _Completion:
 def salvage_all(catalog: SessionCatalog, config: Config) -> dict[Path, int]:
     """See `audit.ingest.salvage`: the files in quarantine of drivers that are gone."""
     with naming(f"the quarantine beside {config.spool_dir} could not be taken into {config.root}"):
-        return salvage(catalog.spark, Path(config.spool_dir).parent, config.root, _Completion(catalog))
+        return salvage(catalog.spark, config.spool_home, config.root, _Completion(catalog))

@@ -12,6 +12,8 @@ each commit (1.1 s of the 1.5 s that a small append took, two cores).
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -22,7 +24,7 @@ from audit.config import local_path
 from audit.ids import id_micros
 from audit.ingest.running import Published, publish
 from audit.record import Started
-from audit.spool import ingest_lock, remove_ingested
+from audit.spool import ingest_lock, remove_checkpoint, remove_ingested
 from audit.spool.layout import Layout
 from audit.store.commit_lock import commit_lock
 from audit.store.compaction import compact
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
 # An entry is `<crc32, 8 hex digits> <kind> <json>`; the checksum is over `<kind> <json>`, and the JSON
 # begins with `{"query_id":"<36 characters>"`. All in bytes: to Spark the length and the parts of a string
 # are a walk through its characters, which had cost more than the JSON's reader and its writer together.
-_RECORDS = "substring(line, 10, 2) = X'5220'"
+_RECORDS = "substring(line, 10, 2) IN (X'5220', X'4720')"  # R, and G: a gap has a row of query_history
 _RECORD = (
     "CASE WHEN CAST(substring(line, 1, 8) AS STRING) = lpad(lower(hex(crc32(substring(line, 10)))), 8, '0')"
     " THEN CAST(substring(line, 12) AS STRING) END"
@@ -109,6 +111,9 @@ def _take_in(spark: SparkSession, folder: Path, root: str, running: tuple[Starte
         if not segments:
             return Ingested()
         batches = _run(spark, layout, root, published)
+        if local_path(root) is not None:
+            # Hadoop writes without fsync: a power cut must not take the tables' files after the segments.
+            os.sync()
         removed = remove_ingested(folder, segments)
         if removed.first_id is not None:
             # A UUIDv7 holds its time, which is near enough for what to compact.
@@ -126,7 +131,7 @@ def _run(spark: SparkSession, layout: Layout, root: str, published: Published) -
     def take(batch: DataFrame, batch_id: int) -> None:
         nonlocal published, batches
         # The stream tells the files alone: Spark hands a batch's rows over one by one, as objects.
-        files = [(layout.sealed / PurePosixPath(row["path"]).name).as_uri() for row in batch.collect()]
+        files = [_pattern(layout.sealed / PurePosixPath(row["path"]).name) for row in batch.collect()]
         lines = batch.sparkSession.read.text(files).selectExpr("CAST(value AS BINARY) AS line")
         records = lines.where(_RECORDS)
         replaced = _among(records, published.days)
@@ -141,10 +146,10 @@ def _run(spark: SparkSession, layout: Layout, root: str, published: Published) -
         .schema(_FILE)
         # A file's age is no reason to pass it over: clocks jump.
         .option("maxFileAge", "36500d")
-        .load(layout.sealed.as_uri())
+        .load(_pattern(layout.sealed))
         .select("path")
         .writeStream.foreachBatch(take)
-        .option("checkpointLocation", layout.checkpoint.as_uri())
+        .option("checkpointLocation", f"file:{layout.checkpoint}")
         .trigger(availableNow=True)
         .start()
     )
@@ -152,13 +157,30 @@ def _run(spark: SparkSession, layout: Layout, root: str, published: Published) -
     return batches
 
 
+def _pattern(path: Path) -> str:
+    r"""A local path as Hadoop reads one: nothing percent-encoded, and no character that stands for others.
+
+    >>> _pattern(Path("/a b%20/[x]*"))
+    'file:/a b%20/\\[x\\]\\*'
+    """
+    return "file:" + re.sub(r"([\\\[\]{}*?])", r"\\\1", str(path))
+
+
 def _begun(checkpoint: Path) -> int | None:
     """The batch that an earlier ingest began and may not have ended, which the stream runs again."""
+    if _is_torn(checkpoint):
+        remove_checkpoint(checkpoint)
+        return 0
     planned, done = (
         max((int(path.name) for path in (checkpoint / part).glob("*") if path.name.isdigit()), default=-1)
         for part in ("offsets", "commits")
     )
     return planned if planned > done else None
+
+
+def _is_torn(checkpoint: Path) -> bool:
+    """Whether a power cut has left an empty file, with which no stream starts again."""
+    return any(path.is_file() and path.stat().st_size == 0 for path in checkpoint.rglob("[!.]*"))
 
 
 def _among(records: DataFrame, query_ids: Collection[str]) -> set[str]:

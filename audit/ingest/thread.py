@@ -44,20 +44,24 @@ class IngestThread:
             IngestError: Spark or Delta refused.
             TableAlteredError: an audit table is not as this version made it, or gone.
         """
+        if not self._ready:
+            with self._one_at_a_time:
+                self._prepare()
+
+    def _prepare(self) -> None:
+        if self._ready:
+            return
         driver = self._driver
-        with self._one_at_a_time:
-            if self._ready:
-                return
-            root = driver.config.root
-            with (
-                suppress(),
-                jvm.tagged(driver.spark, driver.quiet_tag),
-                commit_lock(driver.spark, root),
-                naming(f"the audit tables under {root} could not be made"),
-            ):
-                create_tables(driver.spark, root)
-            self._ready = True
-            _warned(self._register)
+        root = driver.config.root
+        with (
+            suppress(),
+            jvm.tagged(driver.spark.sparkContext, driver.quiet_tag),
+            commit_lock(driver.spark, root),
+            naming(f"the audit tables under {root} could not be made"),
+        ):
+            create_tables(driver.spark, root)
+        self._ready = True
+        _warned(self._register)
 
     def try_to_prepare(self) -> None:
         """As `prepare`, with a warning where it cannot be done."""
@@ -73,7 +77,7 @@ class IngestThread:
             driver.spool.rotate()
             return Ingested()
         self.prepare()
-        with self._one_at_a_time, suppress(), jvm.tagged(driver.spark, driver.quiet_tag):
+        with self._one_at_a_time, suppress(), jvm.tagged(driver.spark.sparkContext, driver.quiet_tag):
             driver.spool.rotate()
             done = ingest_folder(driver.spark, driver.spool.path, driver.config.root, self._running)
         _tell_damage(done.damaged)
@@ -84,7 +88,7 @@ class IngestThread:
         driver = self._driver
         with (
             suppress(),
-            jvm.tagged(driver.spark, driver.quiet_tag),
+            jvm.tagged(driver.spark.sparkContext, driver.quiet_tag),
             naming(f"the audit tables could not be registered in the schema {driver.config.schema}"),
         ):
             register_tables(driver.spark, driver.config.root, driver.config.schema)
@@ -107,7 +111,7 @@ class IngestThread:
 
     def _adopt(self) -> None:
         driver = self._driver
-        with self._one_at_a_time, suppress(), jvm.tagged(driver.spark, driver.quiet_tag):
+        with self._one_at_a_time, suppress(), jvm.tagged(driver.spark.sparkContext, driver.quiet_tag):
             adopted = adopt_dead_spools(driver.catalog, driver.config, driver.clock_source)
         for done in adopted:
             _tell_damage(done.ingested.damaged)
@@ -131,3 +135,5 @@ def _warned(run: Callable[[], object]) -> None:
         run()
     except AuditError as error:
         warnings.warn(str(error), stacklevel=2)
+    except Exception as error:  # noqa: BLE001 - one that nobody foresaw must not end the thread
+        warnings.warn(f"the ingest failed, and will be tried again: {error!r}", stacklevel=2)

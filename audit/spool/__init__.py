@@ -4,7 +4,7 @@ In: what the front door and the worker say about each statement. Out: sealed seg
 with exactly one record a statement, whatever crashes. It stands between execution and ingest.
 """
 
-from audit.spool.cleanup import remove_ingested, retire
+from audit.spool.cleanup import remove_checkpoint, remove_ingested, retire
 from audit.spool.entry import Entry, Kind
 from audit.spool.liveness import SpoolInfo, find_spools, ingest_lock
 from audit.spool.recovery import DamagedSegment, RecoveryReport, recover
@@ -28,6 +28,7 @@ __all__ = [
     "ingest_lock",
     "read_segment",
     "recover",
+    "remove_checkpoint",
     "remove_ingested",
     "retire",
 ]

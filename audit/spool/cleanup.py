@@ -6,14 +6,13 @@ file is never removed: it goes to quarantine for a person to look at.
 
 from __future__ import annotations
 
-import os
 import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from audit.errors import SpoolEntryError
 from audit.spool.layout import Layout, require_version, set_aside
-from audit.spool.liveness import take_lock
+from audit.spool.liveness import release_lock, take_lock
 from audit.spool.segment import survey, sync_directory
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def remove_ingested(spool_dir: Path, paths: Iterable[Path]) -> Removed:
     if chosen:
         sync_directory(layout.sealed)
     if not layout.sealed_segments():
-        _remove_checkpoint(layout)
+        remove_checkpoint(layout.checkpoint)
     return Removed(statements, min(oldest, default=None), tuple(damaged))
 
 
@@ -74,12 +73,12 @@ def _checked(layout: Layout, paths: Iterable[Path]) -> list[Path]:
     return paths
 
 
-def _remove_checkpoint(layout: Layout) -> None:
-    """In one step: half a checkpoint would name files that are gone."""
-    hidden = layout.checkpoint.with_name(".checkpoint")
+def remove_checkpoint(checkpoint: Path) -> None:
+    """In one step: half a checkpoint would name files that are gone. The caller holds the ingest lock."""
+    hidden = checkpoint.with_name(".checkpoint")
     shutil.rmtree(hidden, ignore_errors=True)
-    if layout.checkpoint.exists():
-        layout.checkpoint.rename(hidden)
+    if checkpoint.exists():
+        checkpoint.rename(hidden)
         shutil.rmtree(hidden)
 
 
@@ -113,7 +112,7 @@ def retire(spool_dir: Path) -> bool:
     finally:
         for lock in locks:
             if lock is not None:
-                os.close(lock)
+                release_lock(lock)
     return True
 
 

@@ -105,6 +105,8 @@ class Losses:
         """A statement whose record got through after all is not lost."""
         self._queries.discard(query_id)
         self._records.discard(query_id)
+        if not self._queries:
+            self.clear()  # the outage is over: the next one is warned of again
 
     def warn(self, error: SpoolUnavailableError, cause: str) -> None:
         """Warns, once per cause and outage."""

@@ -159,8 +159,9 @@ class Journal:
                 self._mend()
                 return
             target, segment = self._ticket, self._segment
-        try:
+            # Beside the ticket: a line written from here on stays in `_unsynced`, and is not of this sync.
             covered = segment.length()
+        try:
             segment.sync()
         except OSError as cause:
             with self._write_lock:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import re
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 _PROBE_RETRIES = 5
 _PROBE_SECONDS = 0.002
+_WAIT_SECONDS = 0.05
+_DRIVER_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,18 +116,28 @@ def ingest_lock(spool_dir: Path, *, timeout: float = 0.0) -> Iterator[None]:
     require_version(layout)
     deadline = time.monotonic() + timeout
     descriptor = take_lock(layout.ingest_lock)
-    while descriptor is None and time.monotonic() < deadline:
+    while descriptor is None and time.monotonic() < deadline and layout.meta.exists():
+        time.sleep(_WAIT_SECONDS)
         descriptor = take_lock(layout.ingest_lock)
     if descriptor is None:
         raise SpoolBusyError(f"another process ingests the spool {spool_dir}", "try again when it is done")
     try:
         yield
     finally:
-        os.close(descriptor)
+        release_lock(descriptor)
+
+
+def release_lock(descriptor: int) -> None:
+    """Gives up a lock of `take_lock`, whatever forked child still has the descriptor."""
+    fcntl.flock(descriptor, fcntl.LOCK_UN)
+    os.close(descriptor)
 
 
 def find_spools(root: Path) -> tuple[SpoolInfo, ...]:
     """The spools under a root, oldest driver first, those of other formats included.
+
+    One that this user may not read (another user's, on a shared root) counts as alive: its driver, or a job
+    of that user, takes it in.
 
     Raises:
         OSError: the directory cannot be read.
@@ -132,13 +145,18 @@ def find_spools(root: Path) -> tuple[SpoolInfo, ...]:
     parent = spools_under(root)
     if not parent.is_dir():
         return ()
-    # Names with a dot are spools half made or half removed.
-    found = sorted(path for path in parent.iterdir() if path.is_dir() and not path.name.startswith("."))
+    # Other names are spools half made or half removed, or no spools at all.
+    found = sorted(path for path in parent.iterdir() if _DRIVER_ID.fullmatch(path.name) and path.is_dir())
     return tuple(_inspect(Layout(path)) for path in found)
 
 
 def _inspect(layout: Layout) -> SpoolInfo:
-    meta = read_meta(layout) or {}
+    try:
+        meta = read_meta(layout) or {}
+    except PermissionError:
+        return SpoolInfo(
+            layout.path, layout.driver_id, alive=True, version=None, meta={}, journal=0, sealed=0
+        )
     version = meta.get("version")
     return SpoolInfo(
         path=layout.path,

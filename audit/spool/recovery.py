@@ -11,7 +11,6 @@ the beginning therefore says that every open segment up to its number is done wi
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +18,9 @@ from audit.clock import Clock, SystemClock, to_iso
 from audit.ids import IdGenerator
 from audit.spool.entry import Entry, encode
 from audit.spool.failure import naming
+from audit.spool.gap import gap_line
 from audit.spool.layout import Layout, move, number_of, require_version, set_aside, write_file
-from audit.spool.liveness import take_lock
+from audit.spool.liveness import release_lock, take_lock
 from audit.spool.segment import Damage, read_segment, sync_directory
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def recover(
         with naming(spool_dir):
             return _recover(layout, complete, clock, ids or IdGenerator(clock))
     finally:
-        os.close(lock)
+        release_lock(lock)
 
 
 @dataclass(slots=True)
@@ -169,7 +169,7 @@ def _completed(query_id: str, found: _Found, complete: Complete) -> bytes:
 
 
 def _gap(damaged: tuple[DamagedSegment, ...], orphans: tuple[str, ...], gap_id: str, at: str) -> bytes:
-    payload = {
+    payload: dict[str, Any] = {
         "gap": "damaged" if damaged else "orphaned",
         "since": at,
         "until": at,
@@ -178,7 +178,7 @@ def _gap(damaged: tuple[DamagedSegment, ...], orphans: tuple[str, ...], gap_id: 
         "damages": sum(len(segment.damaged) for segment in damaged),
         "orphans": list(orphans),
     }
-    return encode("G", gap_id, payload)
+    return gap_line(gap_id, payload)
 
 
 def _replace(layout: Layout, segments: list[Path], lines: list[bytes]) -> Path | None:

@@ -17,6 +17,7 @@ from audit.ids import IdGenerator
 from audit.spool.birth import create, disown_in_children
 from audit.spool.entry import Kind, encode
 from audit.spool.failure import Losses, cause_of, naming, unavailable
+from audit.spool.gap import gap_line
 from audit.spool.journal import Journal
 from audit.spool.layout import Layout, spools_under
 
@@ -42,7 +43,7 @@ class SpoolStats:
         appends: entries written.
         syncs: fdatasyncs for them; fewer than durable appends where threads share them.
         refused: entries that could not be written.
-        lost: statements refused that no gap entry tells of yet.
+        lost: statements refused of which nothing is on record but a gap.
         unfinished: statements with a start and no record.
         spooled_bytes: bytes in open and sealed segments.
     """
@@ -84,7 +85,7 @@ class Spool:
         self._ids = ids
         self._blocks = on_record_failure == "block"
         self._segment_bytes = segment_bytes
-        self._refused = 0
+        self._refused = self._told = 0
         self._losses = Losses()
         self._loss_lock = threading.Lock()
         self._journal = Journal(layout, max_bytes)
@@ -206,6 +207,7 @@ class Spool:
                 self._losses.recorded(query_id)
             now = to_iso(self._clock.now())
             if self._losses and self._gap(self._losses.gap(now)):
+                self._told += len(self._losses)
                 self._losses.clear()
             aside = list(self._journal.quarantined)
             if aside and self._gap(_damage(aside, now)):
@@ -214,7 +216,7 @@ class Spool:
     def _gap(self, payload: dict[str, Any]) -> bool:
         gap_id = self._ids.new()
         try:
-            self._journal.append("G", gap_id, encode("G", gap_id, payload), durable=True)
+            self._journal.append("G", gap_id, gap_line(gap_id, payload), durable=True)
         except OSError:
             return False
         return True
@@ -273,7 +275,7 @@ class Spool:
             appends=self._journal.appends,
             syncs=self._journal.syncs,
             refused=self._refused,
-            lost=len(self._losses),
+            lost=self._told + len(self._losses),
             unfinished=self._journal.unfinished(),
             spooled_bytes=self._journal.spooled_bytes(),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 
 import pytest
@@ -9,7 +10,9 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
 
 import audit
-from audit.errors import AttachError, CopyError
+from audit import registry
+from audit.errors import AttachError, CopyError, IngestError, ProcedureError, SpoolUnavailableError
+from audit.spool import find_spools
 
 pytestmark = pytest.mark.spark
 
@@ -36,6 +39,126 @@ def test_attach_is_idempotent(audited):
     with audit.as_user(audited, "once"):
         audited.sql("SELECT 1 AS one").collect()
     assert len(history(audited, "once")) == 1
+
+
+def test_a_second_attach_cannot_change_what_holds(audited):
+    """Another user or option is an error that names both; nothing asked for is nothing changed."""
+    before = audited.__dict__["_audit"].identity
+    assert audit.attach(audited) is audited.__dict__["_audit"]
+    assert audited.__dict__["_audit"].identity == before
+    with pytest.raises(AttachError, match=r"audited as .*tester.*not .*bob.*as_user"):
+        audit.attach(audited, user="bob")
+    with pytest.raises(AttachError, match="with retention_days = 365 in this application, not 7"):
+        audit.attach(audited, retention_days=7)
+    with pytest.raises(AttachError, match=r"with schema = 'account_usage' in this application, not 'other'"):
+        audit.attach(audited.newSession(), root=audit_root(audited), schema="other")
+
+
+def test_sessions_are_kept_by_their_users_alone(audited):
+    """A session for each request, thrown away after it, is no leak."""
+    driver = audited.__dict__["_audit"].driver
+    children = [audited.newSession() for _ in range(5)]
+    ids = [child._jsparkSession.sessionUUID() for child in children]
+    assert all(driver.interceptor(one) for one in ids)
+    del children
+    gc.collect()
+    assert len([one for one in ids if driver.interceptor(one)]) <= 1  # PySpark itself holds the last one made
+
+
+def test_a_detach_closes_though_sessions_were_made(spark, tmp_path):
+    """What the attached session has made is no reason to stay; its statements run on, unrecorded."""
+    session = spark.newSession()
+    driver = audit.attach(session, user="ann", root=str(tmp_path), schema="brief_children").driver
+    child = session.newSession()
+    assert child.range(3).count() == 3
+    audit.detach(session)
+    assert driver.is_closed
+    assert child.range(3).count() == 3
+    again = audit.attach(child, user="bob", root=str(tmp_path), schema="brief_children")
+    assert again.driver is not driver
+    audit.detach(child)
+    spark.sql("DROP SCHEMA IF EXISTS brief_children CASCADE")
+
+
+def test_a_detach_during_a_statement_keeps_its_result(spark, tmp_path):
+    """What a procedure returns or raises is the caller's, though the audit is gone when it ends."""
+
+    @audit.procedure
+    def leave(session, error=None):
+        audit.detach(session)
+        if error:
+            raise error
+        return "done"
+
+    def outcome(function, *args):
+        try:
+            return function(*args)
+        except KeyError as raised:
+            return repr(raised)
+
+    for error in (None, KeyError("mine")):
+        session = spark.newSession()
+        audit.attach(session, user="ann", root=str(tmp_path), schema="brief_detach")
+        with pytest.warns(UserWarning, match="is not on record"):
+            assert outcome(leave, session, error) == (repr(error) if error else "done")
+    spark.sql("DROP SCHEMA IF EXISTS brief_detach CASCADE")
+
+
+def test_spark_stops_whatever_the_audit_does(spark, tmp_path, monkeypatch):
+    """A driver that cannot be closed in order is warned of, and its spool is free for the next one."""
+    session = spark.newSession()
+    driver = audit.attach(session, user="ann", root=str(tmp_path), schema="brief_stop").driver
+    monkeypatch.setattr(driver.ingest, "close", lambda: 1 / 0)
+    elsewhere = [d for d in registry._REGISTRY.drivers.values() if d is not driver]
+    monkeypatch.setattr(registry._REGISTRY, "drivers", {("", ""): driver})
+    with pytest.warns(UserWarning, match="did not close in order: ZeroDivisionError"):
+        registry.stopping(spark)
+    monkeypatch.undo()
+    assert driver.is_closed
+    assert not any(d.is_closed for d in elsewhere)
+    (info,) = find_spools(tmp_path)
+    assert not info.alive
+    registry._forget_closed()
+    spark.sql("DROP SCHEMA IF EXISTS brief_stop CASCADE")
+
+
+def test_the_ui_shows_the_users_line(audited):
+    """Spark names a query by the line that asked for it, which is not one of the audit's."""
+    audited.range(3).collect()
+    store = audited._jsparkSession.sharedState().statusStore()
+    said = store.execution(store.executionsCount() - 1).get().description()
+    assert said.startswith("collect at ")
+    assert __file__ in said
+
+
+def test_suppressed_inside_suppressed(audited):
+    """The inner block does not end the outer one, for the front door nor for the listener."""
+    with audit.as_user(audited, "hidden"), audit.suppress():
+        with audit.suppress():
+            audited.range(3).count()
+        audited._jsparkSession.range(5).count()
+        audited.range(7).count()
+    assert history(audited, "hidden") == []
+
+
+def test_a_record_that_the_spool_refuses_is_written_later(audited, monkeypatch):
+    """Of what passes the front door nothing else is on record: its record waits until the disk takes it."""
+    spool = audited.__dict__["_audit"].driver.spool
+    worker = audited.__dict__["_audit"].driver.worker
+
+    def refuse(*_):
+        raise SpoolUnavailableError("full", "free space")
+
+    monkeypatch.setattr(spool, "record", refuse)
+    with audit.as_user(audited, "late"):
+        for number in range(3):
+            audited._jsparkSession.range(number).count()
+    with pytest.raises(IngestError, match=r"records of .* wait for the spool"):
+        audit.flush(audited)
+    assert worker.refused >= 3
+    monkeypatch.undo()
+    assert len(history(audited, "late")) == 3
+    assert worker.refused == 0
 
 
 def audit_root(spark):
@@ -118,6 +241,29 @@ def test_two_users_in_two_threads_keep_their_names(audited):
     assert len(set(ids)) == 20
 
 
+def test_a_procedure_is_a_plain_function(audited):
+    """A generator or a coroutine would run after its call; a suppressed call is no record."""
+    with pytest.raises(ProcedureError, match="generator or a coroutine"):
+
+        @audit.procedure
+        def lazily(spark):
+            yield spark
+
+    with pytest.raises(ProcedureError):
+
+        @audit.procedure
+        async def some_time(spark):
+            return spark
+
+    @audit.procedure
+    def quietly(spark):
+        return spark.range(3).count()
+
+    with audit.as_user(audited, "quiet"), audit.suppress():
+        assert quietly(audited) == 3
+    assert history(audited, "quiet") == []
+
+
 def test_procedure_is_the_parent_of_what_it_runs(audited):
     """A call is a record; its statements, and those of procedures inside, point at parent and root."""
 
@@ -172,21 +318,24 @@ def test_micro_batches_are_children_of_their_start(audited, tmp_path):
     assert found[batches[0].query_id].base_objects_accessed[0].objectName == "spark_catalog.flow.source"
 
 
-def test_what_a_foreach_batch_runs_points_at_its_batch(audited, tmp_path):
+@pytest.mark.parametrize("of_a_new_session", [False, True])
+def test_what_a_foreach_batch_runs_points_at_its_batch(audited, tmp_path, of_a_new_session):
     """Statements of a foreachBatch function are children of the micro-batch, as the user who started it."""
+    session = audited.newSession() if of_a_new_session else audited
+    schema, user = f"flow2_{of_a_new_session}", f"each {of_a_new_session}"
 
     def each(batch, _number):
-        batch.write.format("delta").mode("append").saveAsTable("flow2.sink")
+        batch.write.format("delta").mode("append").saveAsTable(f"{schema}.sink")
 
-    with audit.as_user(audited, "each"):
-        audited.sql("CREATE SCHEMA IF NOT EXISTS flow2")
-        audited.sql("CREATE TABLE flow2.source (a INT) USING delta")
-        audited.sql("INSERT INTO flow2.source VALUES (1)")
-        stream = audited.readStream.table("flow2.source").writeStream.foreachBatch(each)
+    with audit.as_user(audited, user):
+        audited.sql(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+        audited.sql(f"CREATE TABLE {schema}.source (a INT) USING delta")
+        audited.sql(f"INSERT INTO {schema}.source VALUES (1)")
+        stream = session.readStream.table(f"{schema}.source").writeStream.foreachBatch(each)
         stream.trigger(availableNow=True).option(
             "checkpointLocation", str(tmp_path / "c")
         ).start().awaitTermination()
-    rows = history(audited, "each")
+    rows = history(audited, user)
     (batch,) = [r for r in rows if r.query_type == "STREAM_BATCH"]
     (write,) = [r for r in rows if r.action == "DataFrameWriter.saveAsTable"]
     assert write.parent_query_id == batch.query_id

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import os
 import string
+import subprocess
+import sys
+import textwrap
 
 import pytest
 from hypothesis import given
@@ -193,3 +197,31 @@ def test_parsing_never_raises(sql):
     assert isinstance(statement.references, tuple)
     assert isinstance(statement.targets, tuple)
     assert statement.query_parameterized_hash
+
+
+def test_deep_nesting_does_not_end_a_process_with_a_small_stack():
+    """A thread's stack may be small, and Python's limit high: the text is not parsed, the process goes on."""
+    program = """
+        import sys, threading
+        from lineage import parse
+        sys.setrecursionlimit(100_000)
+        threading.stack_size(256 * 1024)
+        texts = ["SELECT " + "(" * 5000 + "1" + ")" * 5000, "SELECT " + "NOT " * 5000 + "a FROM t",
+                 "SELECT " + "CASE WHEN a THEN " * 5000 + "1" + " END" * 5000,
+                 "SELECT a FROM " + "(SELECT a FROM " * 90 + "t" + ") s" * 90]
+        def work():
+            for text in texts:
+                print(parse(text).reason)
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["nested too deep to parse"] * 3 + ["None"]

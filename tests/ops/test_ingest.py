@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from audit.errors import IngestError
+from audit.errors import IngestError, RecordLossWarning
 from audit.ingest import folder as ingest
 from audit.ingest.folder import ingest_folder
 from audit.ingest.running import Published, publish, running_in
 from audit.record import Ended, build_row
+from audit.spool import Spool
 from audit.store.commit_lock import commit_lock
 
 from .helpers import Source, ingest_all, live_files, make_tables, read, recorded, statuses
@@ -115,6 +116,59 @@ def test_a_batch_run_again_adds_nothing(spark, source, tmp_path, monkeypatch, co
     ids = [shown.query_id, *done, *later]
     assert statuses(spark, tmp_path) == dict.fromkeys(ids, "SUCCESS")
     assert recorded(spark, tmp_path) == dict.fromkeys(ids, 1)
+
+
+def test_a_checkpoint_torn_by_a_power_cut_is_begun_anew(spark, source, tmp_path, monkeypatch):
+    """The tables have the batch, its checkpoint is an empty file: nothing is twice, and ingest goes on."""
+    done = source.run(2)
+
+    def append(table, root, *args, **kwargs):
+        appended(table, root, *args, **kwargs)
+        if table.name == "query_history" and root == str(tmp_path):
+            raise RuntimeError("killed")
+
+    appended = ingest._append
+    monkeypatch.setattr(ingest, "_append", append)
+    with pytest.raises(IngestError, match="FOREACH_BATCH"):
+        take(spark, source, tmp_path)
+    monkeypatch.undo()
+    for file in (source.spool.path / "checkpoint" / "offsets").iterdir():
+        file.write_bytes(b"")
+    later = source.run()
+    take(spark, source, tmp_path)
+    assert statuses(spark, tmp_path) == dict.fromkeys([*done, *later], "SUCCESS")
+    assert recorded(spark, tmp_path) == dict.fromkeys([*done, *later], 1)
+
+
+def test_a_root_may_have_any_name(spark, tmp_path):
+    """Spaces, percent signs, letters beyond ASCII and what Hadoop takes for patterns are parts of a name."""
+    root = tmp_path / "a b%20 donnée [x]{y,z}*?"
+    root.mkdir()
+    make_tables(spark, root)
+    source = Source(root)
+    ids = source.run(2)
+    take(spark, source, root)
+    ids += source.run()
+    take(spark, source, root)
+    assert statuses(spark, root) == dict.fromkeys(ids, "SUCCESS")
+    assert recorded(spark, root) == dict.fromkeys(ids, 1)
+
+
+def test_a_gap_is_a_row(spark, source, tmp_path):
+    """What could not be recorded is told where an auditor looks: one row of query_history, none of access."""
+    with Spool.open(tmp_path, max_bytes=3000, on_record_failure="warn", ids=source.ids) as spool:
+        with pytest.warns(RecordLossWarning):
+            assert not spool.start("lost", {"text": "x" * 4000})
+        started = source.start()
+        spool.record(started.query_id, source.row(started, Ended("SUCCESS", source.clock.now())))
+        spool.rotate()
+        ingest_folder(spark, spool.path, str(tmp_path))
+    found = {row.query_type: row for row in read(spark, tmp_path)}
+    assert set(found) == {"SELECT", "GAP"}
+    gap = found["GAP"]
+    assert (gap.execution_status, gap.error_code) == ("INCOMPLETE", "AUDIT_GAP_REFUSED")
+    assert "1 statements may have run without a record" in gap.error_message
+    assert list(recorded(spark, tmp_path)) == [started.query_id]
 
 
 def test_small_files_are_compacted(spark, source, tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """Finding spools, locking them, and removing what is done with."""
 
 import os
+import shutil
 import threading
 import time
 
@@ -27,6 +28,55 @@ def test_spools_are_found_alive_and_dead(tmp_path):
     assert [info.alive for info in found] == [False, False, True]
     assert [(info.journal, info.sealed) for info in found] == [(0, 1), (1, 0), (1, 0)]
     third.close()
+
+
+def test_what_is_no_spool_is_not_listed(tmp_path):
+    """A mounted disk has a lost+found, a person leaves notes: neither is a driver's."""
+    with Spool.open(tmp_path) as spool:
+        (tmp_path / "spool" / "lost+found").mkdir()
+        (tmp_path / "spool" / "notes.txt").touch()
+        assert [info.path for info in find_spools(tmp_path)] == [spool.path]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_spool_that_may_not_be_read_counts_as_alive(tmp_path):
+    """Another user's spool on a shared root is left to its owner."""
+    Spool.open(tmp_path).close()
+    (info,) = find_spools(tmp_path)
+    info.path.chmod(0)
+    assert [one.alive for one in find_spools(tmp_path)] == [True]
+    info.path.chmod(0o750)
+
+
+def test_whoever_waits_for_a_spool_that_goes_stops_waiting(tmp_path):
+    """Another process ingests and removes it: no reason to wait on."""
+    spool = Spool.open(tmp_path)
+    spool.close()
+    lock = take_lock(spool.path / "ingest.lock")
+    timer = threading.Timer(0.2, shutil.rmtree, [spool.path])
+    timer.start()
+    began = time.process_time()
+    with pytest.raises(SpoolBusyError), ingest_lock(spool.path, timeout=600):
+        pass
+    assert time.process_time() - began < 60
+    os.close(lock)
+
+
+def test_a_forked_child_does_not_keep_the_ingest_lock(tmp_path):
+    """A child that was forked during an ingest lives on; the next ingest takes the lock all the same."""
+    with Spool.open(tmp_path) as spool:
+        reader, writer = os.pipe()
+        with ingest_lock(spool.path):
+            child = os.fork()
+            if child == 0:
+                os.close(writer)
+                os.read(reader, 1)
+                os._exit(0)
+        with ingest_lock(spool.path):
+            pass
+        os.close(writer)
+        os.waitpid(child, 0)
+        os.close(reader)
 
 
 def test_a_spool_of_another_format_is_listed_and_not_touched(tmp_path):

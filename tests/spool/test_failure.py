@@ -101,6 +101,27 @@ def test_a_failed_fsync_moves_on_to_a_new_segment(tmp_path):
     assert records(spool.path) == {"q1": 1, "q2": 1, "q3": 1}
 
 
+def test_a_line_written_beside_a_sync_is_not_of_that_sync(tmp_path, monkeypatch):
+    """The next fsync fails: the line goes into the new segment once, not once more with what was synced."""
+    with Spool.open(tmp_path) as spool:
+        real, threads = SegmentFile.length, []
+
+        def length(segment):
+            if not threads:
+                threads.append(threading.Thread(target=spool.record, args=("q2", {})))
+                threads[0].start()
+                threads[0].join(0.3)  # where it may write now, it has
+            return real(segment)
+
+        monkeypatch.setattr(SegmentFile, "length", length)
+        spool.start("q1", {})
+        threads[0].join()
+        Swapped(spool, "/dev/null")
+        spool.start("q3", {})
+        (segment,) = (spool.path / "journal").iterdir()
+        assert sorted(entry.query_id for entry in read_segment(segment).entries) == ["q1", "q2", "q3"]
+
+
 def test_two_failed_fsyncs_in_a_row_lose_nothing(tmp_path):
     """What a new segment began with counts as synced when that one fails too."""
     with Spool.open(tmp_path) as spool:

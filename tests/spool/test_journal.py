@@ -199,6 +199,19 @@ def test_under_warn_a_loss_is_warned_of_once_and_told_by_a_gap(tmp_path):
         assert gap.payload["queries"] == 1
         assert gap.payload["records"] == 1
         assert gap.payload["causes"] == {"max_bytes": 3}
+        row = gap.payload["query"]
+        assert (row["query_type"], row["error_code"]) == ("GAP", "AUDIT_GAP_REFUSED")
+        assert row["error_message"].startswith("1 statements may have run without a record")
+        assert spool.stats().lost == 1
+
+
+def test_each_outage_is_warned_of(tmp_path):
+    """A record that got through after all ends the outage; the next one is another."""
+    with Spool.open(tmp_path, max_bytes=2000, on_record_failure="warn") as spool:
+        for number in range(2):
+            with pytest.warns(RecordLossWarning, match="max_bytes"):
+                assert not spool.start(f"q{number}", {"text": "x" * 3000})
+            assert spool.record(f"q{number}", {})
         assert spool.stats().lost == 0
 
 
