@@ -9,6 +9,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections import OrderedDict, deque
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from audit.analysis.analyst import Analyst, opaque
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 _IDLE_SECONDS = 0.2
 _REMEMBERED = 10_000
-_NOTHING = threading.Event()
+_NOTHING, _DELIVERY = threading.Event(), threading.Event()
 _TOO_MANY = ("too many records wait for a spool that cannot be written", "see the spool's own error")
 
 
@@ -64,22 +65,39 @@ class Worker:
         # What this thread asks of Spark (a view's definition, say) is no statement of a user.
         self._driver.spark.sparkContext.addJobTag(self._driver.quiet_tag)
         while True:
-            try:
-                item = self._jobs.get(timeout=_IDLE_SECONDS)
-            except queue.Empty:
-                item = _NOTHING
-            if item is None:
-                self._guarded(_NOTHING)
-                return
-            self._guarded(item)
+            items = self._next()
+            if any(isinstance(item, Job) for item in items):
+                # Spark posts the end of an execution before the call returns and delivers it later: once
+                # waited for, all that ran inside these statements is here, however much each of them ran.
+                self._guarded(_DELIVERY)
+            for item in items:
+                if item is None:
+                    self._guarded(_NOTHING)
+                    return
+                self._guarded(item)
+
+    def _next(self) -> list[Job | threading.Event | None]:
+        """What waits, in order; nothing but the idle work when nothing came for a while."""
+        try:
+            items = [self._jobs.get(timeout=_IDLE_SECONDS)]
+        except queue.Empty:
+            return [_NOTHING]
+        with suppress(queue.Empty):
+            while True:
+                items.append(self._jobs.get_nowait())
+        return items
 
     def _guarded(self, item: Job | threading.Event) -> None:
         """Do one piece of work; a failure is noted, and its statement stays in the spool for recovery."""
         try:
             if isinstance(item, Job):
                 self._finish(item)
+            elif item is _DELIVERY:
+                self._settle()
             else:
-                self._settle() if item is not _NOTHING else self._pump()
+                if item is not _NOTHING:
+                    self._settle()
+                self._pump()
         except Exception as error:  # noqa: BLE001 - the thread of all records must not end with one of them
             query_id = item.started.query_id if isinstance(item, Job) else ""
             self._driver.note_failure(query_id, error)
@@ -113,17 +131,11 @@ class Worker:
         executions = self._driver.executions
         if executions is None or job.intent.stream is not None:
             return []  # what a stream's start has under its tag are its micro-batches
-        executions.pump()
-        found = executions.of(job.started.query_id)
-        if not found and job.ended.status == "SUCCESS":
-            executions.settle()
-            found = executions.of(job.started.query_id)
-        return found
+        return executions.of(job.started.query_id)
 
     def _settle(self) -> None:
         if self._driver.executions is not None:
             self._driver.executions.settle()
-        self._pump()
 
     def _pump(self) -> None:
         self._write_refused()
