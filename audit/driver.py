@@ -10,6 +10,7 @@ import atexit
 import threading
 import warnings
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
@@ -147,29 +148,36 @@ class Driver:
                 return
             self._closed = True
         atexit.unregister(self.close)
+        with ExitStack() as steps:  # from the last one up; each is taken, whatever the others raise
+            steps.callback(self._forget_sessions)
+            steps.callback(self.spool.close)
+            if jvm.is_running(self.spark.sparkContext):
+                if self.executions is not None:
+                    steps.callback(self.executions.close)
+                steps.callback(self.ingest.close)
+                steps.callback(self._finish_records)
+            else:
+                # The context was stopped underneath: what is on record waits for the next driver.
+                steps.callback(self.ingest.stop)
+                steps.callback(self.worker.stop)
+
+    def _finish_records(self) -> None:
         try:
-            self._finish()
+            self.worker.drain()
         finally:
-            self.spool.close()
-            for interceptor in self._living():
-                interceptor.spark.__dict__.pop("_audit", None)
-            self._attached.clear()
+            self.worker.close()
+        if self.worker.refused:
+            text = f"{self.worker.refused} records are lost: {self.spool.path} cannot be written"
+            warnings.warn(text, RecordLossWarning, stacklevel=2)
+
+    def _forget_sessions(self) -> None:
+        for interceptor in self._living():
+            interceptor.spark.__dict__.pop("_audit", None)
+        self._attached.clear()
 
     def _living(self) -> list[Interceptor]:
         found = [reference() for reference in self._interceptors.valuerefs()]
         return [interceptor for interceptor in found if interceptor is not None]
-
-    def _finish(self) -> None:
-        """Make the records, and take them in, where Spark still runs; else they wait in the spool."""
-        if jvm.is_running(self.spark.sparkContext):
-            self.worker.drain()
-            self.worker.close()
-            if self.worker.refused:
-                text = f"{self.worker.refused} records are lost: {self.spool.path} cannot be written"
-                warnings.warn(text, RecordLossWarning, stacklevel=2)
-            self.ingest.close()
-            if self.executions is not None:
-                self.executions.close()
 
 
 def _listen(spark: SparkSession) -> Executions:

@@ -56,9 +56,13 @@ class Worker:
         self._jobs.put(done)
         return done.wait(timeout)
 
+    def stop(self) -> None:
+        """Let the thread end when it has done what is queued."""
+        self._jobs.put(None)
+
     def close(self) -> None:
         """Finish what is queued and end the thread."""
-        self._jobs.put(None)
+        self.stop()
         self._thread.join(timeout=60.0)
 
     def _loop(self) -> None:

@@ -96,9 +96,13 @@ class IngestThread:
     def _running(self) -> Iterable[Started]:
         return [Started.from_dict(one.start) for one in self._driver.spool.running()]
 
+    def stop(self) -> None:
+        """Let the thread end; what is not taken in stays in the spool."""
+        self._stop.set()
+
     def close(self) -> None:
         """Take in what is left and end the thread."""
-        self._stop.set()
+        self.stop()
         self._thread.join(timeout=120.0)
         _warned(self.run_now)
 
