@@ -74,8 +74,7 @@ def on_the_way() -> Timers:
     timers.watch(SparkSession, "sql", SPARK)
     timers.watch(DataFrame, "collect", SPARK)
     timers.watch(lineage, "parse", "parse")
-    for name in ("start", "end"):
-        timers.watch(Spool, name, "spool")
+    timers.watch(Spool, "append", "spool")
     for name in ("addJobTag", "removeJobTag"):
         timers.watch(SparkContext, name, "tags")
     return timers
