@@ -60,7 +60,7 @@ $(VENV)/.jars: $(VENV)/.project audit/embedded/jars.lock
 	@$(bin)/audit setup >/dev/null
 	@touch $@
 
-# Tests and benchmarks start Spark many times.
+# Tests start Spark many times.
 $(VENV)/.archive: $(VENV)/.jars
 	@$(bin)/audit setup --archive >/dev/null
 	@touch $@

@@ -9,7 +9,9 @@ from __future__ import annotations
 import queue
 import threading
 from collections import OrderedDict, deque
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from audit.analysis.analyst import Analyst, opaque
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
 
 _IDLE_SECONDS = 0.2
 _REMEMBERED = 10_000
-_NOTHING, _DELIVERY = threading.Event(), threading.Event()
 _TOO_MANY = ("too many records wait for a spool that cannot be written", "see the spool's own error")
 
 
@@ -70,44 +71,36 @@ class Worker:
         self._driver.spark.sparkContext.addJobTag(self._driver.quiet_tag)
         while True:
             items = self._next()
-            if any(isinstance(item, Job) for item in items):
+            if items:
                 # Spark posts the end of an execution before the call returns and delivers it later: once
                 # waited for, all that ran inside these statements is here, however much each of them ran.
-                self._guarded(_DELIVERY)
+                self._guarded(self._settle)
+            else:
+                self._guarded(self._pump)
             for item in items:
+                if isinstance(item, Job):
+                    self._guarded(partial(self._finish, item), item.started.query_id)
+                    continue
+                self._guarded(self._pump)
                 if item is None:
-                    self._guarded(_NOTHING)
                     return
-                self._guarded(item)
+                item.set()
 
     def _next(self) -> list[Job | threading.Event | None]:
-        """What waits, in order; nothing but the idle work when nothing came for a while."""
-        try:
-            items = [self._jobs.get(timeout=_IDLE_SECONDS)]
-        except queue.Empty:
-            return [_NOTHING]
+        """What waits, in order; nothing when nothing came for a while."""
+        items: list[Job | threading.Event | None] = []
         with suppress(queue.Empty):
+            items.append(self._jobs.get(timeout=_IDLE_SECONDS))
             while True:
                 items.append(self._jobs.get_nowait())
         return items
 
-    def _guarded(self, item: Job | threading.Event) -> None:
+    def _guarded(self, work: Callable[[], None], query_id: str = "") -> None:
         """Do one piece of work; a failure is noted, and its statement stays in the spool for recovery."""
         try:
-            if isinstance(item, Job):
-                self._finish(item)
-            elif item is _DELIVERY:
-                self._settle()
-            else:
-                if item is not _NOTHING:
-                    self._settle()
-                self._pump()
+            work()
         except Exception as error:  # noqa: BLE001 - the thread of all records must not end with one of them
-            query_id = item.started.query_id if isinstance(item, Job) else ""
             self._driver.note_failure(query_id, error)
-        finally:
-            if isinstance(item, threading.Event):
-                item.set()
 
     def _finish(self, job: Job) -> None:
         """Write the record of one statement, and of what it ran inside."""

@@ -140,8 +140,7 @@ def _wrapper_for(methods: Methods, name: str) -> Wrapper:
 
 def _recorded(query_type: str, action: str, *, changes: bool) -> Wrapper:
     def wrapper(find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
-        session = _session_of(self, (*args, *kwargs.values()))
-        interceptor = find(session) if session is not None else None
+        interceptor = _interceptor_of(find, self, args, kwargs)
         if interceptor is None or interceptor.is_busy():
             return original(self, *args, **kwargs)
         if not changes and _is_result(self):  # the command itself is on record; this hands its result over
@@ -213,8 +212,7 @@ def _foreach_batch(find: Find, original: Callable[..., Any], self: Any, args: An
 
 
 def _analysed(find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
-    session = _session_of(self, (*args, *kwargs.values()))
-    interceptor = find(session) if session is not None else None
+    interceptor = _interceptor_of(find, self, args, kwargs)
     with nullcontext() if interceptor is None else interceptor.quiet():
         return original(self, *args, **kwargs)
 
@@ -245,6 +243,13 @@ def _frame_of(self: Any) -> Any:
     if hasattr(type(self), "_jdf") or "_jdf" in getattr(self, "__dict__", {}):
         return self
     return getattr(self, "__dict__", {}).get("_df")
+
+
+def _interceptor_of(
+    find: Find, self: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Interceptor | None:
+    session = _session_of(self, (*args, *kwargs.values()))
+    return find(session) if session is not None else None
 
 
 _SESSION_ATTRIBUTES = ("_session", "_spark", "_sparkSession", "session", "sparkSession")

@@ -40,14 +40,13 @@ _USUAL = (
 @json_option
 def setup(output: Output, *, archive: bool) -> None:
     """Check Java and fetch Delta's jars; a Spark start needs no network afterwards."""
-    java.find(os.environ)
+    version = java.find(os.environ).version
     found = jars.resolve(os.environ, say=output.progress)
     rows = [
         {"what": jar.name, "version": jar.version, "path": str(path)}
         for jar, path in zip(jars.locked(), found, strict=True)
     ]
     if archive:
-        version = java.find(os.environ).version
         rows.append({"what": "class archive", "version": version, "path": str(_archive(output, found))})
     output.rows(rows)
 

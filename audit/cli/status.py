@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.pass_context
 def status(context: click.Context, tool: Tool, output: Output) -> None:
     """Show spools, tables and quarantine. Exit code 1 when a file lies in quarantine."""
-    rows = [*_spools(tool.home), *_quarantine(tool.home)]
+    rows = [*_spools(tool.config.spool_home), *_quarantine(tool.config.spool_home)]
     with tool.spark() as spark:
         rows += _tables(spark, tool.root)
     output.rows(rows, title=f"Audit under {tool.root}")

@@ -9,7 +9,6 @@ import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -34,11 +33,6 @@ class Tool:
     def root(self) -> str:
         """Folder of the audit tables."""
         return self.config.root
-
-    @property
-    def home(self) -> Path:
-        """The folder that holds `spool/` and `quarantine/`."""
-        return self.config.spool_home
 
     @contextmanager
     def spark(self) -> Iterator[SparkSession]:

@@ -46,10 +46,8 @@ if TYPE_CHECKING:
 # begins with `{"query_id":"<36 characters>"`. All in bytes: to Spark the length and the parts of a string
 # are a walk through its characters, which had cost more than the JSON's reader and its writer together.
 _RECORDS = "substring(line, 10, 2) IN (X'5220', X'4720')"  # R, and G: a gap has a row of query_history
-_RECORD = (
-    "CASE WHEN CAST(substring(line, 1, 8) AS STRING) = lpad(lower(hex(crc32(substring(line, 10)))), 8, '0')"
-    " THEN CAST(substring(line, 12) AS STRING) END"
-)
+_INTACT = "CAST(substring(line, 1, 8) AS STRING) = lpad(lower(hex(crc32(substring(line, 10)))), 8, '0')"
+_RECORD = f"CASE WHEN {_INTACT} THEN CAST(substring(line, 12) AS STRING) END"
 _QUERY_ID = "CAST(substring(line, 25, 36) AS STRING) AS query_id"
 # Both read a record in whole and skip the other's part; a line that is not intact is null, which has no rows.
 _SCHEMA = {
@@ -188,7 +186,7 @@ def _among(records: DataFrame, query_ids: Collection[str]) -> set[str]:
     if not query_ids:
         return set()
     listed = ", ".join(f"'{query_id}'" for query_id in query_ids)
-    found = records.selectExpr(_QUERY_ID).where(f"query_id IN ({listed})").collect()
+    found = records.where(_INTACT).selectExpr(_QUERY_ID).where(f"query_id IN ({listed})").collect()
     return {row["query_id"] for row in found}
 
 

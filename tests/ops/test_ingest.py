@@ -30,6 +30,21 @@ def take(spark, source, root):
     return ingest_folder(spark, source.spool.path, str(root), lambda: running_in(source.spool.path))
 
 
+def take_and_die(spark, source, root, monkeypatch, committed):
+    """Seal and ingest, killed behind the commit of a table."""
+
+    def append(table, at, *args, **kwargs):
+        appended(table, at, *args, **kwargs)
+        if table.name == committed and at == str(root):  # not the shared driver's own ingest
+            raise RuntimeError("killed")
+
+    appended = ingest._append
+    monkeypatch.setattr(ingest, "_append", append)
+    with pytest.raises(IngestError, match="FOREACH_BATCH"):
+        take(spark, source, root)
+    monkeypatch.undo()
+
+
 def test_a_running_statement_shows_once_and_ends_once(spark, source, tmp_path):
     """RUNNING at each ingest while it runs, and one final row when its record has come."""
     (done,) = source.run()
@@ -101,16 +116,7 @@ def test_a_batch_run_again_adds_nothing(spark, source, tmp_path, monkeypatch, co
     source.end(shown)
     done = source.run(2)
 
-    def append(table, root, *args, **kwargs):
-        appended(table, root, *args, **kwargs)
-        if table.name == committed and root == str(tmp_path):  # not the shared driver's own ingest
-            raise RuntimeError("killed")
-
-    appended = ingest._append
-    monkeypatch.setattr(ingest, "_append", append)
-    with pytest.raises(IngestError, match="FOREACH_BATCH"):
-        take(spark, source, tmp_path)
-    monkeypatch.undo()
+    take_and_die(spark, source, tmp_path, monkeypatch, committed)
     later = source.run()
     take(spark, source, tmp_path)
     ids = [shown.query_id, *done, *later]
@@ -122,22 +128,28 @@ def test_a_checkpoint_torn_by_a_power_cut_is_begun_anew(spark, source, tmp_path,
     """The tables have the batch, its checkpoint is an empty file: nothing is twice, and ingest goes on."""
     done = source.run(2)
 
-    def append(table, root, *args, **kwargs):
-        appended(table, root, *args, **kwargs)
-        if table.name == "query_history" and root == str(tmp_path):
-            raise RuntimeError("killed")
-
-    appended = ingest._append
-    monkeypatch.setattr(ingest, "_append", append)
-    with pytest.raises(IngestError, match="FOREACH_BATCH"):
-        take(spark, source, tmp_path)
-    monkeypatch.undo()
+    take_and_die(spark, source, tmp_path, monkeypatch, "query_history")
     for file in (source.spool.path / "checkpoint" / "offsets").iterdir():
         file.write_bytes(b"")
     later = source.run()
     take(spark, source, tmp_path)
     assert statuses(spark, tmp_path) == dict.fromkeys([*done, *later], "SUCCESS")
     assert recorded(spark, tmp_path) == dict.fromkeys([*done, *later], 1)
+
+
+def test_a_damaged_record_takes_no_running_row_away(spark, source, tmp_path):
+    """What is shown as RUNNING stays until a record that is whole takes its place."""
+    shown = source.start()
+    take(spark, source, tmp_path)
+    source.end(shown)
+    source.spool.rotate()
+    (segment,) = source.spool.sealed()
+    *before, record = segment.read_bytes().splitlines(keepends=True)
+    assert record[9:10] == b"R"
+    segment.write_bytes(b"".join([*before, record.replace(b"SELECT 1", b"SELECT 2")]))
+    take(spark, source, tmp_path)
+    assert statuses(spark, tmp_path) == {shown.query_id: "RUNNING"}
+    assert recorded(spark, tmp_path) == {}
 
 
 def test_a_root_may_have_any_name(spark, tmp_path):

@@ -152,10 +152,10 @@ def test_it_is_frozen(tmp_path):
         ({"root": "/r", "spool_dir": "/fast/one/spool"}, "/fast/one"),
         ({"root": "/r", "spool_dir": "file:///fast/two"}, "/fast/two"),
         ({"root": "s3a://a/x"}, "/state/spark-access-history/spool/s3a-a-x-678cfec1"),
-        ({"root": "s3a://b/x"}, "/state/spark-access-history/spool/s3a-b-x-0c9da7ad"),
+        ({"root": "s3a://b/x"}, "/state/spark-access-history/spool/s3a-b-x-8f818b6c"),
     ],
 )
 def test_every_root_has_its_own_spools(given, home, tmp_path):
     """Two roots never share the folder of their drivers' spools: one would take in the other's records."""
     config = load(given, environ={"XDG_STATE_HOME": "/state"}, directory=tmp_path)
-    assert str(config.spool_home).rsplit("-", 1)[0] == home.rsplit("-", 1)[0]
+    assert str(config.spool_home) == home
