@@ -7,14 +7,18 @@ did not succeed, one otherwise, two for a SWAP).
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 import orjson
 
+import lineage
 from audit.record_hash import record_hash
 from lineage.model import Access
+
+_LOGGER = logging.getLogger(__name__)
 
 Status = Literal["SUCCESS", "FAIL", "DENIED", "RUNNING", "INCOMPLETE"]
 CapturedBy = Literal["text", "plan", "listener"]
@@ -22,7 +26,11 @@ CapturedBy = Literal["text", "plan", "listener"]
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """What is known before a statement runs. Times are UTC microseconds since the epoch."""
+    """What is known before a statement runs. Times are UTC microseconds since the epoch.
+
+    Hashes and objects of SQL text (`is_sql`) are read off it by `build_row`, and nobody waits for that
+    before a statement runs.
+    """
 
     query_id: str
     start_time: int
@@ -30,6 +38,7 @@ class Started:
     query_text: str
     query_type: str
     action: str
+    is_sql: bool = False
     role_name: str | None = None
     database_name: str | None = None
     schema_name: str | None = None
@@ -42,13 +51,19 @@ class Started:
     objects_tried: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The payload of a START entry."""
-        return asdict(self)
+        """The payload of a START entry, without what nobody has said."""
+        said = ((name, getattr(self, name)) for name in _STARTED)
+        return {
+            name: value for name, value in said if value is not None and value is not False and value != ()
+        }
 
     @staticmethod
     def from_dict(payload: Mapping[str, Any]) -> Started:
         """Read a START entry back."""
         return Started(**{**payload, "objects_tried": tuple(payload.get("objects_tried") or ())})
+
+
+_STARTED = tuple(one.name for one in fields(Started))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +77,16 @@ class Ended:
     rows_produced: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The payload of an END entry."""
-        return asdict(self)
+        """The payload of an END entry, without what is None."""
+        return {name: value for name in _ENDED if (value := getattr(self, name)) is not None}
 
     @staticmethod
     def from_dict(payload: Mapping[str, Any]) -> Ended:
         """Read an END entry back."""
         return Ended(**{k: v for k, v in payload.items() if k != "query_id"})
+
+
+_ENDED = tuple(one.name for one in fields(Ended))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +115,47 @@ class Finding:
     more: tuple[Access, ...] = field(default=())
 
 
-def build_row(started: Started, ended: Ended, finding: Finding | None) -> dict[str, Any]:
-    """The complete rows of one statement, ready for the spool and for ingest."""
-    started = _with_finding(started, finding)
+def build_row(
+    started: Started, ended: Ended, finding: Finding | None, statement: lineage.Statement | None = None
+) -> dict[str, Any]:
+    """The complete rows of one statement, ready for the spool and for ingest.
+
+    Args:
+        started: what was known before it ran.
+        ended: how it ended.
+        finding: what it accessed, None where it did not succeed.
+        statement: its text as parsed, where the caller has it.
+    """
+    started = _with_finding(_with_text(started, statement), finding)
     access = []
     if finding and ended.status == "SUCCESS":
         access = [_access_row(started, finding, one) for one in (finding.access, *finding.more)]
     return {"query": _query_row(started, ended, finding), "access": access}
+
+
+def _with_text(started: Started, statement: lineage.Statement | None) -> Started:
+    """With what the text alone says: its hashes, and the objects that it names."""
+    if not started.is_sql or started.query_hash is not None:
+        return started
+    try:
+        statement = statement or lineage.parse(started.query_text)
+        return replace(
+            started,
+            query_hash=statement.query_hash,
+            query_parameterized_hash=statement.query_parameterized_hash,
+            objects_tried=names_in(statement, started.database_name or "", started.schema_name or ""),
+        )
+    except Exception as error:  # noqa: BLE001 - whatever a library makes of a text, its record must be made
+        _LOGGER.warning(
+            "neither hashes nor names could be read off the text of %s: %r", started.query_id, error
+        )
+        return started
+
+
+def names_in(statement: lineage.Statement, catalog: str, schema: str) -> tuple[str, ...]:
+    """The qualified names of what a statement uses as tables or views, each once, in order."""
+    full = ((catalog, schema)[: max(0, 3 - len(parts))] + tuple(parts) for parts in statement.references)
+    return tuple(dict.fromkeys(".".join(parts) for parts in full))
 
 
 def _with_finding(started: Started, finding: Finding | None) -> Started:
@@ -128,7 +180,8 @@ def objects_named(access: Access) -> tuple[str, ...]:
 
 
 def _query_row(started: Started, ended: Ended, finding: Finding | None) -> dict[str, Any]:
-    row = {k: v for k, v in started.to_dict().items() if v is not None}
+    row = started.to_dict()
+    row.pop("is_sql", None)
     row["start_time"] = utc_text(started.start_time)
     row["execution_status"] = ended.status
     if ended.end_time is not None:

@@ -74,7 +74,8 @@ def on_the_way() -> Timers:
     timers.watch(SparkSession, "sql", SPARK)
     timers.watch(DataFrame, "collect", SPARK)
     timers.watch(lineage, "parse", "parse")
-    timers.watch(Spool, "append", "spool")
+    for name in ("append", "confirm"):
+        timers.watch(Spool, name, "spool")
     for name in ("addJobTag", "removeJobTag"):
         timers.watch(SparkContext, name, "tags")
     return timers

@@ -2,20 +2,23 @@
 -- A view that only other views read shows here, since a record names what the statement named and the
 -- tables below, not the views between.
 -- Reads catalog_tables, which `views.register_catalog(spark)` makes of today's catalog, and
--- account_usage.columns_read and columns_written.
+-- account_usage.access_history.
 -- :days = 90   how far back
 WITH read AS (
-  SELECT lower(object_name) AS object_name, max(query_start_time) AS last_read,
-    max(query_start_time) >= current_timestamp() - make_dt_interval(:days) AS is_used
-  FROM account_usage.columns_read GROUP BY 1
+  SELECT lower(o.objectName) AS object_name, max(query_start_time) AS last_read
+  FROM account_usage.access_history
+  LATERAL VIEW explode(array(true, false)) AS direct
+  LATERAL VIEW explode(if(direct, direct_objects_accessed, base_objects_accessed)) AS o
+  GROUP BY 1
 ), written AS (
-  SELECT lower(object_name) AS object_name, max(query_start_time) AS last_written,
+  SELECT lower(o.objectName) AS object_name, max(query_start_time) AS last_written,
     max_by(user_name, query_start_time) AS written_by
-  FROM account_usage.columns_written GROUP BY 1
+  FROM account_usage.access_history LATERAL VIEW explode(objects_modified) AS o
+  GROUP BY 1
 )
 SELECT c.object_name, c.object_domain, r.last_read, w.last_written, w.written_by
 FROM catalog_tables c
 LEFT JOIN read r ON r.object_name = lower(c.object_name)
 LEFT JOIN written w ON w.object_name = lower(c.object_name)
-WHERE NOT coalesce(r.is_used, false)
+WHERE r.last_read IS NULL OR r.last_read < current_timestamp() - make_dt_interval(:days)
 ORDER BY c.object_name

@@ -71,7 +71,9 @@ class Analyst:
         """The relations and the views that a plan has opened, as they were when it was analysed."""
         facts = self.plans.collect_facts(plan)
         views = {v.name.casefold(): catalog.session.view(v, plan) for v in facts.views}
-        return named_relations(replace(facts, targets=(), registered=catalog.registered(facts))), views
+        read = named_relations(replace(facts, targets=(), registered=catalog.registered(facts)))
+        catalog.learn(read)
+        return read, views
 
     def guarded_plan(
         self, catalog: CatalogSnapshot, execution: Execution, query_type: str, captured_by: CapturedBy

@@ -42,9 +42,7 @@ def child_rows(driver: Driver, analyst: Analyst, job: Job, executions: Sequence[
             start_time=execution.start_time,
             query_text=text,
             query_type=statement.statement_type,
-            query_hash=statement.query_hash,
-            query_parameterized_hash=statement.query_parameterized_hash,
-            objects_tried=(),
+            is_sql=True,
             parent_query_id=job.started.query_id,
             root_query_id=job.started.root_query_id or job.started.query_id,
         )
@@ -85,8 +83,8 @@ def unseen_row(driver: Driver, analyst: Analyst, execution: Execution) -> Row | 
         action=execution.description,
         session_id=session,
         application_id=driver.application_id,
-        query_hash=statement.query_hash if statement else plan_hash(plan),
-        query_parameterized_hash=statement.query_parameterized_hash if statement else None,
+        is_sql=statement is not None,
+        query_hash=None if statement else plan_hash(plan),
     )
     catalog = (interceptor or driver).catalog.snapshot()
     query_id, row = _row(analyst, catalog, started, execution, "listener")

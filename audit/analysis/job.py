@@ -57,10 +57,16 @@ class Intent:
     query_execution: Callable[[], Any] | None = None
     rows: Callable[[Any], int | None] = lambda _result: None
     changes_session: bool = False
+    untagged: bool = False
     stream: StreamIntent | None = None
     procedure: str | None = None
     lineal: list[Lineal] = field(default_factory=list)
     parent: Lineal | None = None
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether it only hands a result over, and changes nothing."""
+        return self.query_type == "SELECT" and not self.changes_session
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,6 +108,15 @@ class CatalogSnapshot:
     relations: dict[Key, Relation | None] = field(default_factory=dict)
     functions: dict[Key, Function | None] = field(default_factory=dict)
     places: dict[str, str] | None = None
+    _delta_tables: set[str] = field(default_factory=set)
+
+    def learn(self, read: Mapping[str, Relation]) -> None:
+        """Take note of the Delta tables among what a plan has read, by lower-case qualified name."""
+        self._delta_tables.update(name for name, relation in read.items() if relation.version is not None)
+
+    def are_delta_tables(self, names: Iterable[str]) -> bool:
+        """Whether each of some qualified names is known to be one: Spark resolves it and runs nothing."""
+        return all(name.casefold() in self._delta_tables for name in names)
 
     def relation(self, parts: Sequence[str], current: Current) -> Relation | None:
         """The table or view that a name means.

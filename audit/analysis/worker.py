@@ -14,6 +14,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from audit import jvm
 from audit.analysis.analyst import Analyst, opaque
 from audit.analysis.children import child_rows, unseen_row
 from audit.analysis.job import Job
@@ -21,7 +22,7 @@ from audit.errors import SpoolUnavailableError
 from audit.record import build_row
 
 if TYPE_CHECKING:
-    from audit.analysis.executions import Execution
+    from audit.analysis.executions import Execution, Executions
     from audit.driver import Driver
 
 _IDLE_SECONDS = 0.2
@@ -37,6 +38,7 @@ class Worker:
         self._analyst = analyst
         # Statements that have their records: what still runs under their tag is on record by itself.
         self._done: OrderedDict[str, None] = OrderedDict()
+        self._unseen: list[Execution] = []
         self._refused: deque[tuple[str, dict[str, Any]]] = deque()
         self._jobs: queue.SimpleQueue[Job | threading.Event | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._loop, name="audit-worker", daemon=True)
@@ -106,6 +108,8 @@ class Worker:
         """Write the record of one statement, and of what it ran inside."""
         executions: list[Execution] = []
         finding = None
+        if job.intent.untagged:
+            self._guarded(partial(self._claim_failure, job.intent.text), job.started.query_id)
         try:
             executions = self._executions(job)
             if job.ended.status == "SUCCESS":
@@ -116,7 +120,8 @@ class Worker:
             if job.ended.status == "SUCCESS":
                 finding = opaque(job, f"{type(error).__name__}: {error}")
             self._driver.note_failure(job.started.query_id, error)
-        self._write(job.started.query_id, build_row(job.started, job.ended, finding))
+        row = build_row(job.started, job.ended, finding, job.intent.statement)
+        self._write(job.started.query_id, row)
         if job.intent.stream is None:
             self._done[job.started.query_id] = None
             while len(self._done) > _REMEMBERED:
@@ -129,6 +134,26 @@ class Worker:
         if executions is None or job.intent.stream is not None:
             return []  # what a stream's start has under its tag are its micro-batches
         return executions.of(job.started.query_id)
+
+    def _claim_failure(self, text: str) -> None:
+        """Spark's own report of a query that it could not resolve is no statement beside the front door's."""
+        executions = self._driver.executions
+        self._unseen += executions.unseen() if executions is not None else ()
+        for position, execution in enumerate(self._unseen):
+            if _failed_text(execution) == text:
+                del self._unseen[position]
+                break
+        self._driver.resolving.end(text)
+
+    def _unclaimed(self, executions: Executions) -> list[Execution]:
+        """What no statement caused; a failure waits as long as the front door may claim it."""
+        waiting: list[Execution] = []
+        unclaimed: list[Execution] = []
+        for execution in (*self._unseen, *executions.unseen()):
+            may_be_claimed = _failed_text(execution) in self._driver.resolving
+            (waiting if may_be_claimed else unclaimed).append(execution)
+        self._unseen = waiting
+        return unclaimed
 
     def _settle(self) -> None:
         if self._driver.executions is not None:
@@ -147,7 +172,7 @@ class Worker:
             if query_id in self._done
             for e in executions.of(query_id)
         ]
-        for execution in (*executions.unseen(), *late):
+        for execution in (*self._unclaimed(executions), *late):
             made = unseen_row(self._driver, self._analyst, execution)
             if made is not None:
                 self._write(*made)
@@ -169,3 +194,8 @@ class Worker:
                 self._refused.popleft()  # no later try would help, and the others wait behind it
                 raise
             self._refused.popleft()
+
+
+def _failed_text(execution: Execution) -> str | None:
+    """The SQL text of an execution that failed."""
+    return jvm.sql_text(execution.query_execution) if execution.error else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -21,8 +21,8 @@ from audit.capture.copy_into import run_copy
 from audit.capture.failure import describe_failure
 from audit.errors import SpoolClosedError, SpoolError
 from audit.identity import Identity, Lineal, child_of, current_identity, current_parent, is_suppressed
-from audit.record import Ended, Started
-from audit.spool import Kind
+from audit.record import Ended, Started, names_in
+from audit.spool import Durability, Kind
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _COPIES = frozenset({"COPY", "UNLOAD"})
-_NOTHING_SAID: dict[str, Any] = {}
 ANALYSIS_TAG = "audit-analysis"
 STATEMENT_TAG = "audit-statement-"
 
@@ -80,14 +79,29 @@ class Interceptor:
 
     def _analyse(self, statement: lineage.Statement, call: Callable[[], T]) -> T:
         """Let Spark resolve a query. Nothing runs yet, so nothing is recorded but a failure."""
+        untagged = self._guarded(lambda: self._runs_nothing(statement), otherwise=False)
+        if untagged:
+            self.driver.resolving.begin(statement.text)
+        handed_over = False
         try:
-            with self.quiet():
+            with self.quiet(untagged=untagged):
                 frame = call()
         except Exception as error:
-            self._record_failure(_intent_of_sql(statement), error)
+            intent = replace(_intent_of_sql(statement), untagged=untagged)
+            handed_over = self._record_failure(intent, error)
             raise
+        finally:
+            if untagged and not handed_over:
+                self.driver.resolving.end(statement.text)
         frame.__dict__["_audit_statement"] = statement
         return frame
+
+    def _runs_nothing(self, statement: lineage.Statement) -> bool:
+        """Whether Spark is known to resolve a query without running anything; of a CSV it reads a line."""
+        if statement.tree is None:
+            return False
+        names = names_in(statement, *self.current_schema())
+        return self.catalog.snapshot().are_delta_tables(names)
 
     def run(self, intent: Intent, call: Callable[[], T]) -> T:
         """Run a statement on the record.
@@ -104,6 +118,7 @@ class Interceptor:
         try:
             with jvm.tagged(self.spark.sparkContext, STATEMENT_TAG + started.query_id):
                 result = call()
+            self.driver.spool.confirm(started.query_id)
         except BaseException as error:
             self._inside.query_id = None
             self._end(intent, started, describe_failure(error, self.driver.clock()), before, None)
@@ -128,12 +143,16 @@ class Interceptor:
         return result
 
     @contextmanager
-    def quiet(self) -> Iterator[None]:
-        """What Spark runs inside belongs to no statement: it resolves names, or hands a result over."""
+    def quiet(self, *, untagged: bool = False) -> Iterator[None]:
+        """What Spark runs inside belongs to no statement: it resolves names, or hands a result over.
+
+        Where it is known to run nothing, its tag is spared: two calls of Py4J.
+        """
         outer = getattr(self._inside, "query_id", None)
         self._inside.query_id = outer or ANALYSIS_TAG
+        tag = nullcontext() if untagged else jvm.tagged(self.spark.sparkContext, ANALYSIS_TAG)
         try:
-            with jvm.tagged(self.spark.sparkContext, ANALYSIS_TAG):
+            with tag:
                 yield
         finally:
             self._inside.query_id = outer
@@ -148,29 +167,35 @@ class Interceptor:
         """Something may have changed the current catalog or schema."""
         self._current = None
 
-    def _record_failure(self, intent: Intent, error: Exception) -> None:
+    def _record_failure(self, intent: Intent, error: Exception) -> bool:
+        """Whether the worker has it now."""
         started = self._start(intent)
-        if started is not None:
-            self._end(intent, started, describe_failure(error, self.driver.clock()), None, None)
+        if started is None:
+            return False
+        self._end(intent, started, describe_failure(error, self.driver.clock()), None, None)
+        return True
 
     def _start(self, intent: Intent) -> Started | None:
         """Put a start on record; None where the audit was detached since the statement came in."""
         started = self._started(intent)
         intent.lineal.append(Lineal(started.query_id, started.root_query_id or started.query_id))
         try:
-            self._note("S", started.query_id, started.to_dict())
+            self._note("S", intent, started.query_id, started.to_dict())
         except SpoolClosedError:
             return None
         return started
 
-    def _note(self, kind: Kind, query_id: str, payload: dict[str, Any]) -> None:
-        self.driver.spool.append(kind, query_id, payload, durable=self.driver.config.durable)
+    def _note(self, kind: Kind, intent: Intent, query_id: str, payload: dict[str, Any]) -> None:
+        """Put an entry on record; a change waits for the disk, a query's result does (`Spool.confirm`)."""
+        durability: Durability = "soon" if intent.is_reading else "now"
+        self.driver.spool.append(
+            kind, query_id, payload, durability if self.driver.config.durable else "later"
+        )
 
     def _started(self, intent: Intent) -> Started:
         identity, parent = current_identity(self.identity), intent.parent or current_parent()
         catalog, schema = self._guarded(self.current_schema, ("", ""))
         now = self.driver.clock()
-        statement = intent.statement
         return Started(
             query_id=self.driver.new_id(),
             start_time=now,
@@ -178,6 +203,7 @@ class Interceptor:
             query_text=intent.text,
             query_type=intent.query_type,
             action=intent.action,
+            is_sql=intent.statement is not None,
             role_name=identity.role,
             database_name=catalog,
             schema_name=schema,
@@ -185,7 +211,6 @@ class Interceptor:
             root_query_id=parent.root_query_id if parent else None,
             session_id=self.session_id,
             application_id=self.driver.application_id,
-            **self._guarded(lambda: _said(statement, catalog, schema), _NOTHING_SAID),
         )
 
     def _facts(self, intent: Intent) -> CatalogFacts | None:
@@ -216,7 +241,7 @@ class Interceptor:
         after: CatalogFacts | None,
     ) -> None:
         try:
-            self._note("E", started.query_id, ended.to_dict())
+            self._note("E", intent, started.query_id, ended.to_dict())
         except SpoolError as error:
             # The statement has run; its start is on record. Where the disk refuses, it refuses the next one.
             warnings.warn(f"{error} The end of {started.query_id} is not on record.", stacklevel=4)
@@ -239,19 +264,3 @@ def _intent_of_sql(statement: lineage.Statement) -> Intent:
 def _without_tree(statement: lineage.Statement) -> lineage.Statement:
     """Text with {…} templates names temp views that are gone when it has run: its plan is read instead."""
     return replace(statement, tree=None, command=None, reason="text with {…} templates")
-
-
-def _said(statement: lineage.Statement | None, catalog: str, schema: str) -> dict[str, Any]:
-    """What the text alone says of a statement."""
-    if statement is None:
-        return {}
-    return {
-        "query_hash": statement.query_hash,
-        "query_parameterized_hash": statement.query_parameterized_hash,
-        "objects_tried": _names(statement, catalog, schema),
-    }
-
-
-def _names(statement: lineage.Statement, catalog: str, schema: str) -> tuple[str, ...]:
-    full = ((catalog, schema)[: max(0, 3 - len(parts))] + tuple(parts) for parts in statement.references)
-    return tuple(dict.fromkeys(".".join(parts) for parts in full))

@@ -112,7 +112,7 @@ class _Completion:
 
     def _finding(self, started: Started) -> Finding:
         """The text again, with the schemas of today; a DataFrame's plan died with its driver."""
-        if not started.action.startswith("SparkSession.") and started.query_hash is None:
+        if not started.is_sql:
             reason = "the driver died before it had read the plan"
             return Finding(Access(started.query_type, analysis="opaque", reason=reason), "plan")
         current = (started.database_name or "", started.schema_name or "")

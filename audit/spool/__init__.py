@@ -5,7 +5,7 @@ with exactly one record a statement, whatever crashes. It stands between executi
 """
 
 from audit.spool.cleanup import remove_checkpoint, remove_ingested, retire
-from audit.spool.entry import Entry, Kind
+from audit.spool.entry import Durability, Entry, Kind
 from audit.spool.liveness import SpoolInfo, find_spools, ingest_lock
 from audit.spool.recovery import DamagedSegment, RecoveryReport, recover
 from audit.spool.segment import Damage, SegmentContent, read_segment
@@ -15,6 +15,7 @@ from audit.spool.statements import Running
 __all__ = [
     "Damage",
     "DamagedSegment",
+    "Durability",
     "Entry",
     "Kind",
     "OnRecordFailure",

@@ -23,6 +23,10 @@ Kind = Literal["S", "E", "F", "R", "G"]
 """S: a statement starts. E: it ended. F: a fact that its analysis needs. R: its record, the row of
 both audit tables. G: a gap, a counted loss."""
 
+Durability = Literal["now", "soon", "later"]
+"""When the disk has an entry. now: before its append returns. soon: a thread syncs it while its writer goes
+on. later: with the next sync. A killed process loses none of them; a power cut may lose the last two."""
+
 KINDS: frozenset[str] = frozenset(get_args(Kind))
 PREFIX_BYTES = 11
 """Bytes before the JSON: eight digits, a space, the kind, a space."""

@@ -1,9 +1,9 @@
 """The segments being written: group commit, rotation, and mending after a disk has failed.
 
 In: lines, from any thread. Out: sealed segments, or an OSError that says why a line is not written.
-Every line is written at once (a SIGKILL loses nothing that returned); a durable one returns when the
-disk has it. One `fdatasync` serves every thread that waits: whoever gets `_sync_lock` syncs for all
-lines written so far, and the next in line finds itself served.
+Every line is written at once (a SIGKILL loses nothing that returned); whether its writer waits for the
+disk, its `Durability` says. One `fdatasync` serves every thread that waits: whoever gets `_sync_lock`
+syncs for all lines written so far, and the next in line finds itself served.
 
 Lock order: `_sync_lock` (who syncs, mends, rotates), then `_write_lock` (who writes a line).
 """
@@ -21,12 +21,13 @@ from audit.spool.failure import NO_ROOM, BoundReachedError
 from audit.spool.layout import set_aside
 from audit.spool.segment import SegmentFile, parse_segment, survey, sync_directory
 from audit.spool.statements import Lines, Running, Statements
+from audit.spool.syncer import Syncer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from audit.spool.entry import Kind
+    from audit.spool.entry import Durability, Kind
     from audit.spool.layout import Layout
 
 
@@ -65,6 +66,8 @@ class Journal:
         self._statements = Statements()
         self._ticket = self._synced = 0
         self._unsynced: deque[_Unsynced] = deque()
+        self._unconfirmed: dict[str, int] = {}
+        self._syncer = Syncer(self._sync_quietly)
         self._refused: dict[int, OSError] = {}
         self._broken: OSError | None = None
         self._closed = False
@@ -76,8 +79,8 @@ class Journal:
 
     # -- appending --------------------------------------------------------------------------------
 
-    def append(self, kind: Kind, query_id: str, line: bytes, *, durable: bool) -> None:
-        """Writes a line; returns when the disk has it, if it is durable.
+    def append(self, kind: Kind, query_id: str, line: bytes, durability: Durability) -> None:
+        """Writes a line; see `Durability` for when the disk has it.
 
         Raises:
             OSError: it is not written.
@@ -86,8 +89,24 @@ class Journal:
         if self._broken is not None:
             self._try_to_mend()
         with self._write_lock:
-            ticket = self._write(kind, query_id, line, durable=durable)
-        if durable:
+            ticket = self._write(kind, query_id, line, durable=durability == "now")
+        if durability == "now":
+            self._sync_up_to(ticket)
+        elif durability == "soon":
+            if kind == "S":
+                self._unconfirmed[query_id] = ticket
+            elif kind == "E":
+                self._unconfirmed.pop(query_id, None)
+            self._syncer.ask()
+
+    def confirm(self, query_id: str) -> None:
+        """Returns when the disk has a start that was to be there soon.
+
+        Raises:
+            OSError: it has not; the line stays in memory and is tried again.
+        """
+        ticket = self._unconfirmed.pop(query_id, 0)
+        if self._synced < ticket:
             self._sync_up_to(ticket)
 
     def _write(self, kind: Kind, query_id: str, line: bytes, *, durable: bool) -> int:
@@ -140,6 +159,12 @@ class Journal:
         with self._sync_lock:
             self._sync_all()
             self._require_sound()
+
+    def _sync_quietly(self) -> None:
+        """What the disk refuses here, it says to whoever confirms or appends next."""
+        with self._sync_lock:
+            if self._unsynced:
+                self._sync_all()
 
     def _sync_up_to(self, ticket: int) -> None:
         """Returns when the line of `ticket` is on the disk; raises what kept it from there."""
@@ -333,6 +358,7 @@ class Journal:
         Raises:
             OSError: the disk refused; the journal is closed all the same.
         """
+        self._syncer.close()
         with self._sync_lock, self._write_lock:
             if self._closed:
                 return

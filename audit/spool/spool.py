@@ -15,7 +15,7 @@ from audit.clock import Clock, SystemClock, to_iso
 from audit.errors import SpoolClosedError, SpoolForkedError
 from audit.ids import IdGenerator
 from audit.spool.birth import create, disown_in_children
-from audit.spool.entry import Kind, encode
+from audit.spool.entry import Durability, Kind, encode
 from audit.spool.failure import Losses, cause_of, naming, unavailable
 from audit.spool.gap import gap_line
 from audit.spool.journal import Journal
@@ -149,24 +149,25 @@ class Spool:
 
     def fact(self, query_id: str, payload: Mapping[str, Any]) -> bool:
         """Keeps a fact that the analysis needs after a crash; durable with the next durable append."""
-        return self.append("F", query_id, payload, durable=False)
+        return self.append("F", query_id, payload, "later")
 
-    def record(self, query_id: str, payload: Mapping[str, Any], *, durable: bool = False) -> bool:
+    def record(self, query_id: str, payload: Mapping[str, Any], durability: Durability = "later") -> bool:
         """Writes a statement's record, which is what ingest loads. As `append`.
 
         Not durable by default: were a power cut to take it, start and end are there to make it again.
         """
-        return self.append("R", query_id, payload, durable=durable)
+        return self.append("R", query_id, payload, durability)
 
-    def append(self, kind: Kind, query_id: str, payload: Mapping[str, Any], *, durable: bool = True) -> bool:
+    def append(
+        self, kind: Kind, query_id: str, payload: Mapping[str, Any], durability: Durability = "now"
+    ) -> bool:
         """Writes one entry. A second record of a query id is not noticed: write one.
 
         Args:
             kind: S, E, F, R or G.
             query_id: the statement's id.
             payload: what JSON can hold; `query_id` in it must be the same or missing.
-            durable: return only when the disk has it. Else a killed process still loses nothing, but a
-                power cut may.
+            durability: when the disk has it.
 
         Returns:
             Whether it was written; False only under `on_record_failure="warn"`.
@@ -180,13 +181,27 @@ class Spool:
         line = encode(kind, query_id, payload)
         self._require_owner()
         try:
-            self._journal.append(kind, query_id, line, durable=durable)
+            self._journal.append(kind, query_id, line, durability)
         except OSError as cause:
             return self._refuse(kind, query_id, cause)
         if self._losses or self._journal.quarantined:
             self._tell_losses(kind, query_id)
         self._journal.rotate_beyond(self._segment_bytes)
         return True
+
+    def confirm(self, query_id: str) -> None:
+        """Returns when the disk has a start that was appended to be there "soon".
+
+        What it has not stays in memory and is tried again with the next sync.
+
+        Raises:
+            SpoolUnavailableError: it has not, and `on_record_failure` is "block".
+        """
+        try:
+            self._journal.confirm(query_id)
+        except OSError as cause:
+            if self._blocks:
+                raise unavailable(self.path, cause) from cause
 
     def _refuse(self, kind: Kind, query_id: str, cause: OSError) -> bool:
         """Follows `on_record_failure`."""
@@ -216,7 +231,7 @@ class Spool:
     def _gap(self, payload: dict[str, Any]) -> bool:
         gap_id = self._ids.new()
         try:
-            self._journal.append("G", gap_id, gap_line(gap_id, payload), durable=True)
+            self._journal.append("G", gap_id, gap_line(gap_id, payload), "now")
         except OSError:
             return False
         return True

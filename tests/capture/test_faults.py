@@ -25,7 +25,7 @@ PLACES = {
     "audit.analysis.spark_catalog.SessionCatalog.look_up": True,
     "audit.driver.Driver.catalog_facts": False,
     "audit.jvm.current_schema": True,
-    "audit.capture.interceptor._said": False,
+    "audit.record.names_in": False,
     "audit.analysis.worker.child_rows": False,
 }
 

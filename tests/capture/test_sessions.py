@@ -54,6 +54,58 @@ def test_a_second_attach_cannot_change_what_holds(audited):
         audit.attach(audited.newSession(), root=audit_root(audited), schema="other")
 
 
+def test_what_spark_runs_to_resolve_a_query_is_no_statement(audited, tmp_path):
+    """Reading a Delta log anew, checkpoint and all, or the header of a CSV file behind a view: one record."""
+    (tmp_path / "people.csv").write_text("id,name\n1,Ann\n")
+    audited.sql(f"CREATE VIEW csv_people AS SELECT * FROM csv.`{tmp_path}/people.csv`")
+    audited.sql("CREATE TABLE resolved (id INT) USING delta TBLPROPERTIES ('delta.checkpointInterval' = '2')")
+    for number in range(5):
+        audited.sql(f"INSERT INTO resolved VALUES ({number})")
+    log = audited.sparkContext._jvm.org.apache.spark.sql.delta.DeltaLog
+    queries = [
+        "SELECT count(*) FROM resolved",
+        "SELECT * FROM csv_people",
+        "SELECT 1",
+        "SELECT count(*) FROM resolved r",
+    ]
+    with audit.as_user(audited, "resolver"):
+        for query in queries * 2:
+            log.clearCache()
+            audited.sql(query).collect()
+            audit.flush(audited)  # the worker has learnt what the query read
+    assert [row.query_text for row in history(audited, "resolver")] == queries * 2
+    assert {row.captured_by for row in access(audited, "resolver")} == {"text"}
+    audited.sql("DROP VIEW csv_people")
+    audited.sql("DROP TABLE resolved")
+
+
+def test_a_query_that_spark_cannot_resolve_is_on_record_once(audited):
+    """Spark reports it as an execution of its own; many at once, all of one text, are as many statements."""
+    audited.sql("CREATE TABLE unresolved (id INT) USING delta")
+    audited.sql("SELECT id FROM unresolved").collect()
+    audit.flush(audited)  # from here on the table is known, and its queries are resolved without a tag
+
+    def fail():
+        for _ in range(5):
+            with audit.as_user(audited, "mistaken"), pytest.raises(AnalysisException, match="nothing"):
+                audited.sql("SELECT nothing FROM unresolved")
+
+    threads = [threading.Thread(target=fail) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    rows = history(audited, "mistaken")
+    assert {(row.execution_status, *row.objects_tried) for row in rows} == {
+        ("FAIL", "spark_catalog.default.unresolved")
+    }
+    assert len(rows) == 20
+    assert not [
+        row for row in history(audited, "tester") if row.query_text == "SELECT nothing FROM unresolved"
+    ]
+    audited.sql("DROP TABLE unresolved")
+
+
 def test_sessions_are_kept_by_their_users_alone(audited):
     """A session for each request, thrown away after it, is no leak."""
     driver = audited.__dict__["_audit"].driver

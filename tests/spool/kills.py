@@ -31,7 +31,7 @@ def drive(root, say):
             spool.end(query_id, {"status": "SUCCESS"})
             os.write(say, f"E {query_id}\n".encode())
             if number % 5:
-                spool.record(query_id, {"status": "SUCCESS"}, durable=number % 2 == 0)
+                spool.record(query_id, {"status": "SUCCESS"}, "now" if number % 2 == 0 else "later")
 
     for name in "ab":
         threading.Thread(target=write, args=(name,)).start()

@@ -1,5 +1,6 @@
 """Disks that refuse: real errors from the kernel, no mocks."""
 
+import contextlib
 import os
 import tempfile
 import threading
@@ -90,7 +91,7 @@ def test_a_failed_fsync_moves_on_to_a_new_segment(tmp_path):
     with Spool.open(tmp_path) as spool:
         spool.start("q1", {})
         Swapped(spool, "/dev/null")
-        spool.record("q2", {}, durable=False)
+        spool.record("q2", {})
         assert spool.start("q3", {})
         (segment,) = (spool.path / "journal").iterdir()
         assert segment.name == "000000000002.open"
@@ -218,7 +219,7 @@ def test_a_disk_that_stays_broken_refuses_until_it_heals(tmp_path):
     with Spool.open(tmp_path) as spool:
         spool.start("q1", {})
         Swapped(spool, "/dev/null")
-        spool.record("q2", {}, durable=False)
+        spool.record("q2", {})
         journal = spool.path / "journal"
         _take_away(journal)
         for query_id in ("q3", "q4"):
@@ -236,6 +237,54 @@ def test_a_disk_that_stays_broken_refuses_until_it_heals(tmp_path):
         assert [entry.query_id for entry in read_segment(segment).entries] == ["q1", "q2", "q5"]
 
 
+def test_a_start_that_comes_soon_is_awaited_by_confirm_alone(tmp_path, monkeypatch):
+    """Its writer goes on while the disk works; `confirm` returns when the disk has it."""
+    may_sync, syncing = threading.Event(), threading.Event()
+    sync = SegmentFile.sync
+
+    def slow(segment):
+        syncing.set()
+        assert may_sync.wait(10)
+        sync(segment)
+
+    with Spool.open(tmp_path) as spool:
+        monkeypatch.setattr(SegmentFile, "sync", slow)
+        spool.append("S", "q1", {}, "soon")
+        assert syncing.wait(10)
+        confirmed = threading.Thread(target=spool.confirm, args=["q1"])
+        confirmed.start()
+        confirmed.join(0.1)
+        assert confirmed.is_alive()
+        may_sync.set()
+        confirmed.join(10)
+        assert not confirmed.is_alive()
+        assert spool.stats().syncs == 1
+        spool.confirm("q1")  # it is known now: no second fsync
+        assert spool.stats().syncs == 1
+
+
+@pytest.mark.parametrize("policy", ["block", "warn"])
+def test_a_start_that_the_disk_refuses_while_its_query_runs_is_told_and_kept(tmp_path, policy):
+    """The result is withheld under "block"; the line waits in memory and is written once the disk is back."""
+    with Spool.open(tmp_path, on_record_failure=policy) as spool:
+        spool.start("q0", {})
+        Swapped(spool, "/dev/null")
+        journal = spool.path / "journal"
+        _take_away(journal)
+        spool.append("S", "q1", {}, "soon")
+        with pytest.raises(SpoolUnavailableError) if policy == "block" else contextlib.nullcontext():
+            spool.confirm("q1")
+        _give_back(journal)
+        spool.append("E", "q1", {"status": "FAIL"}, "soon")
+        spool.sync()
+        (segment,) = journal.iterdir()
+        assert [(e.kind, e.query_id) for e in read_segment(segment).entries] == [
+            ("S", "q0"),
+            ("S", "q1"),
+            ("E", "q1"),
+        ]
+
+
 def test_a_refused_record_leaves_its_statement_to_recovery(tmp_path):
     """A durable record that the disk refused is made again after a crash: exactly one, from start and end."""
     spool = Spool.open(tmp_path)
@@ -245,7 +294,7 @@ def test_a_refused_record_leaves_its_statement_to_recovery(tmp_path):
     journal = spool.path / "journal"
     _take_away(journal)
     with pytest.raises(SpoolUnavailableError):
-        spool.record("q1", {}, durable=True)
+        spool.record("q1", {}, "now")
     assert spool.stats().unfinished == 1
     _give_back(journal)
     abandon(spool)
@@ -264,7 +313,7 @@ def test_a_seal_that_fails_is_made_up_for(tmp_path):
         for query_id in ("q3", "q4"):
             with pytest.raises(SpoolUnavailableError):
                 spool.rotate()
-            assert spool.record(query_id, {}, durable=True)
+            assert spool.record(query_id, {}, "now")
         assert len(list((spool.path / "journal").iterdir())) == 2
         _give_back(spool.path / "sealed")
         spool.record("q1", {})

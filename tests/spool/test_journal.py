@@ -105,7 +105,7 @@ def test_rotation_under_concurrent_writers_loses_and_doubles_nothing(tmp_path):
             query_id = f"{index}-{number}"
             spool.start(query_id, {"text": query_id})
             spool.end(query_id, {"status": "SUCCESS"})
-            spool.record(query_id, {"status": "SUCCESS"}, durable=number % 7 == 0)
+            spool.record(query_id, {"status": "SUCCESS"}, "now" if number % 7 == 0 else "later")
 
     def rotate():
         while not done.is_set():
@@ -145,7 +145,7 @@ def test_any_order_of_calls_then_a_crash_gives_one_record_a_statement(tmp_path_f
         elif kind != "R" or query_id not in recorded:
             if query_id in recorded or (kind == "S" and query_id in known):
                 continue
-            spool.append(kind, query_id, {"status": "SUCCESS", "fact": 1}, durable=False)
+            spool.append(kind, query_id, {"status": "SUCCESS", "fact": 1}, "later")
             known |= {query_id} if kind in "SR" else set()
             recorded |= {query_id} if kind == "R" else set()
     abandon(spool)

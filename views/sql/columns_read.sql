@@ -14,17 +14,11 @@ CREATE OR REPLACE VIEW {schema}.columns_read (
   is_direct COMMENT 'The statement names the object',
   is_base COMMENT 'The object holds the data'
 ) COMMENT 'Reads: one row for each query, object and column' AS
-WITH flat AS (
-  SELECT query_id, query_start_time, query_date, user_name,
-    flatten(transform(direct_objects_accessed, o ->
-      transform(if(coalesce(size(o.columns), 0) > 0, o.columns, array(NULL)), c -> struct(
-        o.objectDomain, o.objectName, o.objectId, c.columnName, c.columnId)))) AS direct,
-    flatten(transform(base_objects_accessed, o ->
-      transform(if(coalesce(size(o.columns), 0) > 0, o.columns, array(NULL)), c -> struct(
-        o.objectDomain, o.objectName, o.objectId, c.columnName, c.columnId)))) AS base
-  FROM {schema}.access_history
-)
 SELECT query_id, query_start_time, query_date, user_name,
-  x.objectDomain, x.objectName, x.objectId, x.columnName, x.columnId,
-  array_contains(direct, x) AS is_direct, array_contains(base, x) AS is_base
-FROM flat LATERAL VIEW explode(array_union(direct, base)) AS x
+  o.objectDomain, o.objectName, o.objectId, c.columnName, c.columnId,
+  bool_or(direct) AS is_direct, bool_or(NOT direct) AS is_base
+FROM {schema}.access_history
+LATERAL VIEW explode(array(true, false)) AS direct
+LATERAL VIEW explode(if(direct, direct_objects_accessed, base_objects_accessed)) AS o
+LATERAL VIEW OUTER explode(o.columns) AS c
+GROUP BY ALL

@@ -17,16 +17,13 @@ CREATE OR REPLACE VIEW {schema}.columns_written (
   source_object_id COMMENT 'Survives a rename',
   source_column_name COMMENT 'The column that the value came from'
 ) COMMENT 'Writes: one row for each query, column written and source' AS
-WITH written AS (
-  SELECT query_id, query_start_time, query_date, user_name, o.objectDomain, o.objectName, o.objectId,
-    c.columnName, c.columnId,
-    concat(
-      transform(coalesce(c.directSources, array()), s -> struct('direct' AS kind, s AS source)),
-      transform(coalesce(c.baseSources, array()), s -> struct('base' AS kind, s AS source))) AS sources
-  FROM {schema}.access_history
-  LATERAL VIEW explode(objects_modified) AS o
-  LATERAL VIEW OUTER explode(o.columns) AS c
-)
-SELECT query_id, query_start_time, query_date, user_name, objectDomain, objectName, objectId, columnName,
-  columnId, s.kind, s.source.objectDomain, s.source.objectName, s.source.objectId, s.source.columnName
-FROM written LATERAL VIEW OUTER explode(sources) AS s
+SELECT query_id, query_start_time, query_date, user_name, o.objectDomain, o.objectName, o.objectId,
+  c.columnName, c.columnId,
+  if(s IS NULL, NULL, kind) AS source_kind, s.objectDomain, s.objectName, s.objectId, s.columnName
+FROM {schema}.access_history
+LATERAL VIEW explode(objects_modified) AS o
+LATERAL VIEW OUTER explode(o.columns) AS c
+LATERAL VIEW explode(array('direct', 'base')) AS kind
+LATERAL VIEW OUTER explode(if(kind = 'direct', c.directSources, c.baseSources)) AS s
+WHERE s IS NOT NULL
+  OR (kind = 'direct' AND coalesce(size(c.directSources), 0) + coalesce(size(c.baseSources), 0) = 0)
