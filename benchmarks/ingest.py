@@ -88,6 +88,6 @@ def _fill(spool: Spool, records: int) -> None:
     for template in islice(cycle(tuple(templates(_TEMPLATES))), records):
         started = template.started(ids.new(), clock.now(), f"user_{chance.randrange(USERS)}")
         query_id, end = started.query_id, ended(started.start_time)
-        spool.append("S", query_id, started.to_dict(), durable=False)
-        spool.append("E", query_id, end.to_dict(), durable=False)
+        spool.append("S", query_id, started.to_dict(), "later")
+        spool.append("E", query_id, end.to_dict(), "later")
         spool.record(query_id, build_row(started, end, template.finding()))

@@ -46,7 +46,8 @@ if TYPE_CHECKING:
 # begins with `{"query_id":"<36 characters>"`. All in bytes: to Spark the length and the parts of a string
 # are a walk through its characters, which had cost more than the JSON's reader and its writer together.
 _RECORDS = "substring(line, 10, 2) IN (X'5220', X'4720')"  # R, and G: a gap has a row of query_history
-_INTACT = "CAST(substring(line, 1, 8) AS STRING) = lpad(lower(hex(crc32(substring(line, 10)))), 8, '0')"
+# As numbers: the first `lower` of a JVM builds tables of Unicode for a second.
+_INTACT = "conv(CAST(substring(line, 1, 8) AS STRING), 16, 10) = CAST(crc32(substring(line, 10)) AS STRING)"
 _RECORD = f"CASE WHEN {_INTACT} THEN CAST(substring(line, 12) AS STRING) END"
 _QUERY_ID = "CAST(substring(line, 25, 36) AS STRING) AS query_id"
 # Both read a record in whole and skip the other's part; a line that is not intact is null, which has no rows.
