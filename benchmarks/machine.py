@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import platform
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -29,6 +30,33 @@ def describe() -> str:
 def load() -> str:
     """The load average of the last minute: what the figures had to share the cores with."""
     return f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessorTime:
+    """Since the machine started, in ticks: what its cores worked, and what they waited for their host."""
+
+    worked: int
+    stolen: int
+
+    def __sub__(self, earlier: ProcessorTime) -> ProcessorTime:
+        return ProcessorTime(self.worked - earlier.worked, self.stolen - earlier.stolen)
+
+    @property
+    def stolen_share(self) -> float:
+        """Of the time that the cores had work, the part that the host gave to other guests."""
+        return self.stolen / max(1, self.worked + self.stolen)
+
+
+def processor_time() -> ProcessorTime:
+    """By Linux's /proc/stat (man 5 proc: user nice system idle iowait irq softirq steal); else nothing."""
+    listed = Path("/proc/stat")
+    if not listed.exists():
+        return ProcessorTime(0, 0)
+    user, nice, system, _idle, _iowait, irq, softirq, steal, *_ = map(
+        int, listed.read_text(encoding="ascii").splitlines()[0].split()[1:]
+    )
+    return ProcessorTime(user + nice + system + irq + softirq, steal)
 
 
 def _version(package: str) -> str:

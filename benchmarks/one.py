@@ -19,14 +19,15 @@ NAMES = ("front_door", "tpch", "ingest", "year", "start", "spool", "crash")
 def main() -> None:
     """Run it."""
     name, options = sys.argv[1], Options(**json.loads(sys.argv[2]))
-    began, load = time.monotonic(), machine.load()
+    began, load, worked = time.monotonic(), machine.load(), machine.processor_time()
 
     def say(text: str) -> None:
         print(f"{time.monotonic() - began:7.1f} s  {text}", flush=True)
 
     result: Result = importlib.import_module(f"benchmarks.{name}").run(options, say)
     print("\n".join(report.table(result)), flush=True)
-    report.keep(name, options, result, load)
+    stolen = (machine.processor_time() - worked).stolen_share
+    report.keep(name, options, result, load, stolen)
 
 
 if __name__ == "__main__":

@@ -22,12 +22,18 @@ _VERDICTS = {True: "met", False: "**not met**", None: ""}
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A result, when it was measured (UTC), on what machine, under what load average before it began."""
+    """A result, when (UTC), on what machine and beside what it was measured.
+
+    Attributes:
+        load: the load average before it began.
+        stolen: the share of the cores' time that the host gave to others meanwhile; None: not measured.
+    """
 
     result: Result
     date: str
     machine: str
     load: str
+    stolen: float | None
 
 
 def path_of(*, quick: bool) -> Path:
@@ -35,10 +41,16 @@ def path_of(*, quick: bool) -> Path:
     return DATA / "RESULTS-quick.md" if quick else RESULTS
 
 
-def keep(name: str, options: Options, result: Result, load: str) -> None:
+def keep(name: str, options: Options, result: Result, load: str, stolen: float) -> None:
     """Store one result."""
     date = f"{datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC"
-    value = {"result": result.to_dict(), "date": date, "machine": machine.describe(), "load": load}
+    value = {
+        "result": result.to_dict(),
+        "date": date,
+        "machine": machine.describe(),
+        "load": load,
+        "stolen": stolen,
+    }
     path = _store(quick=options.quick) / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(value, indent=1), encoding="utf-8")
@@ -74,7 +86,8 @@ def _store(*, quick: bool) -> Path:
 
 
 def _read(value: dict[str, Any]) -> Measured:
-    return Measured(Result.from_dict(value["result"]), value["date"], value["machine"], value["load"])
+    result = Result.from_dict(value["result"])
+    return Measured(result, value["date"], value["machine"], value["load"], value.get("stolen"))
 
 
 def _lines(measured: list[Measured], *, quick: bool) -> Iterator[str]:
@@ -94,4 +107,9 @@ def _lines(measured: list[Measured], *, quick: bool) -> Iterator[str]:
         yield f"\n{one.result.how}"
         for note in one.result.notes:
             yield f"\n- {note}" if note == one.result.notes[0] else f"- {note}"
-        yield f"\nMeasured {one.date}{on}; load average before: {one.load}."
+        stolen = (
+            ""
+            if one.stolen is None
+            else f"; taken by other guests of the host: {one.stolen:.0%} of the cores"
+        )
+        yield f"\nMeasured {one.date}{on}; load average before: {one.load}{stolen}."

@@ -23,8 +23,8 @@ settings.load_profile("untimed")
 QUICK = {
     "spark.sql.shuffle.partitions": "2",
     "spark.default.parallelism": "2",
-    "spark.databricks.delta.snapshotPartitions": "2",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xmn400m",
 }
 
 

@@ -180,14 +180,14 @@ class Interceptor:
         started = self._started(intent)
         intent.lineal.append(Lineal(started.query_id, started.root_query_id or started.query_id))
         try:
-            self._note("S", intent, started.query_id, started.to_dict())
+            # A change waits for the disk before it runs; a query's result does (`Spool.confirm`).
+            self._note("S", started.query_id, started.to_dict(), "soon" if intent.is_reading else "now")
         except SpoolClosedError:
             return None
         return started
 
-    def _note(self, kind: Kind, intent: Intent, query_id: str, payload: dict[str, Any]) -> None:
-        """Put an entry on record; a change waits for the disk, a query's result does (`Spool.confirm`)."""
-        durability: Durability = "soon" if intent.is_reading else "now"
+    def _note(self, kind: Kind, query_id: str, payload: dict[str, Any], durability: Durability) -> None:
+        """Put an entry on record."""
         self.driver.spool.append(
             kind, query_id, payload, durability if self.driver.config.durable else "later"
         )
@@ -241,7 +241,8 @@ class Interceptor:
         after: CatalogFacts | None,
     ) -> None:
         try:
-            self._note("E", intent, started.query_id, ended.to_dict())
+            # No more than how it ended hangs on it: a power cut right now leaves an INCOMPLETE statement.
+            self._note("E", started.query_id, ended.to_dict(), "soon")
         except SpoolError as error:
             # The statement has run; its start is on record. Where the disk refuses, it refuses the next one.
             warnings.warn(f"{error} The end of {started.query_id} is not on record.", stacklevel=4)
