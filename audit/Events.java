@@ -22,7 +22,7 @@ public class Events {
   public LinkedBlockingQueue queue() { return queue; }
 
   /** The oldest events, as JSON: a list of ["S", id, root id, tags, description, time], ["E", id, error,
-   *  name, time] and ["M", number]; times are milliseconds. An empty list: there are none. */
+   *  name, time, plan id] and ["M", number]; times are milliseconds. An empty list: there are none. */
   public synchronized String drain() throws Exception {
     ArrayList events = new ArrayList();
     int length = 0;
@@ -59,7 +59,8 @@ public class Events {
       Long id = Long.valueOf(end.executionId());
       executions.put(id, end.qe());
       Object error = cut((String) or(end.errorMessage(), ""));
-      return new Object[] {"E", id, error, or(end.executionName(), ""), Long.valueOf(end.time())};
+      Long plan = Long.valueOf(end.qe() == null ? -1 : end.qe().id());
+      return new Object[] {"E", id, error, or(end.executionName(), ""), Long.valueOf(end.time()), plan};
     }
     if (event instanceof SparkListenerDriverAccumUpdates) {
       long number = -((SparkListenerDriverAccumUpdates) event).executionId();

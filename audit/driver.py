@@ -18,8 +18,8 @@ from audit import jvm
 from audit.analysis.analyst import Analyst
 from audit.analysis.executions import Executions
 from audit.analysis.plan_facts import PlanFactsReader
-from audit.analysis.resolving import Resolving
 from audit.analysis.spark_catalog import CatalogFacts, SessionCatalog
+from audit.analysis.untagged import Untagged
 from audit.analysis.worker import Worker
 from audit.capture.interceptor import ANALYSIS_TAG, STATEMENT_TAG, Interceptor
 from audit.capture.streaming import Streams
@@ -64,7 +64,7 @@ class Driver:
         self.catalog = SessionCatalog(self.spark, self.plans)
         self.analyst = Analyst(self.plans, listening=config.listener)
         self.executions = _listen(spark) if config.listener else None
-        self.resolving = Resolving()
+        self.untagged = Untagged()
         self.worker = Worker(self, self.analyst)
         self.ingest = IngestThread(self)
         self._closed = False

@@ -37,12 +37,13 @@ class ExecutionStart:
 
 @dataclass(frozen=True, slots=True)
 class ExecutionEnd:
-    """A SQL execution ended; `EventQueue.query_execution` gives Spark's own object of it."""
+    """A SQL execution ended; `EventQueue.query_execution` gives Spark's own object, `plan_id` its id."""
 
     execution_id: int
     time_us: int
     error: str
     name: str
+    plan_id: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +113,8 @@ def _read_start(execution_id: int, root_id: int, tags: str, description: str, ti
     return ExecutionStart(execution_id, root_id, named, description, time_ms * 1000)
 
 
-def _read_end(execution_id: int, error: str, name: str, time_ms: int) -> ExecutionEnd:
-    return ExecutionEnd(execution_id, time_ms * 1000, error, name)
+def _read_end(execution_id: int, error: str, name: str, time_ms: int, plan_id: int) -> ExecutionEnd:
+    return ExecutionEnd(execution_id, time_ms * 1000, error, name, plan_id)
 
 
 _READERS: dict[str, Callable[..., Event]] = {"S": _read_start, "E": _read_end, "M": Marker}
@@ -232,6 +233,11 @@ def origin(query_execution: Any) -> tuple[str | None, int, int]:
     found = query_execution.logical().origin()
     text, first, last = (option(v) for v in (found.sqlText(), found.startIndex(), found.stopIndex()))
     return text, first or 0, last if last is not None else len(text or "") - 1
+
+
+def plan_id(query_execution: Any) -> int:
+    """The number of a QueryExecution, which a DataFrame keeps over all its actions."""
+    return int(query_execution.id())
 
 
 def sql_text(query_execution: Any) -> str | None:

@@ -7,12 +7,14 @@ the benchmarks, so on the disk of this project, not in a `/tmp` that may be memo
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from audit.embedded.spark import embedded
+from audit.jvm import java_class
 from benchmarks.result import DATA
 
 if TYPE_CHECKING:
@@ -44,3 +46,10 @@ def settle(spark: SparkSession) -> None:
     jvm = spark.sparkContext._jvm
     if jvm is not None:
         jvm.java.lang.System.gc()
+
+
+def processor_seconds(spark: SparkSession) -> float:
+    """What this process and its JVM have had of the processor so far, on all cores."""
+    process = java_class(spark.sparkContext, "java.lang.ProcessHandle").current()
+    in_jvm: int = process.info().totalCpuDuration().get().toNanos()
+    return time.process_time() + in_jvm / 1e9

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import lineage
 from audit import jvm
 from audit.analysis.analyst import PARENTS, plan_hash, plan_text
-from audit.identity import user_of_tag
 from audit.record import CapturedBy, Ended, Started, build_row
 from lineage.script import statement_at
 
@@ -109,9 +108,8 @@ def _row(
 
 def _user(driver: Driver, execution: Execution, session: str) -> str:
     """Who `as_user` says, else the session's user, else Spark Connect's, else the application's."""
-    named = [user for user in map(user_of_tag, execution.tags) if user is not None]
-    if named:
-        return named[-1]
+    if execution.user is not None:
+        return execution.user
     interceptor = driver.interceptor(session)
     if interceptor is not None:
         return interceptor.identity.user

@@ -11,13 +11,14 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
+from audit.identity import user_of_tag
 from audit.jvm import Event, EventQueue, ExecutionEnd, ExecutionStart, Marker
 
 # Executions that nobody asks for are forgotten in the JVM so many at a time: a call costs 60 µs.
 _DROPPED = 50
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Execution:
     """One finished outermost execution. Times are UTC microseconds, rounded to milliseconds by Spark."""
 
@@ -28,7 +29,14 @@ class Execution:
     end_time: int
     error: str
     query_execution: Any
-    name: str = ""
+    name: str
+    plan_id: int
+
+    @property
+    def user(self) -> str | None:
+        """Whom `as_user` names, None outside of it."""
+        named = [user for user in map(user_of_tag, self.tags) if user is not None]
+        return named[-1] if named else None
 
     @property
     def is_delta_bookkeeping(self) -> bool:
@@ -139,6 +147,7 @@ class Executions:
             event.error,
             self._queue.query_execution(event.execution_id),
             event.name,
+            event.plan_id,
         )
         if owner:
             self._ended[owner].append(ended)

@@ -13,6 +13,7 @@ from typing import Any
 
 import lineage
 from audit.analysis.spark_catalog import CatalogFacts, CatalogSnapshot
+from audit.analysis.untagged import Claim
 from audit.identity import Lineal
 from audit.record import Ended, Started
 from lineage.model import Relation
@@ -57,7 +58,7 @@ class Intent:
     query_execution: Callable[[], Any] | None = None
     rows: Callable[[Any], int | None] = lambda _result: None
     changes_session: bool = False
-    untagged: bool = False
+    claim: Claim | None = None
     stream: StreamIntent | None = None
     procedure: str | None = None
     lineal: list[Lineal] = field(default_factory=list)

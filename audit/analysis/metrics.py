@@ -27,10 +27,9 @@ def execution_metrics(executions: Sequence[Execution]) -> Metrics:
     if not executions or executions[-1].error:
         return Metrics()
     plan = executions[-1].query_execution.executedPlan()
-    scanned = [_value(leaf, "filesSize") for leaf in _scans(plan)]
-    known = [size for size in scanned if size is not None]
+    scanned = [size for leaf in _scans(plan) if (size := _size(leaf, "filesSize")) is not None]
     return Metrics(
-        _written(plan, "numOutputRows"), sum(known) if known else None, _written(plan, "numOutputBytes")
+        _written(plan, "numOutputRows"), sum(scanned) if scanned else None, _written(plan, "numOutputBytes")
     )
 
 
@@ -62,6 +61,12 @@ def _written(plan: Any, name: str) -> int | None:
 _COMMANDS = frozenset(
     {"ExecutedCommandExec", "DataWritingCommandExec", "AppendDataExec", "OverwriteByExpressionExec"}
 )
+
+
+def _size(plan: Any, name: str) -> int | None:
+    """A size; None, too, where Spark has not set it: a plan that runs again has forgotten its files."""
+    metric = plan.metrics().get(name)
+    return int(metric.get().value()) if metric.isDefined() and not metric.get().isZero() else None
 
 
 def _value(plan: Any, name: str) -> int | None:

@@ -14,7 +14,6 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from audit import jvm
 from audit.analysis.analyst import Analyst, opaque
 from audit.analysis.children import child_rows, unseen_row
 from audit.analysis.job import Job
@@ -23,6 +22,7 @@ from audit.record import build_row
 
 if TYPE_CHECKING:
     from audit.analysis.executions import Execution, Executions
+    from audit.analysis.untagged import Claim
     from audit.driver import Driver
 
 _IDLE_SECONDS = 0.2
@@ -108,8 +108,6 @@ class Worker:
         """Write the record of one statement, and of what it ran inside."""
         executions: list[Execution] = []
         finding = None
-        if job.intent.untagged:
-            self._guarded(partial(self._claim_failure, job.intent.text), job.started.query_id)
         try:
             executions = self._executions(job)
             if job.ended.status == "SUCCESS":
@@ -130,28 +128,31 @@ class Worker:
             self._write(query_id, row)
 
     def _executions(self, job: Job) -> list[Execution]:
+        if job.intent.claim is not None:
+            return self._claimed(job.intent.claim, job.started.user_name)
         executions = self._driver.executions
         if executions is None or job.intent.stream is not None:
             return []  # what a stream's start has under its tag are its micro-batches
         return executions.of(job.started.query_id)
 
-    def _claim_failure(self, text: str) -> None:
-        """Spark's own report of a query that it could not resolve is no statement beside the front door's."""
-        executions = self._driver.executions
-        self._unseen += executions.unseen() if executions is not None else ()
-        for position, execution in enumerate(self._unseen):
-            if _failed_text(execution) == text:
-                del self._unseen[position]
-                break
-        self._driver.resolving.end(text)
+    def _claimed(self, claim: Claim, user: str) -> list[Execution]:
+        """The one execution of a user's statement without a tag, which is no statement beside that one."""
+        try:
+            self._unseen += self._driver.executions.unseen() if self._driver.executions is not None else ()
+            fitting = [execution for execution in self._unseen if claim.fits(execution)]
+            # Of executions that differ in nothing else, nobody gets another's.
+            claimed = [execution for execution in fitting if execution.user == user][:1] or fitting[:1]
+            self._unseen = [execution for execution in self._unseen if execution not in claimed]
+            return claimed
+        finally:
+            self._driver.untagged.end(claim)
 
     def _unclaimed(self, executions: Executions) -> list[Execution]:
-        """What no statement caused; a failure waits as long as the front door may claim it."""
+        """What no statement caused; an execution waits as long as the front door may claim it."""
         waiting: list[Execution] = []
         unclaimed: list[Execution] = []
         for execution in (*self._unseen, *executions.unseen()):
-            may_be_claimed = _failed_text(execution) in self._driver.resolving
-            (waiting if may_be_claimed else unclaimed).append(execution)
+            (waiting if self._driver.untagged.may_claim(execution) else unclaimed).append(execution)
         self._unseen = waiting
         return unclaimed
 
@@ -194,8 +195,3 @@ class Worker:
                 self._refused.popleft()  # no later try would help, and the others wait behind it
                 raise
             self._refused.popleft()
-
-
-def _failed_text(execution: Execution) -> str | None:
-    """The SQL text of an execution that failed."""
-    return jvm.sql_text(execution.query_execution) if execution.error else None

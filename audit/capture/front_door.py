@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any, cast
 from pyspark import traceback_utils
 
 from audit.analysis.job import Intent
+from audit.analysis.untagged import RunOf
 from audit.capture.interceptor import Interceptor
 from audit.capture.streaming import bind_batches, start_stream
-from audit.capture.surface import SESSION, STREAM_WRITER, SURFACE, Methods, Place
+from audit.capture.surface import OWN_PLAN, SESSION, STREAM_WRITER, SURFACE, Methods, Place
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -157,12 +158,14 @@ def _intent(self: Any, query_type: str, action: str, args: tuple[Any, ...], *, c
     statement = None if changes else noted.get("_audit_statement")
     frame = None if changes else _frame_of(self)
     parent = noted.get("_audit_parent")
+    query_execution = None if frame is None else frame._jdf.queryExecution
     return Intent(
         text=statement.text if statement is not None else _call_text(action, args),
         query_type=statement.statement_type if statement is not None else query_type,
         action=action,
         statement=statement,
-        query_execution=None if frame is None else frame._jdf.queryExecution,
+        query_execution=query_execution,
+        claim=RunOf(query_execution) if query_execution is not None and action in OWN_PLAN else None,
         rows=_rows,
         changes_session=changes,
         parent=parent[0] if parent else None,

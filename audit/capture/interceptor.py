@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -17,6 +17,7 @@ import lineage
 from audit import jvm
 from audit.analysis.job import Intent, Job
 from audit.analysis.spark_catalog import CatalogFacts, SessionCatalog
+from audit.analysis.untagged import FailureOf
 from audit.capture.copy_into import run_copy
 from audit.capture.failure import describe_failure
 from audit.errors import SpoolClosedError, SpoolError
@@ -79,20 +80,20 @@ class Interceptor:
 
     def _analyse(self, statement: lineage.Statement, call: Callable[[], T]) -> T:
         """Let Spark resolve a query. Nothing runs yet, so nothing is recorded but a failure."""
-        untagged = self._guarded(lambda: self._runs_nothing(statement), otherwise=False)
-        if untagged:
-            self.driver.resolving.begin(statement.text)
+        runs_nothing = self._guarded(lambda: self._runs_nothing(statement), otherwise=False)
+        claim = FailureOf(statement.text) if runs_nothing else None
+        if claim is not None:
+            self.driver.untagged.begin(claim)
         handed_over = False
         try:
-            with self.quiet(untagged=untagged):
+            with self.quiet(untagged=runs_nothing):
                 frame = call()
         except Exception as error:
-            intent = replace(_intent_of_sql(statement), untagged=untagged)
-            handed_over = self._record_failure(intent, error)
+            handed_over = self._record_failure(replace(_intent_of_sql(statement), claim=claim), error)
             raise
         finally:
-            if untagged and not handed_over:
-                self.driver.resolving.end(statement.text)
+            if claim is not None and not handed_over:
+                self.driver.untagged.end(claim)
         frame.__dict__["_audit_statement"] = statement
         return frame
 
@@ -113,10 +114,12 @@ class Interceptor:
         started = self._start(intent)
         if started is None:
             return call()
+        if started.parent_query_id is not None:
+            intent = replace(intent, claim=None)  # this thread may have the tag of a stream's start
         before = self._facts(intent)
         self._inside.query_id = started.query_id
         try:
-            with jvm.tagged(self.spark.sparkContext, STATEMENT_TAG + started.query_id):
+            with self._attributed(intent, started.query_id):
                 result = call()
             self.driver.spool.confirm(started.query_id)
         except BaseException as error:
@@ -127,6 +130,13 @@ class Interceptor:
         ended = Ended("SUCCESS", self.driver.clock(), rows_produced=intent.rows(result))
         self._end(intent, started, ended, before, self._facts(intent))
         return result
+
+    def _attributed(self, intent: Intent, query_id: str) -> AbstractContextManager[None]:
+        """What Spark runs inside belongs to the statement."""
+        if intent.claim is None:
+            return jvm.tagged(self.spark.sparkContext, STATEMENT_TAG + query_id)
+        self.driver.untagged.begin(intent.claim)  # the worker ends it
+        return nullcontext()
 
     def run_procedure(self, intent: Intent, call: Callable[[], T]) -> T:
         """Run a procedure on the record; what it runs is recorded, too, and points at it."""

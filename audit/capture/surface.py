@@ -195,6 +195,9 @@ DELTA_OPTIMIZE = Methods(
     lazy=_set("where"),
 )
 
+OWN_PLAN = frozenset({"DataFrame.collect"})
+"""Actions that run the plan of the DataFrame itself, once, and nothing else; the others derive one."""
+
 SURFACE = (
     DATAFRAME,
     SESSION,

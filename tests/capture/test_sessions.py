@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+from collections import Counter
 
 import pytest
 from pyspark.errors import AnalysisException, ParseException
@@ -104,6 +105,50 @@ def test_a_query_that_spark_cannot_resolve_is_on_record_once(audited):
         row for row in history(audited, "tester") if row.query_text == "SELECT nothing FROM unresolved"
     ]
     audited.sql("DROP TABLE unresolved")
+
+
+def test_each_collect_of_one_frame_is_on_record_once(audited):
+    """It has no tag: its execution is known by the frame's plan, and one past the front door still is one."""
+    audited.sql("CREATE TABLE shared USING delta AS SELECT id FROM range(100)")
+    frame = audited.sql("SELECT id FROM shared WHERE id % 2 = 0")
+
+    def collect(user):
+        for _ in range(5):
+            with audit.as_user(audited, user):
+                assert len(frame.collect()) == 50
+
+    users = [f"sharer{number}" for number in range(4)]
+    threads = [threading.Thread(target=collect, args=(user,)) for user in users]
+    for thread in threads:
+        thread.start()
+    with audit.as_user(audited, "passer-by"):
+        frame._jdf.collectToPython()
+    for thread in threads:
+        thread.join()
+    rows = [row for user in (*users, "passer-by") for row in history(audited, user)]
+    assert {row.execution_status for row in rows} == {"SUCCESS"}
+    assert Counter(row.user_name for row in rows) == {**dict.fromkeys(users, 5), "passer-by": 1}
+    ways = Counter(
+        (row.user_name, row.captured_by) for user in (*users, "passer-by") for row in access(audited, user)
+    )
+    assert ways == {**dict.fromkeys(((user, "text") for user in users), 5), ("passer-by", "listener"): 1}
+    audited.sql("DROP TABLE shared")
+
+
+def test_a_collect_knows_what_it_has_read(audited):
+    """The bytes of its own execution; of a frame's second run Spark does not count them."""
+    audited.sql("CREATE TABLE read_twice USING delta AS SELECT id FROM range(100)")
+    with audit.as_user(audited, "reader"):
+        frame = audited.sql("SELECT id FROM read_twice WHERE id % 2 = 0")
+        frame.collect()
+        audit.flush(audited)
+        frame.collect()
+        audited.sql("SELECT id FROM read_twice WHERE id % 2 = 0").collect()
+    first, second, third = history(audited, "reader")
+    assert first.bytes_scanned > 0
+    assert second.bytes_scanned is None
+    assert third.bytes_scanned == first.bytes_scanned
+    audited.sql("DROP TABLE read_twice")
 
 
 def test_sessions_are_kept_by_their_users_alone(audited):
