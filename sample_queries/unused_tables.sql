@@ -1,14 +1,12 @@
 -- Which tables did nobody read in the last 90 days, by name or through a view?
 -- A view that only other views read shows here, since a record names what the statement named and the
 -- tables below, not the views between.
--- Reads catalog_tables, which `views.register_catalog(spark)` makes of today's catalog, and
--- account_usage.access_history.
+-- Reads catalog_tables, which `views.register_catalog(spark)` makes of today's catalog,
+-- account_usage.objects_read and account_usage.access_history.
 -- :days = 90   how far back
 WITH read AS (
-  SELECT lower(o.objectName) AS object_name, max(query_start_time) AS last_read
-  FROM account_usage.access_history
-  LATERAL VIEW explode(array(true, false)) AS direct
-  LATERAL VIEW explode(if(direct, direct_objects_accessed, base_objects_accessed)) AS o
+  SELECT lower(object_name) AS object_name, max(query_start_time) AS last_read
+  FROM account_usage.objects_read
   GROUP BY 1
 ), written AS (
   SELECT lower(o.objectName) AS object_name, max(query_start_time) AS last_written,

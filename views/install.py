@@ -16,7 +16,7 @@ from audit.store.tables import AUDIT_TABLES, quote
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-VIEWS = ("columns_read", "columns_written", "ddl_history", "statements")
+VIEWS = ("objects_read", "columns_read", "columns_written", "ddl_history", "statements")
 
 
 class ViewsError(AuditError):

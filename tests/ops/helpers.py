@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
+import shutil
+import tempfile
 from collections import Counter
+from pathlib import Path
 
 from audit import suppress
 from audit.analysis.plan_facts import PlanFactsReader
@@ -14,7 +19,7 @@ from audit.ingest.adopt import ingest_spools
 from audit.record import Ended, Finding, Started, build_row
 from audit.spool import Spool
 from audit.store.commit_lock import commit_lock
-from audit.store.tables import create_tables
+from audit.store.tables import AUDIT_TABLES, create_tables
 from lineage.model import Access
 
 NOON = 1_767_268_800_000_000  # 2026-01-01T12:00:00Z
@@ -65,9 +70,23 @@ class Source:
 
 
 def make_tables(spark, root):
-    """Both audit tables, empty."""
+    """Both audit tables, empty: made anew where something is in the way, else copies of the first."""
+    names = [table.name for table in AUDIT_TABLES]
+    if any((root / name).exists() for name in names):
+        with suppress(), commit_lock(spark, str(root)):
+            create_tables(spark, str(root))
+        return
+    for name in names:
+        shutil.copytree(_first_tables(spark) / name, root / name)
+
+
+@functools.cache
+def _first_tables(spark):
+    root = Path(tempfile.mkdtemp(prefix="audit-tables-"))
+    atexit.register(shutil.rmtree, root, ignore_errors=True)
     with suppress(), commit_lock(spark, str(root)):
         create_tables(spark, str(root))
+    return root
 
 
 def ingest_all(spark, root, *, create=False):

@@ -15,10 +15,8 @@ CREATE OR REPLACE VIEW {schema}.columns_read (
   is_base COMMENT 'The object holds the data'
 ) COMMENT 'Reads: one row for each query, object and column' AS
 SELECT query_id, query_start_time, query_date, user_name,
-  o.objectDomain, o.objectName, o.objectId, c.columnName, c.columnId,
-  bool_or(direct) AS is_direct, bool_or(NOT direct) AS is_base
-FROM {schema}.access_history
-LATERAL VIEW explode(array(true, false)) AS direct
-LATERAL VIEW explode(if(direct, direct_objects_accessed, base_objects_accessed)) AS o
-LATERAL VIEW OUTER explode(o.columns) AS c
+  object_domain, object_name, object_id, c.columnName, c.columnId,
+  bool_or(read_kind = 'direct') AS is_direct, bool_or(read_kind = 'base') AS is_base
+FROM {schema}.objects_read
+LATERAL VIEW OUTER explode(columns) AS c
 GROUP BY ALL

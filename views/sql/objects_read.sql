@@ -1,0 +1,18 @@
+-- One row for each query and object that it read, and twice for a table that is named: once as what the
+-- statement names (direct), once as what holds the data (base). A view is direct alone, a table below it base.
+CREATE OR REPLACE VIEW {schema}.objects_read (
+  query_id COMMENT 'Identifier of the statement',
+  query_start_time COMMENT 'When it started (UTC)',
+  query_date COMMENT 'The day (UTC): the partition of access_history',
+  user_name COMMENT 'Who issued it',
+  object_domain COMMENT 'Table, VIEW, STAGE, FUNCTION, PROCEDURE, ...',
+  object_name COMMENT 'catalog.schema.object, or the location of a stage',
+  object_id COMMENT 'Survives a rename',
+  columns COMMENT 'The columns that it read, each with columnName and columnId; empty where it read none',
+  read_kind COMMENT 'direct: the statement names the object; base: the object holds the data'
+) COMMENT 'Reads: one row for each query, object and kind of read' AS
+SELECT query_id, query_start_time, query_date, user_name,
+  o.objectDomain, o.objectName, o.objectId, o.columns, read_kind
+FROM {schema}.access_history
+LATERAL VIEW explode(array('direct', 'base')) AS read_kind
+LATERAL VIEW explode(if(read_kind = 'direct', direct_objects_accessed, base_objects_accessed)) AS o
