@@ -12,7 +12,8 @@ else
 bin := $(VENV)/bin
 endif
 python := $(bin)/python
-pip := $(python) -m pip --disable-pip-version-check install --quiet
+# What is imported is compiled then; all of it at once takes as long as the rest of the installation.
+pip := $(python) -m pip --disable-pip-version-check install --quiet --no-compile
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

@@ -34,8 +34,8 @@ class FailureOf(Claim):
         self._text = text
 
     def fits(self, execution: Execution) -> bool:
-        """A failure of that text."""
-        return bool(execution.error) and jvm.sql_text(execution.query_execution) == self._text
+        """A failure of that text, under the name that `QueryExecution.assertAnalyzed` gives it (4.2)."""
+        return execution.name == "analyze" and jvm.sql_text(execution.query_execution) == self._text
 
 
 class RunOf(Claim):

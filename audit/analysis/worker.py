@@ -149,10 +149,9 @@ class Worker:
 
     def _unclaimed(self, executions: Executions) -> list[Execution]:
         """What no statement caused; an execution waits as long as the front door may claim it."""
-        waiting: list[Execution] = []
-        unclaimed: list[Execution] = []
-        for execution in (*self._unseen, *executions.unseen()):
-            (waiting if self._driver.untagged.may_claim(execution) else unclaimed).append(execution)
+        self._unseen += executions.unseen()
+        waiting = [execution for execution in self._unseen if self._driver.untagged.may_claim(execution)]
+        unclaimed = [execution for execution in self._unseen if execution not in waiting]
         self._unseen = waiting
         return unclaimed
 
