@@ -93,13 +93,7 @@ def _work(screen: Screen, spark: SparkSession, root: Path) -> None:
                     step.run(spark)
                 progress.update(progress.task_ids[0], advance=1)
             what = f"loads {workload.describe_landing(landing)}" if phase == "loads" else phase
-            screen.show(_line(user, what, time.perf_counter() - began))
-
-
-def _line(user: str, what: str, seconds: float) -> Text:
-    left = Text.assemble(("✓ ", "green"), (f"{user:<7}", "bold"), what)
-    left.truncate(91, pad=True)
-    return left + Text(f"{seconds:7.1f} s", "dim")
+            screen.done(user, what, time.perf_counter() - began)
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,14 +231,16 @@ def _account(screen: Screen, spark: SparkSession, cost: Cost) -> None:
         f" {covered.plan} from Spark's plan, {covered.listener} from its listener; {covered.lost} lost."
     )
     screen.heading("What the audit cost")
-    screen.show(
+    measured = (
         f"{cost.percent:+.1f} % on bob's {len(workload.READS)} reads, {cost.milliseconds:+.1f} ms a read,"
         " for the caller who waits."
     )
+    lost = abs(cost.percent) < cost.noise
+    screen.show(f"Too little to be told from noise: {measured}" if lost else measured)
     screen.show(
         Text(
             f"Medians of {ROUNDS} rounds, recorded and not in turns;"
-            f" noise: the unrecorded rounds differ by {cost.noise:.0f} %.",
+            f" the unrecorded rounds differ by {cost.noise:.0f} % among themselves.",
             "dim",
         )
     )

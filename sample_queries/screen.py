@@ -44,6 +44,14 @@ class Screen:
         self.show()
         self.show(Text.assemble((question, "bold cyan"), "  ", (source, "dim")))
 
+    def done(self, user: str, what: str, seconds: float) -> None:
+        """A line for what a user has done; on a narrow terminal it is broken under itself."""
+        line = Table.grid(padding=(0, 1), expand=True)
+        for width, justify in ((1, "left"), (6, "left"), (None, "left"), (8, "right")):
+            line.add_column(width=width, ratio=1 if width is None else None, justify=justify)
+        line.add_row(Text("✓", "green"), Text(user, "bold"), what, Text(f"{seconds:.1f} s", "dim"))
+        self.show(line)
+
     def rows(self, rows: Sequence[Any], columns: dict[str, Callable[[Any], Any] | str]) -> None:
         """Show rows as a table; `columns` are headings with a field or a function each."""
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim")

