@@ -1,6 +1,6 @@
 """TPC-H attached against detached: what the audit costs where statements are long.
 
-In: Delta tables of a scale factor and Spark's own 22 texts (`benchmarks.tpch_data`). Out: the time of all
+In: Delta tables of a scale factor and Spark's own 22 texts (`benchmarks.corpus`). Out: the time of all
 22 on both sides, the processor's and the clock's, and what the front door added on the caller's thread.
 """
 
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import audit
 from benchmarks import sessions, tpch_data
 from benchmarks.alternating import sides
+from benchmarks.corpus import Corpus
 from benchmarks.result import Options, Result, Row, Say, milliseconds
 from benchmarks.timers import Timers, on_the_way
 
@@ -32,7 +33,7 @@ def run(options: Options, say: Say) -> Result:
     """Measures each of the 22 queries attached and detached in turns."""
     scale = options.scale if options.scale is not None else 0.01 if options.quick else 1.0
     passes = options.pick("passes", full=3, quick=1)
-    queries = tpch_data.queries(say)
+    queries = Corpus(say).tpch()
     runs: dict[bool, Runs] = {False: defaultdict(list), True: defaultdict(list)}
     with sessions.folder("tpch") as root, sessions.session(root) as spark:
         tpch_data.register(spark, scale, say)

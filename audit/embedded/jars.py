@@ -43,6 +43,7 @@ class Jar:
     version: str
     sha256: str
     bytes: int
+    classifier: str = ""
 
     @property
     def name(self) -> str:
@@ -50,8 +51,10 @@ class Jar:
 
         >>> Jar("io.delta", "delta-storage", "4.4.0", "", 0).name
         'delta-storage-4.4.0.jar'
+        >>> Jar("org.apache.spark", "spark-sql_2.13", "4.2.0", "", 0, "tests").name
+        'spark-sql_2.13-4.2.0-tests.jar'
         """
-        return f"{self.artifact}-{self.version}.jar"
+        return "-".join(filter(None, (self.artifact, self.version, self.classifier))) + ".jar"
 
     @property
     def maven_path(self) -> str:
@@ -174,7 +177,7 @@ def _download(jar: Jar, url: str, target: Path, part: Path) -> None:
     if actual != jar.sha256:
         raise JarCorrupt(
             f"{url} gave {part.stat().st_size} bytes with sha256 {actual} for {jar.name}, but "
-            f"audit/embedded/jars.lock asks for {jar.sha256}, so nothing was kept",
+            f"{jar.sha256} is locked, so nothing was kept",
             f"a proxy or mirror altered it: set AUDIT_MAVEN_URL to another one, {by_hand}",
         )
 

@@ -1,0 +1,130 @@
+"""Statements of Spark's own tests, with the schemas that they are asked over; fetched, never committed.
+
+In: the jar of Spark 4.2's SQL tests on Maven Central. Out: texts by name, and columns by table. The schemas
+are constants of compiled classes, read out of the class files: nothing of the jar is run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from audit.embedded.jars import Jar, resolve
+from benchmarks.result import Say
+
+_JAR = Jar(
+    "org.apache.spark",
+    "spark-sql_2.13",
+    "4.2.0",
+    "810bef6fd568e1626aad7354a1161e9e5ac629fbc55ba0a9a4e3cec8c06376eb",
+    53_001_432,
+    "tests",
+)
+
+Tables = dict[str, dict[str, str]]
+"""Columns and their types, by table."""
+
+
+class Corpus:
+    """The jar, opened; fetched into the cache of Delta's jars where it is missing (53 MB).
+
+    Args:
+        say: told of the fetch.
+
+    Raises:
+        JarUnavailable: not on this machine and not to be fetched.
+        JarCorrupt: another file than the one that was measured with.
+    """
+
+    def __init__(self, say: Say = print) -> None:
+        (path,) = resolve(os.environ, (_JAR,), say)
+        self._jar = zipfile.ZipFile(path)
+
+    def tpch(self) -> dict[str, str]:
+        """The texts of TPC-H, `q1` to `q22`."""
+        return self._texts("tpch/")
+
+    def tpcds(self) -> dict[str, str]:
+        """The texts of TPC-DS, `q1` to `q99` with its variants `q14a`, `q14b` ….
+
+        103: those of version 1.4.
+        """
+        return self._texts("tpcds/")
+
+    def tpch_tables(self) -> Tables:
+        """The eight tables of TPC-H."""
+        found = {}
+        for text in self._constants("org/apache/spark/sql/TPCHBase.class"):
+            if made := re.search(r"CREATE TABLE `(\w+)`", text):
+                found[made[1]] = _columns(text[made.end() :])
+        return found
+
+    def tpcds_tables(self) -> Tables:
+        """The 24 tables of TPC-DS; the class has each one's name before its columns."""
+        found, name = {}, ""
+        for text in self._constants("org/apache/spark/sql/TPCDSSchema.class"):
+            if re.fullmatch(r"[a-z_]+", text):
+                name = text
+            elif text.lstrip().startswith("|`"):
+                found[name] = _columns(text)
+        return found
+
+    def _texts(self, folder: str) -> dict[str, str]:
+        names = [n for n in self._jar.namelist() if n.startswith(folder) and n.endswith(".sql")]
+        texts = {Path(name).stem: self._jar.read(name).decode() for name in names}
+        return dict(sorted(texts.items(), key=lambda item: _in_order(item[0])))
+
+    def _constants(self, name: str) -> Iterator[str]:
+        """The strings in a class file, as they stand there (JVM specification, 4.4: the constant pool)."""
+        data = self._jar.read(name)
+        at, index = 10, 1
+        while index < int.from_bytes(data[8:10], "big"):
+            tag = data[at]
+            if tag == _UTF8:
+                length = int.from_bytes(data[at + 1 : at + 3], "big")
+                yield data[at + 3 : at + 3 + length].decode("utf-8", "replace")
+                at += length
+            at += _SIZES[tag]
+            index += 2 if tag in _TWO_ENTRIES else 1
+
+
+_UTF8 = 1
+# Bytes of an entry with its tag; of a string, those before its characters (JVM specification, table 4.4-A).
+_SIZES = {
+    1: 3,
+    3: 5,
+    4: 5,
+    5: 9,
+    6: 9,
+    7: 3,
+    8: 3,
+    9: 5,
+    10: 5,
+    11: 5,
+    12: 5,
+    15: 4,
+    16: 3,
+    17: 5,
+    18: 5,
+    19: 3,
+    20: 3,
+}
+_TWO_ENTRIES = (5, 6)
+
+
+def _columns(text: str) -> dict[str, str]:
+    r"""Names and types. CHAR and VARCHAR are read as STRING: Spark pads each scan of a CHAR with a Project.
+
+    >>> _columns("|`a` INT, |`b` CHAR(16),\n |`c` DECIMAL(7,2)")
+    {'a': 'INT', 'b': 'STRING', 'c': 'DECIMAL(7,2)'}
+    """
+    found = re.findall(r"`(\w+)` (\w+(?:\([\d,]+\))?)", text)
+    return {name: "STRING" if "CHAR" in kind else kind for name, kind in found}
+
+
+def _in_order(name: str) -> tuple[int, str]:
+    number = re.search(r"\d+", name)
+    return (int(number[0]) if number else 0, name)
