@@ -223,11 +223,10 @@ def plan_hash(text: str) -> str:
 
 def _query_execution(job: Job, executions: Sequence[Execution]) -> Any | None:
     """The execution that did the work; for an action without one (an RDD) its DataFrame's."""
-    own = job.intent.query_execution() if job.intent.query_execution else None
-    if job.intent.stream is not None:
-        return own
     ran = [e for e in executions if not e.is_delta_bookkeeping]
-    return ran[-1].query_execution if ran else own
+    if ran and job.intent.stream is None:
+        return ran[-1].query_execution
+    return job.intent.query_execution() if job.intent.query_execution else None
 
 
 def _why_no_plan(job: Job) -> str:

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from audit import jvm
+
 if TYPE_CHECKING:
     from audit.analysis.executions import Execution
 
@@ -65,10 +67,10 @@ _COMMANDS = frozenset(
 
 def _size(plan: Any, name: str) -> int | None:
     """A size; None, too, where Spark has not set it: a plan that runs again has forgotten its files."""
-    metric = plan.metrics().get(name)
-    return int(metric.get().value()) if metric.isDefined() and not metric.get().isZero() else None
+    metric = jvm.option(plan.metrics().get(name))
+    return None if metric is None or metric.isZero() else int(metric.value())
 
 
 def _value(plan: Any, name: str) -> int | None:
-    metric = plan.metrics().get(name)
-    return int(metric.get().value()) if metric.isDefined() else None
+    metric = jvm.option(plan.metrics().get(name))
+    return None if metric is None else int(metric.value())

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ABOVE = Path(__file__).parents[2]
-LONGEST_SECONDS = 4.0
+LONGEST_SECONDS = 6.0
 PATIENCE_SECONDS = 300.0
 
 

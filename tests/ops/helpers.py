@@ -73,8 +73,7 @@ def make_tables(spark, root):
     """Both audit tables, empty: made anew where something is in the way, else copies of the first."""
     names = [table.name for table in AUDIT_TABLES]
     if any((root / name).exists() for name in names):
-        with suppress(), commit_lock(spark, str(root)):
-            create_tables(spark, str(root))
+        _create_tables(spark, root)
         return
     for name in names:
         shutil.copytree(_first_tables(spark) / name, root / name)
@@ -84,9 +83,13 @@ def make_tables(spark, root):
 def _first_tables(spark):
     root = Path(tempfile.mkdtemp(prefix="audit-tables-"))
     atexit.register(shutil.rmtree, root, ignore_errors=True)
+    _create_tables(spark, root)
+    return root
+
+
+def _create_tables(spark, root):
     with suppress(), commit_lock(spark, str(root)):
         create_tables(spark, str(root))
-    return root
 
 
 def ingest_all(spark, root, *, create=False):

@@ -17,7 +17,7 @@ from .helpers import ingest_all, read, statuses
 
 pytestmark = pytest.mark.spark
 
-DRIVERS, STATEMENTS = 4, 8
+DRIVERS, STATEMENTS = 4, 12
 
 
 def test_four_drivers_lose_nothing(spark, tmp_path):

@@ -187,7 +187,7 @@ def test_small_files_are_compacted(spark, source, tmp_path, monkeypatch):
     """However many small ingests there were, a partition has a bounded number of files, and every row."""
     monkeypatch.setattr("audit.store.compaction.EVERY", 3)
     ids = []
-    for _ in range(6):
+    for _ in range(8):
         ids += source.run()
         take(spark, source, tmp_path)
         assert live_files(spark, tmp_path) <= 4
