@@ -31,6 +31,9 @@ _GENERATORS = frozenset(
     }
 )  # fmt: skip
 
+FIXED_ROWS = frozenset({"stack", "json_tuple"})
+"""Generators whose number of rows does not depend on their arguments."""
+
 
 def function_title(call: exp.Expr) -> str:
     """The lower-case name of the function that a node calls (sqlglot's class `_ExplodeOuter` too)."""
@@ -49,7 +52,7 @@ def generated(name: str, call: exp.Expr, arguments: list[Out]) -> list[Out] | No
     if name.startswith("explode"):
         return _exploded(first)
     if name.startswith("posexplode"):
-        return [Out("pos"), *_exploded(first)]
+        return [_derived("pos", first), *_exploded(first)]
     if name.startswith("inline"):
         return _inlined(first)
     if name == "stack":

@@ -88,6 +88,8 @@ def _unpivot(tracer: Sources, pivot: exp.Expr, source: Source, held: Scope) -> l
         cells = inner.expressions if type(inner) is exp.Tuple else [inner]
         for out, cell in zip(values, cells, strict=False):
             tracer.values(cell, held, out)
+            if not pivot.args.get("include_nulls"):
+                held.shape.shape(out)  # a row whose values are all null is left out
         used.update(c.name.lower() for c in inner.find_all(exp.Column))
     keep = [out for out in source.all() if out.key not in used]
     return [*keep, Out(fields[0].args["this"].name), *values]

@@ -9,7 +9,6 @@ from typing import Any
 
 from sqlglot import exp
 
-from lineage.expressions import call_arguments
 from lineage.generators import function_title, generated, is_generator
 from lineage.naming import column_name
 from lineage.scope import Frame, Out, Scope, Sink, Source
@@ -249,7 +248,7 @@ class Queries(Views):
         inner, name = item.args["this"], item.args["alias"].name
         generator = self._generator_name(inner)
         if generator is not None:
-            outs = generated(generator, inner, self._arguments(inner, scope))
+            outs = generated(generator, inner, self.turned(inner, scope))
             if outs is not None and len(outs) == 1:
                 return outs[0].renamed(name)
         return self.out_of(inner, scope, name)
@@ -264,7 +263,7 @@ class Queries(Views):
             return self._struct_star(self.out_of(item.args["this"], scope))
         generator = self._generator_name(item)
         if generator is not None:
-            outs = generated(generator, item, self._arguments(item, scope))
+            outs = generated(generator, item, self.turned(item, scope))
             if outs is not None:
                 return outs
             self.doubt(f"columns of {generator}")
@@ -273,9 +272,6 @@ class Queries(Views):
     def _generator_name(self, node: Node) -> str | None:
         name = function_title(node)
         return name if is_generator(name) else None
-
-    def _arguments(self, node: Node, scope: Scope) -> list[Out]:
-        return [self.out_of(a, scope) for a in call_arguments(node)]
 
     def _script_transform(self, item: Node, scope: Scope) -> list[Out]:
         # A script sees every input for every output (Hive's TRANSFORM … USING).

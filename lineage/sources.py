@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from lineage.expressions import Expressions, call_arguments
-from lineage.generators import function_title, generated, is_generator
+from lineage.generators import FIXED_ROWS, function_title, generated, is_generator
 from lineage.model import Column, Function
 from lineage.names import split_name
 from lineage.pivots import pivoted
@@ -222,7 +222,7 @@ class Sources(Expressions):
         self, call: Node, names: Sequence[str], scope: Scope, prefix: Sequence[str] = ()
     ) -> list[Out] | None:
         """The columns that a table-valued function or generator yields, None where unknown."""
-        arguments = [self._table_argument(a, scope) for a in call_arguments(call)]
+        arguments = self.turned(call, scope)
         title = function_title(call)
         function = self.function([*prefix, title])
         outs: list[Out] | None
@@ -245,6 +245,14 @@ class Sources(Expressions):
         if names:
             self.doubt(f"column aliases that do not fit {title}")
         return outs
+
+    def turned(self, call: Node, scope: Scope) -> list[Out]:
+        """The arguments of what makes rows of a value; how many rows there are depends on them."""
+        arguments = [self._table_argument(a, scope) for a in call_arguments(call)]
+        if function_title(call) not in FIXED_ROWS:
+            for argument in arguments:
+                scope.shape.shape(argument)
+        return arguments
 
     def _user_table(self, function: Function, call: Node, arguments: list[Out]) -> list[Out] | None:
         whole = Sink()
@@ -287,9 +295,8 @@ class Sources(Expressions):
     def _join(self, join: Node, scope: Scope, late: list[Node] | None) -> None:
         args = join.args
         kind = (args.get("kind") or "").upper()
-        if kind == "CROSS" and not args.get("side"):
-            scope.comma()
-        left = [source for source, _ in scope.steps[scope.group :]]
+        # Spark joins from left to right, a comma like any JOIN (spark.sql.ansi.relationPrecedence is off).
+        left = [source for source, _ in scope.steps]
         added = self.add(args["this"], scope)
         keys = [k.name.lower() for k in args.get("using") or ()]
         if (args.get("method") or "").upper() == "NATURAL":

@@ -35,7 +35,6 @@ def trace_multi_insert(tracer: Tracer, statement: Statement, tree: exp.Multitabl
         select = insert.args["expression"]
         inner = Scope(None, ctes)
         inner.sources, inner.steps = list(scope.sources), list(scope.steps)
-        inner.group, inner.groups = scope.group, list(scope.groups)
         inner.using = scope.using
         inner.shape.shape(scope.shape)
         tracer.from_clause(select, inner)
@@ -84,7 +83,7 @@ def _written(tracer: Tracer, tree: exp.Insert, frame: Frame) -> ModifiedObject:
         return tracer.modified(relation, _by_output(frame))
     relation = target_relation(tracer, target)
     _replaced_rows(tracer, tree, target)
-    static, dynamic = _partition(tree, target)
+    static = _static_partition(tree, target)
     pairs: list[tuple[Column, Sink | None]] = [(_known(relation, name), None) for name in static]
     columns = _listed(relation, target)
     if tree.args.get("by_name"):
@@ -92,10 +91,8 @@ def _written(tracer: Tracer, tree: exp.Insert, frame: Frame) -> ModifiedObject:
     elif columns is not None:
         pairs += _by_position(tracer, columns, frame, relation)
     elif relation.columns:
+        # A dynamic partition has the place that the table gives it: Delta as declared, Parquet last.
         free = [c for c in relation.columns if c.name.lower() not in static]
-        if dynamic:
-            last = [c for c in free if c.name.lower() in dynamic]
-            free = [c for c in free if c.name.lower() not in dynamic] + last
         pairs += _by_position(tracer, free, frame, relation)
     else:
         tracer.doubt(f"columns of {relation.name}")
@@ -130,17 +127,11 @@ def _known(relation: Relation, name: str) -> Column:
     return Column(name)
 
 
-def _partition(tree: exp.Insert, target: Node) -> tuple[list[str], list[str]]:
+def _static_partition(tree: exp.Insert, target: Node) -> list[str]:
     table = target.args["this"] if isinstance(target, exp.Schema) else target
     partition = table.args.get("partition") or tree.args.get("partition")
-    static: list[str] = []
-    dynamic: list[str] = []
-    for item in partition.expressions if isinstance(partition, exp.Partition) else ():
-        if isinstance(item, exp.EQ):
-            static.append(item.args["this"].name.lower())
-        else:
-            dynamic.append(item.name.lower())
-    return static, dynamic
+    items = partition.expressions if isinstance(partition, exp.Partition) else ()
+    return [item.args["this"].name.lower() for item in items if isinstance(item, exp.EQ)]
 
 
 def _replaced_rows(tracer: Tracer, tree: exp.Insert, target: Node) -> None:

@@ -8,6 +8,7 @@ object_modified_by_ddl column only records CREATE or REPLACE when creating or mo
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 from lineage.model import (
@@ -398,6 +399,9 @@ def _view(nodes: Tree, target: Target, reader: PlanReader, queried: Query) -> Ac
             n for _, n in flow.out
         ]
         columns = {name: _change("ADD", _id_of(owners[0], name)) for name in names}
+        if len(names) == len(access.columns):
+            outputs = [replace(one, name=name) for one, name in zip(access.columns, names, strict=True)]
+            access = replace(access, columns=tuple(outputs))
         ddl = ObjectDdl(owners[0].name, Domain.VIEW, operation, owners[0].object_id, {"columns": columns})
     else:
         reader.doubt(f"{kind(nodes[0])}: the view's name is not known")

@@ -113,6 +113,8 @@ def _field(node: Node, kids: Kids, _scope: Scope, reader: Reader) -> Value:
     name = node.get("name")
     if name is None and isinstance(node.get("field"), dict):
         name = node["field"].get("name")
+    if name is None and isinstance(shape, tuple):
+        name = reader.registry.field_at(shape[0], node["ordinal"])  # `s.*` gives no names
     if isinstance(shape, dict):
         found = list(shape.values())[node["ordinal"]] if name is None else shape.get(name)
         return found if found is not None else value._replace(shape=None)
@@ -120,6 +122,11 @@ def _field(node: Node, kids: Kids, _scope: Scope, reader: Reader) -> Value:
         return value._replace(shape=None)
     direct, base = (reader.registry.field(number, name) for number in shape)
     return Value(1 << direct, 1 << base, value.direct_by, value.base_by, (direct, base))
+
+
+def _element(_node: Node, kids: Kids, _scope: Scope, _reader: Reader) -> Value:
+    """GetArrayItem: an element of an untouched array has the array's fields."""
+    return union(kids)._replace(shape=kids[0].shape if isinstance(kids[0].shape, tuple) else None)
 
 
 def _struct(_node: Node, kids: Kids, _scope: Scope, _reader: Reader) -> Value:
@@ -204,8 +211,11 @@ RULES: dict[str, Rule] = {
     ),
     "OuterReference": _outer,
     **dict.fromkeys(("WindowSpecDefinition", "SortOrder"), _condition),
+    # Spark 4.2 gives these the window's sort keys as arguments (Analyzer, ResolveWindowOrder).
+    **dict.fromkeys(("Rank", "DenseRank", "PercentRank"), _condition),
     "AggregateExpression": _aggregate,
     **dict.fromkeys(("GetStructField", "GetArrayStructFields"), _field),
+    "GetArrayItem": _element,
     "CreateNamedStruct": _struct,
     "Literal": _literal,
     **dict.fromkeys(

@@ -184,7 +184,8 @@ def _generate(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader)
     values = _generated(node["generator"], [name for _, name in made], scope, reader)
     env = dict(scope.env)
     env.update((number, value) for (number, _), value in zip(made, values, strict=True))
-    steered = NOTHING if kind(node["generator"][0]) in _FIXED_ROWS else as_condition(union(values))
+    fixed = kind(node["generator"][0]) in _FIXED_ROWS
+    steered = NOTHING if fixed else as_condition(evaluate(node["generator"], scope, reader))
     return scope.flow(kids[0].out + made, env, steered)
 
 

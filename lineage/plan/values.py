@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from lineage.model import Column, ColumnRef, Domain, Relation
+from lineage.types import field_type, struct_fields
 
 
 class Value(NamedTuple):
@@ -70,6 +71,15 @@ class Registry:
         """The number of the field `name` of a source."""
         parent = self.sources[number]
         return self.source(parent.owner, parent.column, (*parent.path, name))
+
+    def field_at(self, number: int, ordinal: int) -> str | None:
+        """The name of the field at a place of a source, None where its type is not known."""
+        source = self.sources[number]
+        kind = source.column.type if source.column else ""
+        for name in source.path:
+            kind = field_type(kind, name) or ""
+        fields = struct_fields(kind)
+        return fields[ordinal][0] if ordinal < len(fields) else None
 
     def of(self, objects: int) -> int:
         """The sources that belong to a set of objects."""

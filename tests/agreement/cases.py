@@ -1,0 +1,80 @@
+"""The fixtures of the text engine, told apart by what Spark can do with them.
+
+In: `tests/lineage/fixtures/*.sql`. Out: those that go through both engines, those that can be run, and for
+each of the others the reason why not.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+from lineage import parse
+
+_PATH = Path(__file__).parents[1] / "lineage" / "fixtures.py"
+_SPEC = importlib.util.spec_from_file_location("lineage_fixtures", _PATH)
+fixtures = importlib.util.module_from_spec(_SPEC)
+sys.modules.setdefault("lineage_fixtures", fixtures)
+_SPEC.loader.exec_module(fixtures)
+
+LEFT_OUT = {
+    # Files, by the beginning of a case's name.
+    "copy.sql": "Spark has no COPY INTO",
+    "other.sql": "commands without a plan of their own, and what Spark refuses",
+    "scripts.sql": "statements that need those before them to have run",
+}
+REASONS = {
+    # Statements, by a part of their text.
+    "`odd.tab`": "the metastore takes no dot in a name",
+    "count(w.*)": "Spark wants spark.sql.legacy.allowStarWithSingleTableIdentifierInCount for it",
+    "SELECT nosuch": "Spark refuses it",
+    "FROM gone": "Spark refuses it",
+    "REPLACE TABLE w AS": "without USING it is a Parquet table, which cannot be replaced",
+    "IF NOT EXISTS w AS": "an analyzed plan does not tell whether the table is there",
+    "DIRECTORY '/out'": "Hadoop puts a scheme before the path",
+    "UNION ALL BY NAME": "Spark 4.2 has it for DataFrames alone",
+    "VALUES (t.b)": "Spark evaluates an inline table without the columns around it",
+    "VERSION AS OF 3": "the table has no such version",
+    "t@v3": "Spark's grammar lacks it",
+    "parquet.`s3://": "Spark looks for the file",
+    "|> ": "read from the plan",
+    "nv (one, two)": "the plan's JSON leaves out the names that a view gives its columns",
+    "PARTITION (id = 1)": "Spark makes a condition on the table of a static partition",
+    "= :p": "Spark wants the parameter",
+    "st:x": "Spark wants a VARIANT",
+    "INSERT VALUES (u.a": "Spark's grammar lacks it",
+    "SET q.v = (SELECT": "Delta takes no correlated subquery in UPDATE",
+    "DELETE FROM w WHERE id IN (": "Delta takes no subquery in DELETE",
+    "SET st.x = b": "Delta writes the whole struct back, so its plan reads the fields that stay as they are",
+}
+NOT_RUN = ("current_timestamp", "delta.`")
+"""What gives another answer each time, and what the world of views lacks."""
+
+CASES = [case for path in sorted(fixtures.FOLDER.glob("*.sql")) for case in fixtures.cases(path.name)]
+
+
+def _left_out(case):
+    return case.name.split(":")[0] in LEFT_OUT or any(part in case.sql for part in REASONS)
+
+
+ON_SPARK = [case for case in CASES if not _left_out(case)]
+EXCEPTIONS = [
+    case
+    for case in CASES
+    if any(part in case.sql for part in REASONS) and case.name.split(":")[0] not in LEFT_OUT
+]
+QUERIES = [
+    case
+    for case in ON_SPARK
+    if parse(case.sql.rstrip(";")).is_query and not any(word in case.sql for word in NOT_RUN)
+]
+
+VIEWS = (
+    "CREATE VIEW v1 AS SELECT a, b + c AS bc FROM t WHERE c > 1",
+    "CREATE VIEW v2 AS SELECT * FROM v1",
+    "CREATE VIEW deep0 AS SELECT id, v FROM w",
+    *(f"CREATE VIEW deep{n} AS SELECT * FROM deep{n - 1}" for n in range(1, 11)),
+    "CREATE TEMPORARY VIEW tv AS SELECT a AS aa, bc FROM v2",
+    "CREATE FUNCTION g(n INT) RETURNS INT RETURN n + (SELECT max(x) FROM s.u)",
+)
