@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from lineage.tokens import CALLED
+
 _OPERATORS: dict[type, str] = {
     exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%", exp.EQ: "=", exp.GT: ">",
     exp.LT: "<", exp.GTE: ">=", exp.LTE: "<=", exp.And: "AND", exp.Or: "OR", exp.NullSafeEQ: "<=>",
@@ -48,7 +50,7 @@ def column_name(node: exp.Expr) -> str:  # noqa: C901, PLR0911
     operator = _OPERATORS.get(kind)
     if operator is not None:
         return f"({_inner(node.args['this'])} {operator} {_inner(node.args['expression'])})"
-    function = _FUNCTIONS.get(kind)
+    function = _called(node)
     if function is not None:
         return f"{function}({', '.join(_arguments(node))})"
     if kind is exp.Anonymous:
@@ -56,6 +58,12 @@ def column_name(node: exp.Expr) -> str:  # noqa: C901, PLR0911
     if kind is exp.Subquery:
         return "scalarsubquery()"
     return node.sql("spark")
+
+
+def _called(node: exp.Expr) -> str | None:
+    """The name of a function as Spark shows it: as the text calls it, in lower case."""
+    called = node.meta.get(CALLED) if isinstance(node, exp.Func) else None
+    return called.lower() if called else _FUNCTIONS.get(type(node))
 
 
 def _inner(node: exp.Expr) -> str:
@@ -69,7 +77,9 @@ def _arguments(node: exp.Expr) -> list[str]:
     this = node.args.get("this")
     if isinstance(this, exp.Distinct):
         return ["DISTINCT " + ", ".join(map(_inner, this.expressions))]
-    items = ([this] if isinstance(this, exp.Expr) else []) + list(node.expressions)
+    items: list[exp.Expr] = []
+    for value in node.args.values():
+        items += value if isinstance(value, list) else [value] if isinstance(value, exp.Expr) else []
     return [_inner(item) for item in items]
 
 

@@ -17,11 +17,17 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 
+CALLED = "called"
+"""Where a function's node keeps the name that the text calls it by: `node.meta[CALLED]`."""
+
+
 @lru_cache(maxsize=1)
 def spark() -> Spark:
     """The stock Spark dialect. It warns where it falls back to a Command; that is expected here."""
     logging.getLogger("sqlglot").addHandler(logging.NullHandler())
-    return Spark()
+    dialect = Spark()
+    dialect.ORIGINAL_NAME_META_KEY = CALLED
+    return dialect
 
 
 def tokenize(text: str) -> list[Token] | None:
