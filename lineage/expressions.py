@@ -172,7 +172,7 @@ class Expressions(Resolver):
         if name.upper() == "IDENTIFIER":
             self.identifier_clause(node, scope, sink)
             return
-        self.call([name], node, scope, sink)
+        self.call([name.rstrip()], node, scope, sink)
 
     def identifier_clause(self, node: Node, scope: Scope, sink: Sink) -> None:
         """`IDENTIFIER('a.b')` names a column; anything but a literal is known to Spark alone."""
@@ -189,6 +189,10 @@ class Expressions(Resolver):
         if not isinstance(node.args["this"], exp.Star):
             self.values(node.args["this"], scope, sink)
             self.values(node.args.get("expressions"), scope, sink)
+
+    def _grouping(self, node: Node, scope: Scope, sink: Sink) -> None:
+        # grouping(a) says which keys a row is grouped by, nothing of their values.
+        self.shaping([*node.expressions, *filter(None, [node.args.get("this")])], scope, sink)
 
     def _struct(self, node: Node, scope: Scope, sink: Sink) -> None:
         for item in node.expressions:
@@ -351,6 +355,8 @@ _SPECIAL: dict[type, _Handler] = {
     exp.WithinGroup: Expressions._within_group,  # noqa: SLF001
     exp.Anonymous: Expressions._anonymous,  # noqa: SLF001
     exp.Count: Expressions._count,  # noqa: SLF001
+    exp.Grouping: Expressions._grouping,  # noqa: SLF001
+    exp.GroupingId: Expressions._grouping,  # noqa: SLF001
     exp.Struct: Expressions._struct,  # noqa: SLF001
 }
 

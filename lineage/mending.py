@@ -309,12 +309,34 @@ def _streams(tokens: list[Token]) -> list[Token]:
     return tokens
 
 
+def _substrings(tokens: list[Token]) -> list[Token]:
+    # Spark names an output `substr(…)` as it was called; sqlglot makes one function of substr and substring,
+    # and forgets which it was. With a space after it the name is one that sqlglot does not know.
+    found = list(tokens)
+    for at, token in enumerate(tokens):
+        if word(tokens, at) == "SUBSTR" and word(tokens, at + 1) == "(" and not _has_from(tokens, at + 1):
+            found[at] = made(TokenType.VAR, f"{token.text} ", token)
+    return found
+
+
+def _has_from(tokens: list[Token], opening: int) -> bool:
+    # substr(a FROM 2) is grammar of its own.
+    level = 0
+    for at in range(opening, _closing(tokens, opening)):
+        text = word(tokens, at)
+        level += (text == "(") - (text == ")")
+        if level == 1 and text == "FROM":
+            return True
+    return False
+
+
 _BY_WORD: tuple[tuple[str, Callable[[list[Token]], list[Token]]], ...] = (
     ("CROSS", _cross_joins),
     ("IDENTIFIER", _identifiers),
     ("RECURSION", _recursion_levels),
     ("COLLATION", _collations),
     ("STREAM", _streams),
+    ("SUBSTR", _substrings),
 )
 
 

@@ -204,6 +204,8 @@ RULES: dict[str, Rule] = {
     ),
     "OuterReference": _outer,
     **dict.fromkeys(("WindowSpecDefinition", "SortOrder"), _condition),
+    # Spark 4.2 gives these the window's sort keys as arguments (Analyzer, ResolveWindowOrder).
+    **dict.fromkeys(("Rank", "DenseRank", "PercentRank"), _condition),
     "AggregateExpression": _aggregate,
     **dict.fromkeys(("GetStructField", "GetArrayStructFields"), _field),
     "CreateNamedStruct": _struct,
