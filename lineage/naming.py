@@ -25,13 +25,13 @@ _FUNCTIONS: dict[type, str] = {
     exp.Lower: "lower", exp.Length: "length", exp.Coalesce: "coalesce", exp.Concat: "concat",
     exp.RowNumber: "row_number", exp.First: "first", exp.Last: "last", exp.Sqrt: "sqrt",
     exp.Substring: "substring", exp.Ceil: "ceil", exp.Floor: "floor", exp.GroupConcat: "listagg",
-    exp.LogicalOr: "any", exp.LogicalAnd: "every", exp.Decode: "decode", exp.DecodeCase: "decode", exp.JSONExtract: "get_json_object",
+    exp.LogicalOr: "any", exp.LogicalAnd: "every", exp.Decode: "decode", exp.DecodeCase: "decode",
 }  # fmt: skip
 _NILADIC: dict[type, str] = {
     exp.CurrentDate: "current_date()", exp.CurrentTimestamp: "current_timestamp()",
     exp.CurrentUser: "current_user()", exp.SessionUser: "session_user()",
 }  # fmt: skip
-_LIKE = {exp.Like: "{} LIKE {}", exp.RegexpLike: "RLIKE({}, {})", exp.ILike: "ilike({}, {})"}
+_LIKE: dict[type, str] = {exp.Like: "{} LIKE {}", exp.RegexpLike: "RLIKE({}, {})", exp.ILike: "ilike({}, {})"}
 _TYPED = {
     exp.DType.DATE: "DATE", exp.DType.TIMESTAMP: "TIMESTAMP", exp.DType.TIMESTAMPTZ: "TIMESTAMP",
     exp.DType.TIMESTAMPLTZ: "TIMESTAMP", exp.DType.TIMESTAMPNTZ: "TIMESTAMP_NTZ",
@@ -247,7 +247,8 @@ def _filter(node: Node) -> str:
 
 
 def _tuple(node: Node) -> str:
-    return f"named_struct({', '.join(f'{_label(i, at)}, {_inner(i)}' for at, i in enumerate(node.expressions, 1))})"
+    pairs = (f"{_label(item, at)}, {_inner(item)}" for at, item in enumerate(node.expressions, 1))
+    return f"named_struct({', '.join(pairs)})"
 
 
 def _label(node: Node, at: int) -> str:
@@ -262,7 +263,7 @@ def _anonymous(node: Node) -> str:
 
 
 _SHAPES: dict[type, Callable[[Node], str]] = {
-    **{kind: lambda _, name=name: name for kind, name in _NILADIC.items()},
+    **dict.fromkeys(_NILADIC, lambda node: _NILADIC[type(node)]),
     **dict.fromkeys((exp.Cast, exp.TryCast), _cast),
     **dict.fromkeys(_LIKE, _like),
     exp.Paren: lambda node: column_name(node.args["this"]),
