@@ -230,8 +230,13 @@ def _defined(tree: exp.Create) -> list[Column]:
     schema = tree.args["this"]
     if not isinstance(schema, exp.Schema):
         return []
+    properties = tree.args.get("properties")
+    partitions = properties.find(exp.PartitionedByProperty) if properties is not None else None
+    more = partitions.args["this"] if partitions is not None else None
+    # PARTITIONED BY (c INT) defines c, PARTITIONED BY (c) names a column that is defined already.
+    typed = [c for c in more.expressions if isinstance(c, exp.ColumnDef)] if more is not None else []
     found: list[Column] = []
-    for item in schema.expressions:
+    for item in (*schema.expressions, *typed):
         if isinstance(item, exp.ColumnDef):
             kind = item.args.get("kind")
             found.append(Column(item.name, kind.sql("spark") if kind is not None else ""))

@@ -7,7 +7,7 @@ keys are `Ref`s compared by identity, which keeps their order and costs no hashi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from lineage.model import Column, Relation
 from lineage.types import field_name, field_type, map_types
@@ -200,14 +200,25 @@ class Source:
         return out
 
 
+def _without_first(outs: list[Out], keys: Collection[str]) -> list[Out]:
+    # USING merges the first column of a name: a self-join before it leaves a second one (Spark 4.2,
+    # Analyzer.commonNaturalJoinProcessing).
+    left = set(keys)
+    kept = []
+    for out in outs:
+        if out.key in left:
+            left.remove(out.key)
+        else:
+            kept.append(out)
+    return kept
+
+
 class Scope:
     """What names mean inside one SELECT: its sources, its aliases, and the scope around it."""
 
     __slots__ = (
         "aliases",
         "ctes",
-        "group",
-        "groups",
         "outer",
         "shape",
         "sources",
@@ -221,8 +232,6 @@ class Scope:
         self.ctes: dict[str, Frame] = ctes if ctes is not None else (outer.ctes if outer else {})
         self.sources: list[Source] = []
         self.steps: list[tuple[Source, dict[str, Out]]] = []
-        self.group = 0
-        self.groups: list[int] = []
         self.using: dict[str, Out] = {}
         self.aliases: dict[str, Out] = {}
         self.windows: dict[str, Sink] = {}
@@ -233,29 +242,17 @@ class Scope:
         self.sources.append(source)
         self.steps.append((source, {}))
 
-    def comma(self) -> None:
-        """A comma begins a group of joins of its own: USING looks no further back."""
-        self.group = len(self.steps)
-        self.groups.append(self.group)
-
     def drop(self, source: Source) -> None:
         """Take a source out again: the right side of a SEMI or ANTI join."""
         self.sources.remove(source)
         self.steps = [step for step in self.steps if step[0] is not source]
 
     def star(self) -> list[Out]:
-        """The columns of `*`: in each group of joins USING keys first, each once (Spark's order)."""
-        ends = [*self.groups, len(self.steps)]
-        starts = [0, *self.groups]
-        pairs = zip(starts, ends, strict=True)
-        return [out for start, end in pairs for out in self._group_star(self.steps[start:end])]
-
-    def _group_star(self, steps: list[tuple[Source, dict[str, Out]]]) -> list[Out]:
+        """The columns of `*`: USING keys first, each once (Spark's order)."""
         outs: list[Out] = []
-        for source, keys in steps:
+        for source, keys in self.steps:
             if keys:
-                outs = [*keys.values(), *(o for o in outs if o.key not in keys)]
-                outs += [o for o in source.all() if o.key not in keys]
+                outs = [*keys.values(), *_without_first(outs, keys), *_without_first(source.all(), keys)]
             else:
                 outs += source.all()
         return outs

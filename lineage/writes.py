@@ -35,7 +35,6 @@ def trace_multi_insert(tracer: Tracer, statement: Statement, tree: exp.Multitabl
         select = insert.args["expression"]
         inner = Scope(None, ctes)
         inner.sources, inner.steps = list(scope.sources), list(scope.steps)
-        inner.group, inner.groups = scope.group, list(scope.groups)
         inner.using = scope.using
         inner.shape.shape(scope.shape)
         tracer.from_clause(select, inner)
