@@ -174,7 +174,7 @@ class Resolver:
             at = at.outer
         if len(keys) == 1 and keys[0] in _LITERAL_FUNCTIONS:
             return None
-        if "_metadata" in keys[:2]:
+        if "_metadata" in keys[:4]:
             # The hidden column of file sources (Spark 3.3): facts about files, no column of the table.
             return None
         if keys[0] in ("session", "system") or keys[0] in self.variables or keys[-1] in self.variables:

@@ -212,6 +212,8 @@ class Sources(Expressions):
         names = [c.name for c in (alias.args.get("columns") or ())] if alias is not None else []
         name = alias.name if alias is not None and alias.args.get("this") else ""
         outs = self.generate(call, names, scope, prefix)
+        if not name and self.function([*prefix, function_title(call)]) is not None:
+            name = function_title(call)  # a user's function stands under its own name
         return Source(name, outs, open_=outs is None)
 
     def generate(
