@@ -99,7 +99,9 @@ def rows(checked: Sequence[Checked]) -> Iterator[Row]:
     yield _share("Full from text or plan", len(full), len(accepted), _EITHER)
     for kind in ("partial", "opaque"):
         yield _count(kind.capitalize(), sum(c.recorded[0].analysis == kind for c in accepted))
-    yield _none("Silently wrong", sum(bool(unexplained(c)) or c.fault is not None for c in checked))
+    yield _none("Silently wrong", sum(silent(c) or c.fault is not None for c in checked))
+    seen = sum(bool(unexplained(c)) and not silent(c) for c in checked)
+    yield _count("Wrong by text, seen so by the plan, which was taken", seen)
     explained = Counter(why for c in checked for why in _explained(c))
     for name, number in explained.most_common():
         yield _count(f"Explained: {name}", number)
@@ -114,6 +116,11 @@ def once(checked: Checked) -> bool:
     if lineage.parse(checked.sql).statement_type in PARENTS:
         return statuses in (["SUCCESS"], ["FAIL"])
     return statuses == ["SUCCESS" if checked.audited.error is None else "FAIL"]
+
+
+def silent(checked: Checked) -> bool:
+    """Whether the record rests on text that says otherwise than the plan, and nothing explains it."""
+    return bool(unexplained(checked)) and any(r.captured_by == "text" for r in checked.recorded)
 
 
 def unexplained(checked: Checked) -> list[str]:
