@@ -85,13 +85,12 @@ def _alias_from(tokens: list[Token]) -> list[Token]:
 
 def _bare_stars(tokens: list[Token]) -> list[Token]:
     # SELECT (*) is SELECT *.
+    gone: set[int] = set()
     for at in range(1, len(tokens) - 2):
-        if [word(tokens, at + n) for n in range(3)] == ["(", "*", ")"] and word(tokens, at - 1) in (
-            "SELECT",
-            ",",
-        ):
-            return _bare_stars([*tokens[:at], tokens[at + 1], *tokens[at + 3 :]])
-    return tokens
+        inside = [word(tokens, at + n) for n in range(3)]
+        if inside == ["(", "*", ")"] and word(tokens, at - 1) in ("SELECT", ","):
+            gone |= {at, at + 2}
+    return [token for at, token in enumerate(tokens) if at not in gone]
 
 
 def _replace_table(tokens: list[Token]) -> list[Token]:

@@ -43,37 +43,55 @@ def _variant_paths(tokens: list[Token]) -> list[Token]:
 
 def _unsigned_shifts(tokens: list[Token]) -> list[Token]:
     # `a >>> 2` as `a >> 2`: the same sources. In a type, as array<array<array<int>>>, no value follows.
-    for at in range(1, len(tokens) - 3):
-        if (
-            all(tokens[at + n].token_type is TokenType.GT for n in range(3))
-            and tokens[at + 2].end == tokens[at].start + 2
-            and tokens[at + 3].token_type in (*_NAMES, TokenType.NUMBER, TokenType.L_PAREN)
-        ):
-            return _unsigned_shifts(tokens[:at] + tokens[at + 1 :])
-    return tokens
+    return _without(tokens, [at for at in range(1, len(tokens) - 3) if _is_shift(tokens, at)])
 
 
-def _nearest_joins(tokens: list[Token]) -> list[Token]:
-    # JOIN t APPROX NEAREST 2 BY DISTANCE e (Spark 4.2) picks rows by e, as ON e would.
-    for at in range(len(tokens) - 4):
-        if word(tokens, at) not in ("APPROX", "EXACT") or word(tokens, at + 1) != "NEAREST":
-            continue
-        by = at + 2 + (tokens[at + 2].token_type is TokenType.NUMBER)
-        if word(tokens, by) == "BY" and word(tokens, by + 1) in ("SIMILARITY", "DISTANCE"):
-            on = made(TokenType.ON, "ON", tokens[at])
-            return _nearest_joins([*tokens[:at], on, *tokens[by + 2 :]])
-    return tokens
+def _is_shift(tokens: list[Token], at: int) -> bool:
+    return (
+        all(tokens[at + n].token_type is TokenType.GT for n in range(3))
+        and tokens[at + 2].end == tokens[at].start + 2
+        and tokens[at + 3].token_type in (*_NAMES, TokenType.NUMBER, TokenType.L_PAREN)
+    )
 
 
 def _any_places(tokens: list[Token]) -> list[Token]:
     # GEOGRAPHY(ANY) and GEOMETRY(ANY): a type, of whatever reference system.
-    for at in range(len(tokens) - 3):
-        kinds = [token.token_type for token in tokens[at + 1 : at + 4]]
-        if word(tokens, at) in ("GEOGRAPHY", "GEOMETRY") and kinds == [
-            TokenType.L_PAREN, TokenType.ANY, TokenType.R_PAREN,
-        ]:  # fmt: skip
-            return _any_places(tokens[: at + 1] + tokens[at + 4 :])
-    return tokens
+    inside = [TokenType.L_PAREN, TokenType.ANY, TokenType.R_PAREN]
+    places = [
+        at
+        for at in range(len(tokens) - 3)
+        if word(tokens, at) in ("GEOGRAPHY", "GEOMETRY")
+        and [token.token_type for token in tokens[at + 1 : at + 4]] == inside
+    ]
+    return _without(tokens, [at + n for at in places for n in (1, 2, 3)])
+
+
+def _without(tokens: list[Token], places: list[int]) -> list[Token]:
+    """One pass, however many there are."""
+    if not places:
+        return tokens
+    gone = set(places)
+    return [token for at, token in enumerate(tokens) if at not in gone]
+
+
+def _nearest_joins(tokens: list[Token]) -> list[Token]:
+    # JOIN t APPROX NEAREST 2 BY DISTANCE e (Spark 4.2) picks rows by e, as ON e would.
+    found: list[Token] = []
+    at = 0
+    while at < len(tokens):
+        end = _nearest(tokens, at)
+        found.append(tokens[at] if end is None else made(TokenType.ON, "ON", tokens[at]))
+        at = at + 1 if end is None else end
+    return tokens if len(found) == len(tokens) else found
+
+
+def _nearest(tokens: list[Token], at: int) -> int | None:
+    """Where the expression of APPROX | EXACT NEAREST [n] BY SIMILARITY | DISTANCE begins."""
+    if word(tokens, at) not in ("APPROX", "EXACT") or word(tokens, at + 1) != "NEAREST":
+        return None
+    by = at + 2 + (at + 2 < len(tokens) and tokens[at + 2].token_type is TokenType.NUMBER)
+    is_join = word(tokens, by) == "BY" and word(tokens, by + 1) in ("SIMILARITY", "DISTANCE")
+    return by + 2 if is_join else None
 
 
 def _map_and_reduce(tokens: list[Token]) -> list[Token]:
