@@ -255,6 +255,13 @@ def function_identifier(spark: SparkSession, parts: Sequence[str]) -> Any:
     return identifier(name, some(schema), some(catalog))
 
 
+def is_variable(spark: SparkSession, name: str) -> bool:
+    """Whether a session variable of that name is declared; `name` in lower case (Spark 4.2 keys them so)."""
+    nothing = getattr(java_class(spark.sparkContext, "scala.collection.immutable.Nil$"), "MODULE$")
+    manager = spark._jsparkSession.sessionState().catalogManager().tempVariableManager()
+    return bool(manager.get(getattr(nothing, "$colon$colon")(name)).isDefined())
+
+
 def sql_function(spark: SparkSession, metadata: Any) -> Any:
     """Spark's SQLFunction from the metadata of a persistent function."""
     parser = spark._jsparkSession.sessionState().sqlParser()

@@ -72,6 +72,22 @@ class Corpus:
                 found[name] = _columns(text)
         return found
 
+    def sql_inputs(self) -> dict[str, str]:
+        """The SQL files of Spark's tests, by their path below `sql-tests/inputs`."""
+        return self._below("sql-tests/inputs/", ".sql")
+
+    def sql_results(self) -> dict[str, str]:
+        """What Spark answers to each of them, by the same path."""
+        return self._below("sql-tests/results/", ".sql.out", cut=".out")
+
+    def data(self, name: str) -> str:
+        """A file of data that the tests load, by its path in the jar."""
+        return self._jar.read(name).decode()
+
+    def _below(self, folder: str, end: str, cut: str = "") -> dict[str, str]:
+        names = sorted(n for n in self._jar.namelist() if n.startswith(folder) and n.endswith(end))
+        return {n.removeprefix(folder).removesuffix(cut): self._jar.read(n).decode() for n in names}
+
     def _texts(self, folder: str) -> dict[str, str]:
         names = [n for n in self._jar.namelist() if n.startswith(folder) and n.endswith(".sql")]
         texts = {Path(name).stem: self._jar.read(name).decode() for name in names}

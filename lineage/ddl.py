@@ -34,7 +34,7 @@ def trace_create(tracer: Tracer, statement: Statement, tree: exp.Create, *, exis
     operation = "REPLACE" if tree.args.get("replace") else "CREATE"
     if noun == "VIEW":
         frame = _view_frame(tracer, tree)
-        names = _defined(tree) or [Column(o.name) for o in frame.outs]
+        names = _defined(tree) or _as_made(relation, [Column(o.name) for o in frame.outs])
         frame = _under(names, frame)
         return tracer.access(kind, frame=frame, ddl=_ddl(relation, operation, _columns(names, relation)))
     if tree.args.get("expression") is not None:
@@ -49,7 +49,7 @@ def _as_select(
     tracer: Tracer, statement: Statement, tree: exp.Create, relation: Relation, operation: str
 ) -> Access:
     frame = tracer.query(tree.args["expression"], None, {})
-    names = _defined(tree) or [Column(o.name) for o in frame.outs]
+    names = _defined(tree) or _as_made(relation, [Column(o.name) for o in frame.outs])
     names = [_known(relation, c) for c in names]
     modified = tracer.modified(relation, list(zip(names, frame.outs, strict=False)))
     return tracer.access(
@@ -57,6 +57,15 @@ def _as_select(
         modified=[modified],
         ddl=_ddl(relation, operation, _columns(names, relation)),
     )
+
+
+def _as_made(relation: Relation, names: list[Column]) -> list[Column]:
+    """The table's own names where it has none of ours: expressions without an alias are named by Spark."""
+    if len(names) != len(relation.columns):
+        return names
+    keys = {column.name.lower() for column in relation.columns}
+    pairs = zip(names, relation.columns, strict=True)
+    return [name if name.name.lower() in keys else made for name, made in pairs]
 
 
 def _view_frame(tracer: Tracer, tree: exp.Create) -> Frame:
@@ -230,8 +239,13 @@ def _defined(tree: exp.Create) -> list[Column]:
     schema = tree.args["this"]
     if not isinstance(schema, exp.Schema):
         return []
+    properties = tree.args.get("properties")
+    partitions = properties.find(exp.PartitionedByProperty) if properties is not None else None
+    more = partitions.args["this"] if partitions is not None else None
+    # PARTITIONED BY (c INT) defines c, PARTITIONED BY (c) names a column that is defined already.
+    typed = [c for c in more.expressions if isinstance(c, exp.ColumnDef)] if more is not None else []
     found: list[Column] = []
-    for item in schema.expressions:
+    for item in (*schema.expressions, *typed):
         if isinstance(item, exp.ColumnDef):
             kind = item.args.get("kind")
             found.append(Column(item.name, kind.sql("spark") if kind is not None else ""))

@@ -254,6 +254,8 @@ class Expressions(Resolver):
         self.values(node, scope, out)
         if isinstance(node, exp.Struct):
             out.fields = self._fields(node, scope)
+        elif isinstance(node, exp.Array):
+            out.fields = self._element_fields(node, scope)
         return out
 
     def _element(self, node: Node, scope: Scope, out: Out) -> Out:
@@ -267,6 +269,17 @@ class Expressions(Resolver):
         else:
             self.values(index, scope, out)
         return out
+
+    def _element_fields(self, node: Node, scope: Scope) -> dict[str, Out] | None:
+        """The fields of `array(struct(…), …)`: by position, under the names of the first."""
+        structs = [self._fields(item, scope) for item in node.expressions if isinstance(item, exp.Struct)]
+        first = structs[0] if structs and len(structs) == len(node.expressions) else None
+        if first is None or any(other is None or len(other) != len(first) for other in structs):
+            return None
+        for at, field in enumerate(first.values()):
+            for other in structs[1:]:
+                field.merge(list((other or {}).values())[at])
+        return first
 
     def _fields(self, node: Node, scope: Scope) -> dict[str, Out] | None:
         fields: dict[str, Out] = {}

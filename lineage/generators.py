@@ -50,9 +50,9 @@ def generated(name: str, call: exp.Expr, arguments: list[Out]) -> list[Out] | No
     """The columns that a built-in yields."""
     first = arguments[0] if arguments else Out("")
     if name.startswith("explode"):
-        return _exploded(first)
+        return _exploded(first, call)
     if name.startswith("posexplode"):
-        return [_derived("pos", first), *_exploded(first)]
+        return [Out("pos"), *_exploded(first, call)]
     if name.startswith("inline"):
         return _inlined(first)
     if name == "stack":
@@ -69,8 +69,27 @@ def _derived(name: str, source: Sink, type_text: str = "") -> Out:
     return out
 
 
-def _exploded(source: Out) -> list[Out]:
-    pair = map_types(source.type)
+# Functions that make a map, as sqlglot's classes and as names.
+_MAPS = (exp.Map, exp.VarMap, exp.MapFromEntries, exp.StrToMap, exp.ToMap)
+_MAP_NAMES = frozenset(
+    {"map", "map_from_arrays", "map_from_entries", "map_concat", "map_filter", "map_zip_with", "str_to_map",
+     "transform_keys", "transform_values"}
+)  # fmt: skip
+
+
+def _is_map(call: exp.Expr) -> bool:
+    argument = (
+        call.expressions[0] if isinstance(call, exp.Anonymous) and call.expressions else call.args.get("this")
+    )
+    if isinstance(argument, exp.Kwarg):
+        argument = argument.args["expression"]
+    return isinstance(argument, _MAPS) or (
+        isinstance(argument, exp.Func) and function_title(argument) in _MAP_NAMES
+    )
+
+
+def _exploded(source: Out, call: exp.Expr) -> list[Out]:
+    pair = map_types(source.type) or (("", "") if _is_map(call) else None)
     if pair is not None:
         return [_derived("key", source, pair[0]), _derived("value", source, pair[1])]
     return [_derived("col", source, element_type(source.type) or "")]
@@ -78,6 +97,8 @@ def _exploded(source: Out) -> list[Out]:
 
 def _inlined(source: Out) -> list[Out] | None:
     fields = struct_fields(element_type(source.type) or "")
+    if not fields and source.fields:
+        return [out.renamed(out.name) for out in source.fields.values()]
     if not fields:
         return None
     return [source.field((name,)).renamed(name) for name, _ in fields]

@@ -7,7 +7,8 @@ needs none passes through untouched.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 
 from sqlglot.tokenizer_core import Token, TokenType
 
@@ -21,7 +22,7 @@ _BEFORE_TABLE = frozenset(
 )
 
 
-def mend(tokens: list[Token], types: Collection[TokenType], upper: str) -> list[Token]:
+def mend(tokens: list[Token], types: AbstractSet[TokenType], upper: str) -> list[Token]:
     """All rules, in turn; `upper` is the text in upper case, to skip rules that cannot apply."""
     first = word(tokens, 0)
     if first == "REPLACE":
@@ -36,10 +37,60 @@ def mend(tokens: list[Token], types: Collection[TokenType], upper: str) -> list[
         tokens = _table_arguments(_table_statements(tokens))
     if TokenType.PARAMETER in types:
         tokens = _versions(tokens)
+    if not types.isdisjoint(_NILADIC):
+        tokens = _niladic(tokens)
     for marker, rule in _BY_WORD:
         if marker in upper:
             tokens = rule(tokens)
     return tokens
+
+
+_NILADIC = frozenset(
+    {TokenType.CURRENT_USER, TokenType.SESSION_USER, TokenType.CURRENT_DATE, TokenType.CURRENT_TIMESTAMP,
+     TokenType.CURRENT_TIME, TokenType.LOCALTIMESTAMP}
+)  # fmt: skip
+
+
+def _niladic(tokens: list[Token]) -> list[Token]:
+    # Without parentheses current_user is a column first, and a function where there is none of that name.
+    return [
+        made(TokenType.VAR, token.text, token)
+        if token.token_type in _NILADIC and word(tokens, at + 1) != "("
+        else token
+        for at, token in enumerate(tokens)
+    ]
+
+
+def _all_columns(tokens: list[Token]) -> list[Token]:
+    # SELECT all, b: a column named all, not SELECT ALL.
+    return [
+        made(TokenType.IDENTIFIER, token.text, token)
+        if token.token_type is TokenType.ALL
+        and word(tokens, at - 1) == "SELECT"
+        and word(tokens, at + 1) in (",", "FROM")
+        else token
+        for at, token in enumerate(tokens)
+    ]
+
+
+def _alias_from(tokens: list[Token]) -> list[Token]:
+    # count(*) FROM from t: FROM is no reserved word, so the first one is an alias.
+    return [
+        made(TokenType.IDENTIFIER, token.text, token)
+        if token.token_type is TokenType.FROM and word(tokens, at + 1) == "FROM"
+        else token
+        for at, token in enumerate(tokens)
+    ]
+
+
+def _bare_stars(tokens: list[Token]) -> list[Token]:
+    # SELECT (*) is SELECT *.
+    gone: set[int] = set()
+    for at in range(1, len(tokens) - 2):
+        inside = [word(tokens, at + n) for n in range(3)]
+        if inside == ["(", "*", ")"] and word(tokens, at - 1) in ("SELECT", ","):
+            gone |= {at, at + 2}
+    return [token for at, token in enumerate(tokens) if at not in gone]
 
 
 def _replace_table(tokens: list[Token]) -> list[Token]:
@@ -189,8 +240,13 @@ def _version_at(tokens: list[Token], at: int) -> tuple[str, Token] | None:
     return None
 
 
-def _identifiers(tokens: list[Token]) -> list[Token]:
-    # IDENTIFIER('a.b') is the name a.b wherever a name may stand; literals joined by || are one.
+def literal_identifiers(tokens: list[Token], upper: str) -> list[Token]:
+    """IDENTIFIER('a.b') is the name a.b wherever a name may stand; literals joined by || are one.
+
+    For every kind of statement, so it comes first; `upper` is the text in upper case.
+    """
+    if "IDENTIFIER" not in upper:
+        return tokens
     found: list[Token] = []
     at = 0
     while at < len(tokens):
@@ -320,31 +376,11 @@ def _has_from(tokens: list[Token], opening: int) -> bool:
 
 
 _BY_WORD: tuple[tuple[str, Callable[[list[Token]], list[Token]]], ...] = (
-    ("IDENTIFIER", _identifiers),
     ("RECURSION", _recursion_levels),
     ("COLLATION", _collations),
     ("STREAM", _streams),
+    ("SELECT ALL", _all_columns),
+    ("FROM FROM", _alias_from),
+    ("(*)", _bare_stars),
     ("SUBSTR", _substrings),
 )
-
-
-def mend_variant_paths(tokens: list[Token]) -> list[Token] | None:
-    """`a:b.c[0]` as `a.b.c[0]`: a path into a VARIANT or JSON column; None where there is none.
-
-    Tried only on text that does not parse, since `:` has other meanings (types of structs).
-    """
-    found: list[Token] = []
-    changed = False
-    for at, token in enumerate(tokens):
-        if (
-            token.token_type is TokenType.COLON
-            and 0 < at < len(tokens) - 1
-            and tokens[at - 1].token_type in (TokenType.VAR, TokenType.IDENTIFIER, TokenType.R_BRACKET)
-            and tokens[at + 1].token_type in (TokenType.VAR, TokenType.IDENTIFIER, TokenType.L_BRACKET)
-        ):
-            if tokens[at + 1].token_type is not TokenType.L_BRACKET:
-                found.append(made(TokenType.DOT, ".", token))
-            changed = True
-        else:
-            found.append(token)
-    return found if changed else None

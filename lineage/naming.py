@@ -48,6 +48,22 @@ def column_name(node: Node) -> str:
     >>> [column_name(e) for e in sqlglot.parse_one("SELECT a.b, SUM(x + 1), count(*), NOT a").expressions]
     ['b', 'sum((x + 1))', 'count(1)', '(NOT a)']
     """
+    if type(node) in (exp.Cast, exp.TryCast) and type(node.args["this"]) is exp.Column:
+        return node.args["this"].name  # Spark 4.2, ResolveAliases: a cast column keeps its name
+    return _shown(node)
+
+
+def niladic_name(name: str) -> str:
+    """The name of an output that no column of that name stands behind: a function without parentheses.
+
+    >>> niladic_name("CURRENT_DATE"), niladic_name("a")
+    ('current_date()', 'a')
+    """
+    shown = f"{name.lower()}()"
+    return shown if shown in _NILADIC.values() else name
+
+
+def _shown(node: Node) -> str:
     kind = type(node)
     if kind in (exp.Alias, exp.Column):
         return node.alias_or_name
@@ -73,7 +89,7 @@ def _inner(node: Node) -> str:
     # Inside an expression Spark writes a column with the qualifier that the user wrote.
     if isinstance(node, exp.Column) and not isinstance(node.args["this"], exp.Star):
         return ".".join(part.name for part in node.parts)
-    return column_name(node)
+    return _shown(node)
 
 
 def _arguments(node: Node) -> list[str]:

@@ -6,6 +6,7 @@ reason. Order: cut into tokens → a reader of our own for commands → mend wha
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,10 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.commands import read_command
 from lineage.kinds import QUERY_STARTS, SESSION_KINDS, kind_of_tree, kind_of_words
-from lineage.mending import mend, mend_variant_paths
+from lineage.mending import literal_identifiers, mend
+from lineage.second_try import second_try
 from lineage.statement import Command, Statement
+from lineage.targets import targets_of_tree
 from lineage.tokens import depth, parse_tokens, tokenize, word
 
 if TYPE_CHECKING:
@@ -65,14 +68,16 @@ def _understood(sql: str) -> Statement:  # noqa: PLR0911  one return a kind of t
     types = {token.token_type for token in tokens}
     if _is_block(tokens) or TokenType.SEMICOLON in types:
         return Statement(sql, "SCRIPT", changes_session=True, reason="SQL script")
+    upper = sql.upper()
+    tokens = literal_identifiers(tokens, upper)
     command = read_command(tokens, sql)
     if command is not None:
-        return _of_command(sql, command)
+        return _of_command(sql, command, tokens)
     if TokenType.PIPE_GT in types:
         return _without_tree(sql, tokens, "pipe syntax |>")
     if depth(tokens) > _DEEPEST:
         return _without_tree(sql, tokens, "nested too deep to parse")
-    tree, reason = _tree(mend(tokens, types, sql.upper()), sql)
+    tree, reason = _tree(mend(tokens, types, upper), sql)
     if tree is None:
         return _without_tree(sql, tokens, reason)
     return _of_tree(sql, tokens, tree)
@@ -91,7 +96,7 @@ def _tree(tokens: list[Token], sql: str) -> tuple[exp.Expr | None, str]:
         return None, "nested too deep to parse"
     except SqlglotError as error:
         reason = _message(error)
-    mended = mend_variant_paths(tokens)
+    mended = second_try(tokens)
     if mended is not None:
         try:
             return parse_tokens(mended, sql), "several statements"
@@ -109,8 +114,10 @@ def _message(error: SqlglotError) -> str:
     return f"not parsed: {str(error).splitlines()[0][:200]}"
 
 
-def _of_command(sql: str, command: Command) -> Statement:
+def _of_command(sql: str, command: Command, tokens: list[Token]) -> Statement:
     kind = command.kind
+    if _calls_identifier(tokens, (command.target, command.source, command.new_name)):
+        return _without_tree(sql, tokens, "IDENTIFIER() of an expression")
     return Statement(
         sql,
         kind,
@@ -119,6 +126,13 @@ def _of_command(sql: str, command: Command) -> Statement:
         command=command,
         reason=None,
     )
+
+
+def _calls_identifier(tokens: list[Token], names: Iterable[tuple[str, ...]]) -> bool:
+    """Whether what was read as a name is IDENTIFIER(…) of what only Spark can evaluate."""
+    if not any(name and name[-1].upper() == "IDENTIFIER" for name in names):
+        return False
+    return any(word(tokens, at) == "IDENTIFIER" and word(tokens, at + 1) == "(" for at in range(len(tokens)))
 
 
 def _without_tree(sql: str, tokens: list[Token], reason: str) -> Statement:
@@ -138,6 +152,8 @@ def _of_tree(sql: str, tokens: list[Token], tree: exp.Expr) -> Statement:
     kind, is_query, temporary = kind_of_tree(tree)
     if kind == "UNKNOWN":
         return _without_tree(sql, tokens, f"{type(tree).__name__.upper()} is not understood")
+    if not is_query and _calls_identifier(tokens, (parts for parts, _ in targets_of_tree(tree))):
+        return _without_tree(sql, tokens, "IDENTIFIER() of an expression")
     return Statement(
         sql,
         kind,

@@ -10,7 +10,7 @@ from typing import Any
 from sqlglot import exp
 
 from lineage.generators import function_title, generated, is_generator
-from lineage.naming import column_name
+from lineage.naming import column_name, niladic_name
 from lineage.scope import Frame, Out, Scope, Sink, Source
 from lineage.views import Views
 
@@ -235,7 +235,7 @@ class Queries(Views):
             elif kind is exp.Column:
                 out = self.out_of(item, scope)
                 # Spark 4.2 names an output as the query spells it (AttributeSeq.resolve, withName).
-                outs.append(out.renamed(item.name))
+                outs.append(out.renamed(item.name if out.name else niladic_name(item.name)))
             else:
                 several = self._unnamed(item, scope)
                 outs += several

@@ -6,7 +6,7 @@ touched. What cannot be resolved is a doubt, and a trace with doubts is partial,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from sqlglot import exp
 
@@ -56,7 +56,7 @@ class Resolver:
         self.ledger = Ledger()
         self.doubts: dict[str, None] = {}
         # Session variables that earlier statements of a script declared.
-        self.variables: frozenset[str] = getattr(catalog, "variables", frozenset())
+        self.variables: Container[str] = getattr(catalog, "variables", frozenset())
         # True while the statement's own text is read: whatever it names is accessed. Inside a view
         # only what the used columns need is (Snowflake records columns that the plan evaluates).
         self.keep = True
@@ -174,10 +174,10 @@ class Resolver:
             at = at.outer
         if len(keys) == 1 and keys[0] in _LITERAL_FUNCTIONS:
             return None
-        if "_metadata" in keys[:2]:
+        if "_metadata" in keys[:4]:
             # The hidden column of file sources (Spark 3.3): facts about files, no column of the table.
             return None
-        if keys[-1] in self.variables or keys[0] in ("session", "system"):
+        if keys[0] in ("session", "system") or keys[0] in self.variables or keys[-1] in self.variables:
             return None
         self.doubt(f"unknown column {quote_name(parts)}")
         return None
@@ -218,6 +218,7 @@ class Resolver:
 
     def _struct_star(self, out: Out | None) -> list[Out]:
         if out is None:
+            self.doubt("star over what is no column")
             return []
         if out.fields is not None:
             return list(out.fields.values())

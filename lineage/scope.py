@@ -7,7 +7,7 @@ keys are `Ref`s compared by identity, which keeps their order and costs no hashi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from lineage.model import Column, Relation
 from lineage.types import field_name, field_type, map_types
@@ -200,6 +200,19 @@ class Source:
         return out
 
 
+def _without_first(outs: list[Out], keys: Collection[str]) -> list[Out]:
+    # USING merges the first column of a name: a self-join before it leaves a second one (Spark 4.2,
+    # Analyzer.commonNaturalJoinProcessing).
+    left = set(keys)
+    kept = []
+    for out in outs:
+        if out.key in left:
+            left.remove(out.key)
+        else:
+            kept.append(out)
+    return kept
+
+
 class Scope:
     """What names mean inside one SELECT: its sources, its aliases, and the scope around it."""
 
@@ -239,8 +252,7 @@ class Scope:
         outs: list[Out] = []
         for source, keys in self.steps:
             if keys:
-                outs = [*keys.values(), *(o for o in outs if o.key not in keys)]
-                outs += [o for o in source.all() if o.key not in keys]
+                outs = [*keys.values(), *_without_first(outs, keys), *_without_first(source.all(), keys)]
             else:
                 outs += source.all()
         return outs

@@ -52,11 +52,7 @@ class Sources(Expressions):
     def add(self, node: Node, scope: Scope) -> list[Source]:
         """Bring one item of a FROM into scope, its inner joins too."""
         before = len(scope.sources)
-        if (
-            isinstance(node, exp.Subquery)
-            and isinstance(node.args["this"], exp.Table)
-            and not node.args.get("alias")
-        ):
+        if _is_join_group(node) and not node.args.get("alias"):
             inner = node.args["this"]
             self.add(inner, scope)
             self._extras(node, scope, before)
@@ -171,7 +167,7 @@ class Sources(Expressions):
 
     def _subquery_source(self, node: exp.Subquery, scope: Scope, outer: Scope | None) -> Source:
         inner = node.args["this"]
-        if isinstance(inner, exp.Table):
+        if _is_join_group(node):
             # (a JOIN b ON …) AS j, or (t) AS j
             held = Scope(scope.outer, scope.ctes)
             self.add(inner, held)
@@ -216,6 +212,8 @@ class Sources(Expressions):
         names = [c.name for c in (alias.args.get("columns") or ())] if alias is not None else []
         name = alias.name if alias is not None and alias.args.get("this") else ""
         outs = self.generate(call, names, scope, prefix)
+        if not name and self.function([*prefix, function_title(call)]) is not None:
+            name = function_title(call)  # a user's function stands under its own name
         return Source(name, outs, open_=outs is None)
 
     def generate(
@@ -266,8 +264,10 @@ class Sources(Expressions):
                 outs.append(out)
             return outs or None
         frame = self.function_body(function, call_arguments(call), arguments)
-        for inner in frame.outs:
-            out = Out(inner.name)
+        declared = [name for name, _ in struct_fields(function.data_type)]
+        names = declared if len(declared) == len(frame.outs) else [inner.name for inner in frame.outs]
+        for name, inner in zip(names, frame.outs, strict=True):
+            out = Out(name)
             out.direct = whole.direct
             out.base, out.ibase = inner.base, {**inner.ibase, **frame.shape.ibase}
             outs.append(out)
@@ -303,7 +303,10 @@ class Sources(Expressions):
             if any(s.open for s in scope.sources):
                 self.doubt("NATURAL JOIN over unknown columns")
             mine = {o.key for s in added for o in s.all()}
-            keys = list(dict.fromkeys(o.key for s in left for o in s.all() if o.key in mine))
+            named = [o.key for s in left for o in s.all() if o.key in mine]
+            keys = list(dict.fromkeys(named))
+            if len(keys) < len(named) and len(mine) < sum(len(s.all()) for s in added):
+                self.doubt("NATURAL JOIN of columns that share a name on both sides")
         if keys:
             self._using(keys, left, added, (args.get("side") or "").upper(), scope)
         condition = args.get("on")
@@ -405,6 +408,16 @@ def _name_parts(name: str) -> tuple[str, ...]:
     if "`" in name:
         return tuple([p.lower() for p in split_name(name)])
     return tuple(name.lower().split("."))
+
+
+def _is_join_group(node: Node) -> bool:
+    """Whether parentheses hold tables and joins, not a query: `(t)`, `((a JOIN b) JOIN c)`."""
+    if not isinstance(node, exp.Subquery):
+        return False
+    inner = node.args["this"]
+    return isinstance(inner, exp.Table) or (
+        isinstance(inner, exp.Subquery) and (bool(inner.args.get("joins")) or _is_join_group(inner))
+    )
 
 
 def _bare(node: exp.Subquery) -> bool:

@@ -99,12 +99,13 @@ def targets_of(statement: Statement) -> tuple[tuple[tuple[str, ...], Domain], ..
         return ((command.target, Domain.TABLE),) if command.kind == "RESTORE" and command.target else ()
     if tree is None:
         return ()
-    return tuple((parts, domain) for parts, domain in _of_tree(tree) if parts)
+    return tuple((parts, domain) for parts, domain in targets_of_tree(tree) if parts)
 
 
-def _of_tree(tree: exp.Expr) -> list[tuple[tuple[str, ...], Domain]]:  # noqa: PLR0911
+def targets_of_tree(tree: exp.Expr) -> list[tuple[tuple[str, ...], Domain]]:  # noqa: PLR0911
+    """The same of a tree alone; () for a name that is not written out."""
     if isinstance(tree, exp.MultitableInserts):
-        return [pair for item in tree.expressions for pair in _of_tree(item)]
+        return [pair for item in tree.expressions for pair in targets_of_tree(item)]
     if isinstance(tree, exp.Insert) and isinstance(tree.args["this"], exp.Directory):
         return [((tree.args["this"].name,), Domain.STAGE)]
     if isinstance(tree, exp.Copy):

@@ -171,6 +171,8 @@ class Views(Sources):
             return Frame([])
         scope = Scope()
         bound = [o.renamed(p.name) for p, o in zip(function.parameters, outs, strict=False)]
+        # A parameter that the call leaves out has its default, which reads nothing.
+        bound += [Out(p.name, p.type) for p in function.parameters[len(bound) :]]
         scope.add(Source(function.name.split(".")[-1], bound))
         with self._inside(None):
             return self.query(statement.tree, scope, {})

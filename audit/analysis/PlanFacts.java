@@ -122,6 +122,9 @@ public class PlanFacts {
       if (!kind.startsWith("Unresolved")) key("exprId").append("{\"id\":").append(((NamedExpression) node).exprId().id()).append('}');
     }
     if (shape && kind.equals("LogicalRDD") && checkpointed(node)) key("originStats").append("true");
+    if (shape && kind.equals("GetStructField") && some(call(node, "name")) == null) {
+      text(key("fieldName"), call(node, "extractFieldName"));  // a star over a struct names no field
+    }
     boolean open = !(node instanceof Expression) || node instanceof PlanExpression
         || children.isEmpty() || kind.equals("SQLScalarFunction");
     scala.Product product = (scala.Product) node;
@@ -442,6 +445,8 @@ public class PlanFacts {
         String given = identifierName((TableIdentifier) value);
         if (field.equals("sourceTable")) source = given;
         else if (name == null) name = given;
+        // The analyzer gives each view of the catalog its schema, a temporary one none (Spark 4.2).
+        if (node.equals("AlterViewAsCommand") && ((TableIdentifier) value).database().isEmpty()) temporary = true;
         else if (field.equals("newName")) newName = given;
       } else if (kind.equals("LogicalRelation") || kind.equals("DataSourceV2Relation")) {
         if (field.equals("table") || field.equals("logicalRelation")) { relation(value); output = ((LogicalPlan) value).output(); }
@@ -471,6 +476,8 @@ public class PlanFacts {
         newName = (String) value;
       } else if (field.equals("newIdent")) {
         newName = qualified(null, value);
+      } else if (field.equals("newColumn")) {
+        change("ALTER", value);
       } else if (value instanceof scala.collection.Seq) {
         changes(field, (scala.collection.Seq) value);
       }
@@ -517,7 +524,7 @@ public class PlanFacts {
 
     void changes(String field, scala.collection.Seq values) {
       String operation = field.equals("columns") || field.equals("columnsToAdd") || field.equals("colsToAdd") ? "ADD"
-          : field.equals("columnsToDrop") || field.equals("colsToDrop") ? "DROP" : field.equals("specs") ? "ALTER" : null;
+          : field.equals("userSpecifiedColumns") ? "ADD" : field.equals("columnsToDrop") || field.equals("colsToDrop") ? "DROP" : field.equals("specs") ? "ALTER" : null;
       if (operation == null) return;
       scala.collection.Iterator each = values.iterator();
       while (each.hasNext()) change(operation, each.next());
@@ -526,6 +533,7 @@ public class PlanFacts {
     void change(String operation, Object value) {
       Object name = null;
       Object type = call(value, "dataType");
+      if (value instanceof scala.Tuple2) name = ((scala.Tuple2) value)._1();
       if (value instanceof scala.collection.Seq) name = ((scala.collection.Seq) value).mkString(".");
       if (name == null && kind(value).equals("AlterColumnSpec")) {
         Object column = call(value, "column");
@@ -584,6 +592,7 @@ public class PlanFacts {
         scala.collection.Iterator each = output.iterator();
         while (each.hasNext()) {
           Attribute column = (Attribute) each.next();
+          if (column.metadata().contains("__metadata_col")) continue;  // hidden: no star shows it (Spark 4.2)
           first = column(out, first, column.name(), column.dataType(), column.metadata());
         }
         out.append(']');

@@ -184,6 +184,8 @@ def disagreement(access: Access, read: dict[str, Relation]) -> str | None:
     """The first object that the text engine has and Spark's plan has not, or the other way round."""
     if not read or (access.object_modified_by_ddl and not access.objects_modified):
         return None
+    if access.statement_type in _UNREAD:
+        return None
     written = {o.name.casefold() for o in access.objects_modified}
     if access.object_modified_by_ddl:
         written.add(access.object_modified_by_ddl.name.casefold())
@@ -196,6 +198,8 @@ def disagreement(access: Access, read: dict[str, Relation]) -> str | None:
     return None
 
 
+# Their plans hold relations that they name and do not read; a temporary view is no object of the record.
+_UNREAD = frozenset({"CREATE_VIEW", "ALTER_VIEW", "UNCACHE"})
 # A writer's method does not say what it comes to: saveAsTable may create, replace or append.
 _BY_PLAN = frozenset({"CREATE_TABLE_AS_SELECT", "UNLOAD", "UNKNOWN"})
 _STORED = frozenset({"Table", "EXTERNAL TABLE", "STAGE"})

@@ -8,7 +8,7 @@ precedence are Spark's own; what came out is kept until a statement changes the 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -107,8 +107,12 @@ class CatalogSnapshot:
     session: SessionCatalog
     relations: dict[Key, Relation | None] = field(default_factory=dict)
     functions: dict[Key, Function | None] = field(default_factory=dict)
+    variables: Variables = field(init=False)
     places: dict[str, str] | None = None
     _delta_tables: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.variables = Variables(self)
 
     def learn(self, read: Mapping[str, Relation]) -> None:
         """Take note of the Delta tables among what a plan has read, by lower-case qualified name."""
@@ -163,6 +167,27 @@ class CatalogSnapshot:
         return kept[key]
 
 
+@dataclass(slots=True)
+class Variables:
+    """The session's variables: asked by name, for a name that is no column.
+
+    A name that was never asked for cannot be told any more once the catalog has moved: it is none then.
+    """
+
+    snapshot: CatalogSnapshot
+    known: dict[str, bool] = field(default_factory=dict)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether a variable of that lower-case name is declared."""
+        session = self.snapshot.session
+        if not isinstance(name, str):
+            return False
+        if name not in self.known:
+            declared = jvm.is_variable(session.spark, name)
+            self.known[name] = declared and session.snapshot() is self.snapshot
+        return self.known[name]
+
+
 @dataclass(frozen=True, slots=True)
 class StatementCatalog:
     """The catalog of one statement: first what its own plan has read, then the session's."""
@@ -172,6 +197,11 @@ class StatementCatalog:
     read: Mapping[str, Relation] = field(default_factory=dict)
     views: Mapping[str, Relation] = field(default_factory=dict)
     known: Mapping[tuple[str, ...], Relation | None] = field(default_factory=dict)
+
+    @property
+    def variables(self) -> Container[str]:
+        """The variables of the session, by lower-case name."""
+        return self.session.variables
 
     def relation(self, parts: Sequence[str], current: Current | None = None) -> Relation | None:
         """See `lineage.Catalog`."""

@@ -106,7 +106,12 @@ _DEFINITIONS: dict[str, Definition] = {
     ),
     **dict.fromkeys(("RenameTable", "AlterTableRenameCommand"), Definition("RENAME_TABLE", "ALTER")),
     **dict.fromkeys(
-        ("SetViewProperties", "UnsetViewProperties", "AlterViewSchemaBinding"),
+        (
+            "SetViewProperties",
+            "UnsetViewProperties",
+            "AlterViewSchemaBinding",
+            "AlterViewSchemaBindingCommand",
+        ),
         Definition("ALTER_VIEW", "ALTER", Domain.VIEW),
     ),
 }
@@ -384,6 +389,10 @@ def _view(nodes: Tree, target: Target, reader: PlanReader, queried: Query) -> Ac
     query = plan_in(nodes, "plan") or plan_in(nodes, "query")
     flow = reader.plan(query) if query else Flow()
     access = queried(reader, flow, _VIEWS[kind(nodes[0])])
+    given = [change.column for change in target.changes if change.operation == "ADD"]
+    if len(given) == len(access.columns):
+        named = zip(access.columns, given, strict=True)
+        access = replace(access, columns=tuple(replace(column, name=name) for column, name in named))
     if target.leaf.temporary or _did_nothing(nodes[0], target):
         return Access(
             access.statement_type, columns=access.columns, analysis=access.analysis, reason=access.reason
@@ -395,9 +404,7 @@ def _view(nodes: Tree, target: Target, reader: PlanReader, queried: Query) -> Ac
         operation = "ALTER"
     ddl = None
     if owners:
-        names = [change.column for change in target.changes if change.operation == "ADD"] or [
-            n for _, n in flow.out
-        ]
+        names = given or [name for _, name in flow.out]
         columns = {name: _change("ADD", _id_of(owners[0], name)) for name in names}
         if len(names) == len(access.columns):
             outputs = [replace(one, name=name) for one, name in zip(access.columns, names, strict=True)]

@@ -118,6 +118,8 @@ def _field(node: Node, kids: Kids, _scope: Scope, reader: Reader) -> Value:
     if isinstance(shape, dict):
         found = list(shape.values())[node["ordinal"]] if name is None else shape.get(name)
         return found if found is not None else value._replace(shape=None)
+    if name is None:
+        name = node.get("fieldName")
     if shape is None or name is None:
         return value._replace(shape=None)
     direct, base = (reader.registry.field(number, name) for number in shape)

@@ -51,11 +51,12 @@ def named(
     """Evaluate a list of named expressions."""
     out: list[Attribute] = []
     env = {} if env is None else env
-    for tree in field:
+    for tree in field:  # an empty list is not in the JSON at all
         head = tree[0]
         number = head["exprId"]["id"]
         env[number] = evaluate(tree, scope, reader)
-        out.append((number, head["name"]))
+        # OuterReference keeps its column in a field
+        out.append((number, head["name"] if "name" in head else head["e"][0]["name"]))
     return out, env
 
 
@@ -67,13 +68,13 @@ def steering(node: Node, names: Iterable[str], scope: Scope, reader: Reader) -> 
 
 def _project(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader) -> Flow:
     scope = Scope.over(kids, outer)
-    out, env = named(node["projectList"], scope, reader)
+    out, env = named(node.get("projectList", ()), scope, reader)
     return scope.flow(out, env)
 
 
 def _aggregate(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader) -> Flow:
     scope = Scope.over(kids, outer)
-    out, env = named(node["aggregateExpressions"], scope, reader)
+    out, env = named(node.get("aggregateExpressions", ()), scope, reader)
     return scope.flow(out, env, steering(node, ("groupingExpressions",), scope, reader))
 
 
@@ -81,7 +82,7 @@ def _window(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader) -
     """Window adds columns; its keys steer these columns, not the rows."""
     scope = Scope.over(kids, outer)
     keys = steering(node, ("partitionSpec", "orderSpec"), scope, reader)
-    more, added = named(node["windowExpressions"], scope, reader)
+    more, added = named(node.get("windowExpressions", ()), scope, reader)
     env = dict(scope.env)
     env.update((number, union((value, keys))) for number, value in added.items())
     return scope.flow(kids[0].out + more, env)
@@ -167,7 +168,7 @@ def _except(node: Node, kids: list[Flow], outer: Scope | None, _reader: Reader) 
 def _expand(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader) -> Flow:
     """Every projection gives all columns; grouping sets, cube, rollup and UNPIVOT are made of it."""
     scope = Scope.over(kids, outer)
-    out = attributes(node["output"])
+    out = attributes(node.get("output"))
     if not node.get("projections"):
         # toJSON writes a Seq of Seqs as null (Spark 4.2); the compact form keeps it
         reader.doubt("Expand: the JSON lacks its projections")
@@ -180,7 +181,7 @@ def _expand(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader) -
 
 def _generate(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader) -> Flow:
     scope = Scope.over(kids, outer)
-    made = attributes(node["generatorOutput"])
+    made = attributes(node.get("generatorOutput"))
     values = _generated(node["generator"], [name for _, name in made], scope, reader)
     env = dict(scope.env)
     env.update((number, value) for (number, _), value in zip(made, values, strict=True))
@@ -201,9 +202,11 @@ def _generated(tree: Tree, names: list[str], scope: Scope, reader: Reader) -> li
         cells = [evaluate(child, scope, reader) for child in children(tree)[1:]]
         return [union(cells[at::width]) for at in range(width)]
     value = evaluate(tree, scope, reader)
-    if name in ("Explode", "PosExplode") and width == 1 + (name == "PosExplode"):
+    if name in ("Explode", "PosExplode"):
         child = evaluate(tree[1:], scope, reader)
-        return [value] * (width - 1) + [child if isinstance(child.shape, tuple) else value]
+        position = [NOTHING] if name == "PosExplode" else []  # a number of its own, not a value of the array
+        of = width - len(position)
+        return [*position, *([child] if of == 1 and isinstance(child.shape, tuple) else [value] * of)]
     if name == "Inline":
         child = evaluate(tree[1:], scope, reader)
         if isinstance(child.shape, tuple):
@@ -265,7 +268,12 @@ def _relation(node: Node, _kids: list[Flow], _outer: Scope | None, reader: Reade
 
 
 def _column_of(name: str, known: list[dict[str, Column]], numbers: tuple[int, ...], reader: Reader) -> Value:
-    """A column of a scan: of one object, or of each location that is read as one."""
+    """A column of a scan: of one object, or of each location that is read as one.
+
+    The hidden column of file sources tells of files: it is no column of the object.
+    """
+    if name == "_metadata" and all(known) and not any(name in columns for columns in known):
+        return NOTHING
     sources = [
         reader.registry.source(number, columns.get(name) or Column(name))
         for number, columns in zip(numbers, known, strict=True)
@@ -280,6 +288,15 @@ def _values(node: Node, _kids: list[Flow], _outer: Scope | None, _reader: Reader
         [node["outputObjAttr"]] if node.get("outputObjAttr") else None
     )
     return Flow(out, dict.fromkeys((number for number, _ in out), NOTHING))
+
+
+def _inline(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader) -> Flow:
+    """An inline table whose cells are expressions, such as now(): what they read makes their columns."""
+    scope = Scope.over(kids, outer)
+    out = attributes(node.get("output"))
+    cells = [[evaluate(tree, scope, reader) for tree in row] for row in node.get("rows", ())]
+    columns = [union(column) for column in zip(*cells, strict=False)] or [NOTHING] * len(out)
+    return scope.flow(out, {number: value for (number, _), value in zip(out, columns, strict=False)})
 
 
 def _stored(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader) -> Flow:
@@ -338,7 +355,7 @@ def _cte_ref(node: Node, _kids: list[Flow], _outer: Scope | None, reader: Reader
     if found is None:
         reader.doubt("CTERelationRef: its definition is not in the plan")
         return _values(node, [], None, reader)
-    return _renamed(found, attributes(node["output"]))
+    return _renamed(found, attributes(node.get("output")))
 
 
 def _loop_ref(node: Node, _kids: list[Flow], _outer: Scope | None, reader: Reader) -> Flow:
@@ -346,7 +363,7 @@ def _loop_ref(node: Node, _kids: list[Flow], _outer: Scope | None, reader: Reade
     if found is None:
         reader.doubt("UnionLoopRef: its loop is not in the plan")
         return _values(node, [], None, reader)
-    return _renamed(found, attributes(node["output"]))
+    return _renamed(found, attributes(node.get("output")))
 
 
 def _renamed(flow: Flow, out: list[Attribute]) -> Flow:
@@ -477,6 +494,7 @@ RULES: dict[str, Rule] = {
         ),
         _values,
     ),
+    "ResolvedInlineTable": _inline,
     "LogicalRDD": _stored,
     "View": _view,
     "SQLFunctionNode": _sql_table_function,

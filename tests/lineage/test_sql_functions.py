@@ -1,0 +1,49 @@
+"""Calls of a user's SQL functions: what the call leaves out, and the names of a table function's columns."""
+
+from __future__ import annotations
+
+import pytest
+
+from lineage import MemoryCatalog, analyze
+from lineage.model import Column, Function
+
+
+@pytest.fixture
+def catalog():
+    """A table, a function with a default, and a table function whose body names its column otherwise."""
+    return MemoryCatalog(
+        {"s.t": {"a": "int", "b": "int"}},
+        functions={
+            "s.scaled": Function(
+                "scaled", parameters=(Column("n", "int"), Column("by", "int")), data_type="int", body="n * by"
+            ),
+            "s.rows_of": Function(
+                "rows_of",
+                parameters=(Column("k", "int"),),
+                data_type="struct<found:int>",
+                body="SELECT b FROM s.t WHERE a = k",
+                is_table=True,
+            ),
+        },
+        current_schema="s",
+    )
+
+
+def sources(column):
+    """The columns behind an output, as the statement names them and below."""
+    return {r.column_name for r in column.direct_sources}, {r.column_name for r in column.base_sources}
+
+
+def test_parameter_left_out_reads_nothing(catalog):
+    """A parameter with a default may stay out of the call; the others are bound by position."""
+    access = analyze("SELECT scaled(a) AS x, scaled(a, b) AS y FROM t", catalog)
+    assert access.analysis == "full"
+    assert [sources(column) for column in access.columns] == [({"a"}, {"a"}), ({"a", "b"}, {"a", "b"})]
+
+
+def test_columns_of_a_table_function_have_the_declared_names(catalog):
+    """RETURNS TABLE (found INT) names the column, whatever the body calls it; the function is its alias."""
+    access = analyze("SELECT rows_of.found FROM t, LATERAL rows_of(t.a)", catalog)
+    assert access.analysis == "full"
+    assert [column.name for column in access.columns] == ["found"]
+    assert sources(access.columns[0]) == ({"a"}, {"b"})
