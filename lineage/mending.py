@@ -26,8 +26,6 @@ def mend(tokens: list[Token], types: Collection[TokenType], upper: str) -> list[
     first = word(tokens, 0)
     if first == "REPLACE":
         tokens = _replace_table(tokens)
-    if first in ("MERGE", "INSERT", "WITH", "FROM"):
-        tokens = _schema_evolution(tokens)
     if first == "INSERT":
         tokens = _directory(tokens)
     if first == "COPY":
@@ -36,6 +34,8 @@ def mend(tokens: list[Token], types: Collection[TokenType], upper: str) -> list[
         tokens = _table_arguments(_table_statements(tokens))
     if TokenType.PARAMETER in types:
         tokens = _versions(tokens)
+    if TokenType.CROSS in types:
+        tokens = _cross_joins(tokens)
     for marker, rule in _BY_WORD:
         if marker in upper:
             tokens = rule(tokens)
@@ -310,7 +310,7 @@ def _streams(tokens: list[Token]) -> list[Token]:
 
 
 _BY_WORD: tuple[tuple[str, Callable[[list[Token]], list[Token]]], ...] = (
-    ("CROSS", _cross_joins),
+    ("EVOLUTION", _schema_evolution),
     ("IDENTIFIER", _identifiers),
     ("RECURSION", _recursion_levels),
     ("COLLATION", _collations),

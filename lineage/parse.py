@@ -16,7 +16,7 @@ from lineage.commands import read_command
 from lineage.kinds import QUERY_STARTS, SESSION_KINDS, kind_of_tree, kind_of_words
 from lineage.mending import mend, mend_variant_paths
 from lineage.statement import Command, Statement
-from lineage.tokens import depth, parse_tokens, tokenize, word
+from lineage.tokens import deeper_than, kinds, parse_tokens, tokenize, word
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -62,7 +62,7 @@ def _understood(sql: str) -> Statement:  # noqa: PLR0911  one return a kind of t
         tokens.pop(0)
     if not tokens:
         return Statement(sql, "UNKNOWN", reason="no statement")
-    types = {token.token_type for token in tokens}
+    types = kinds(tokens)
     if _is_block(tokens) or TokenType.SEMICOLON in types:
         return Statement(sql, "SCRIPT", changes_session=True, reason="SQL script")
     command = read_command(tokens, sql)
@@ -70,9 +70,10 @@ def _understood(sql: str) -> Statement:  # noqa: PLR0911  one return a kind of t
         return _of_command(sql, command)
     if TokenType.PIPE_GT in types:
         return _without_tree(sql, tokens, "pipe syntax |>")
-    if depth(tokens) > _DEEPEST:
+    upper = sql.upper()
+    if deeper_than(_DEEPEST, tokens, upper):
         return _without_tree(sql, tokens, "nested too deep to parse")
-    tree, reason = _tree(mend(tokens, types, sql.upper()), sql)
+    tree, reason = _tree(mend(tokens, types, upper), sql)
     if tree is None:
         return _without_tree(sql, tokens, reason)
     return _of_tree(sql, tokens, tree)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from functools import lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from sqlglot.dialects.spark import Spark
@@ -24,13 +25,21 @@ def spark() -> Spark:
     return Spark()
 
 
+_kind = attrgetter("token_type")
+
+
 def tokenize(text: str) -> list[Token] | None:
     """The tokens of a text, None where it cannot be cut into any (an open quote)."""
     try:
-        tokens = list(spark().tokenize(text))
-        return _whole(tokens, text) if any(t.token_type in _SWALLOWING for t in tokens) else tokens
+        tokens = spark().tokenize(text)
+        return tokens if _SWALLOWING.isdisjoint(map(_kind, tokens)) else _whole(tokens, text)
     except SqlglotError:
         return None
+
+
+def kinds(tokens: list[Token]) -> set[TokenType]:
+    """The types of tokens that occur."""
+    return set(map(_kind, tokens))
 
 
 # sqlglot takes all that follows these words, at the start of a statement, for one string.
@@ -56,6 +65,18 @@ def _whole(tokens: list[Token], text: str) -> list[Token]:
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END})
 _PREFIX = frozenset({TokenType.NOT, TokenType.DASH, TokenType.TILDE})
+_NESTING = ("(", "[", "{", "CASE", "NOT", "!", "-", "~")
+
+
+def deeper_than(levels: int, tokens: list[Token], upper: str) -> bool:
+    """Whether brackets, CASE and prefix operators are nested deeper than that; `upper` is the text.
+
+    A text that holds no more of them than levels is no deeper: most need no look at their tokens.
+
+    >>> deeper_than(1, tokenize("((a))"), "((A))")
+    True
+    """
+    return sum(map(upper.count, _NESTING)) > levels and depth(tokens) > levels
 
 
 def depth(tokens: list[Token]) -> int:
