@@ -52,20 +52,23 @@ class Expressions(Resolver):
         if node is None:
             return
         stack: list[Node] = list(reversed(node)) if isinstance(node, (list, tuple)) else [node]  # type: ignore[list-item]
-        special = _SPECIAL
+        column, special, pairs, leaves = exp.Column, _SPECIAL, _PAIRS, _LEAVES
         while stack:
             item = stack.pop()
             kind = type(item)
-            handler = special.get(kind)
-            if handler is not None:
-                handler(self, item, scope, sink)
-            elif kind in _PAIRS:
+            if kind is column:
+                self._column(item, scope, sink)
+            elif kind in leaves:
+                continue
+            elif kind in pairs:
                 args = item.args
                 stack.append(args["expression"])
                 stack.append(args["this"])
             elif kind in _SINGLES:
                 stack.append(item.args["this"])
-            elif kind not in _LEAVES:
+            elif kind in special:
+                special[kind](self, item, scope, sink)
+            else:
                 children = _children(item)
                 children.reverse()
                 stack += children
@@ -79,14 +82,12 @@ class Expressions(Resolver):
         sink.shape(own)
 
     def _column(self, node: Node, scope: Scope, sink: Sink) -> None:
-        args = node.args
-        if isinstance(args["this"], exp.Star):
-            for out in self.star(node, scope):
-                sink.merge(out)
-            return
         found = self.column(node, scope)
         if found is not None:
             sink.merge(found)
+        elif isinstance(node.args["this"], exp.Star):
+            for out in self.star(node, scope):
+                sink.merge(out)
 
     def _dot(self, node: Node, scope: Scope, sink: Sink) -> None:
         # `a.b.c.d.e` is Dot(Column(a.b.c.d), e); `db.f(x)` is Dot(Identifier(db), f(x)).
@@ -344,8 +345,7 @@ def _plain_dot(node: Node) -> list[str] | None:
 
 _Handler = Callable[[Expressions, Node, Scope, Sink], None]
 _SPECIAL: dict[type, _Handler] = {
-    exp.Column: Expressions._column,  # noqa: SLF001  the table belongs to the class
-    exp.Dot: Expressions._dot,  # noqa: SLF001
+    exp.Dot: Expressions._dot,  # noqa: SLF001  the table belongs to the class
     exp.Window: Expressions._window,  # noqa: SLF001
     exp.Filter: Expressions._filter,  # noqa: SLF001
     exp.Exists: Expressions._exists,  # noqa: SLF001

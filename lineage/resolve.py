@@ -24,6 +24,9 @@ _LITERAL_FUNCTIONS = frozenset(
 )  # fmt: skip
 
 
+_Identifier = exp.Identifier
+
+
 class Ledger:
     """What a statement named and touched, in order."""
 
@@ -133,27 +136,25 @@ class Resolver:
         return self._unfound(keys, parts, scope)
 
     def column(self, node: exp.Expr, scope: Scope) -> Out | None:
-        """The column that a node names; each spelling is looked up once a scope."""
+        """The column that a node names, None for a star; each spelling is looked up once a scope."""
         args = node.args
         this, table = args["this"], args.get("table")
-        if type(this) is not exp.Identifier or args.get("db") is not None:
-            return self.name(column_parts(node), scope)
+        if type(this) is not _Identifier or args.get("db") is not None:
+            return None if type(this) is exp.Star else self.name(column_parts(node), scope)
         name: str = this.args["this"]
         qualifier: str | None = None if table is None else table.args["this"]
         found = scope.known.get((qualifier, name))
-        if found is None:
-            found = self._own(qualifier, name, scope)
-            if found is None:
-                return self.name([name] if qualifier is None else [qualifier, name], scope)
-            scope.known[qualifier, name] = found
-        return found
-
-    def _own(self, qualifier: str | None, name: str, scope: Scope) -> Out | None:
-        """A column of the scope's own sources: `name`, or `qualifier.name`."""
+        if found is not None:
+            return found
         if qualifier is None:
-            return self._of_sources(name.lower(), scope)
-        source = _qualified([qualifier.lower()], scope)
-        return None if source is None else source.find(name.lower())
+            found = self._of_sources(name.lower(), scope)
+        else:
+            source = _aliased(qualifier.lower(), scope)
+            found = None if source is None else source.find(name.lower())
+        if found is None:
+            return self.name(column_parts(node), scope)
+        scope.known[qualifier, name] = found
+        return found
 
     def _in_scope(self, keys: list[str], parts: Sequence[str], scope: Scope) -> Out | None:
         for width in range(min(3, len(keys) - 1), 0, -1):
@@ -274,13 +275,16 @@ def column_parts(node: exp.Expr) -> list[str]:
     return parts
 
 
+def _aliased(key: str, scope: Scope) -> Source | None:
+    for source in scope.sources:
+        if source.alias == key:
+            return source
+    return None
+
+
 def _qualified(keys: list[str], scope: Scope) -> Source | None:
     if len(keys) == 1:
-        key = keys[0]
-        for source in scope.sources:
-            if source.alias == key:
-                return source
-        return None
+        return _aliased(keys[0], scope)
     wanted = tuple(keys)
     for source in scope.sources:
         if source.parts and source.parts[-len(keys) :] == wanted:

@@ -29,9 +29,10 @@ class Entry:
 
     def out(self, column: Column) -> Out:
         """A column of this relation as what it yields: the same one in every FROM that names it."""
-        found = self.outs.get(column.name)
+        name = column.name
+        found = self.outs.get(name)
         if found is None:
-            found = self.outs[column.name] = Out(column.name, column.type)
+            found = self.outs[name] = Out(name, column.type)
             found.base[self.ref(column)] = None
             found.plain = True
         return found
@@ -217,7 +218,7 @@ class Source:
         if found is None or isinstance(found, Out):
             return found
         assert self.entry is not None  # noqa: S101  for mypy: only tables have columns not yet made
-        return self.entry.out(found)
+        return self.entry.outs.get(found.name) or self.entry.out(found)
 
     def invent(self, name: str) -> Out:
         """A column that a relation of unknown columns must have, since the statement names it."""
