@@ -16,7 +16,7 @@ from lineage.commands import read_command
 from lineage.kinds import QUERY_STARTS, SESSION_KINDS, kind_of_tree, kind_of_words
 from lineage.mending import mend, mend_variant_paths
 from lineage.statement import Command, Statement
-from lineage.tokens import deeper_than, kinds, parse_tokens, tokenize, word
+from lineage.tokens import cut, deeper_than, parse_tokens, word
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -53,7 +53,7 @@ def _parsed(sql: str) -> Statement:
 
 
 def _understood(sql: str) -> Statement:  # noqa: PLR0911  one return a kind of text
-    tokens = tokenize(sql)
+    tokens, types = cut(sql)
     if tokens is None:
         return Statement(sql, "UNKNOWN", changes_session=True, reason="text that cannot be cut into tokens")
     while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
@@ -62,8 +62,7 @@ def _understood(sql: str) -> Statement:  # noqa: PLR0911  one return a kind of t
         tokens.pop(0)
     if not tokens:
         return Statement(sql, "UNKNOWN", reason="no statement")
-    types = kinds(tokens)
-    if _is_block(tokens) or TokenType.SEMICOLON in types:
+    if _is_block(tokens) or (TokenType.SEMICOLON in types and _holds_semicolon(tokens)):
         return Statement(sql, "SCRIPT", changes_session=True, reason="SQL script")
     command = read_command(tokens, sql)
     if command is not None:
@@ -77,6 +76,10 @@ def _understood(sql: str) -> Statement:  # noqa: PLR0911  one return a kind of t
     if tree is None:
         return _without_tree(sql, tokens, reason)
     return _of_tree(sql, tokens, tree)
+
+
+def _holds_semicolon(tokens: list[Token]) -> bool:
+    return any(token.token_type is TokenType.SEMICOLON for token in tokens)
 
 
 def _is_block(tokens: list[Token]) -> bool:

@@ -30,16 +30,20 @@ _kind = attrgetter("token_type")
 
 def tokenize(text: str) -> list[Token] | None:
     """The tokens of a text, None where it cannot be cut into any (an open quote)."""
+    return cut(text)[0]
+
+
+def cut(text: str) -> tuple[list[Token] | None, set[TokenType]]:
+    """The tokens of a text, None where it cannot be cut into any, and the types that occur among them."""
     try:
         tokens = spark().tokenize(text)
-        return tokens if _SWALLOWING.isdisjoint(map(_kind, tokens)) else _whole(tokens, text)
+        types = set(map(_kind, tokens))
+        if not _SWALLOWING.isdisjoint(types):
+            tokens = _whole(tokens, text)
+            types = set(map(_kind, tokens))
     except SqlglotError:
-        return None
-
-
-def kinds(tokens: list[Token]) -> set[TokenType]:
-    """The types of tokens that occur."""
-    return set(map(_kind, tokens))
+        return None, set()
+    return tokens, types
 
 
 # sqlglot takes all that follows these words, at the start of a statement, for one string.
