@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
+from lineage.collector import collector_held
 from lineage.commands import read_command
 from lineage.kinds import QUERY_STARTS, SESSION_KINDS, kind_of_tree, kind_of_words
 from lineage.mending import mend, mend_variant_paths
@@ -37,7 +38,10 @@ def parse(sql: str) -> Statement:
     >>> parse("SELECT a FROM s.t").references
     (('s', 't'),)
     """
-    return _remembered(sql) if len(sql) <= _CACHED_LENGTH else _parsed(sql)
+    if len(sql) <= _CACHED_LENGTH:
+        return _remembered(sql)
+    with collector_held():
+        return _parsed(sql)
 
 
 @lru_cache(maxsize=_CACHE)
