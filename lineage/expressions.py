@@ -37,7 +37,7 @@ _PAIRS = frozenset(
         exp.Div, exp.Mod, exp.Like, exp.Is, exp.DPipe,
     }
 )  # fmt: skip
-_SINGLES = frozenset({exp.Paren, exp.Not, exp.Neg, exp.Cast, exp.TryCast, exp.Sum, exp.Avg})
+_SINGLES = frozenset({exp.Paren, exp.Not, exp.Neg, exp.Cast, exp.TryCast})
 
 
 class Expressions(Resolver):

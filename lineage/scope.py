@@ -115,8 +115,7 @@ class Out(Sink):
     __slots__ = ("fields", "key", "name", "plain", "type")
 
     def __init__(self, name: str, type_text: str = "") -> None:
-        self.base = self.direct = {}
-        self.ibase = self.idirect = {}
+        super().__init__()
         self.name = name
         self.key = name.lower()
         self.type = type_text
