@@ -196,7 +196,7 @@ class Source:
         open_: bool = False,
     ) -> None:
         self.alias = alias.lower()
-        self._parts = parts
+        self._parts = parts if isinstance(parts, str) else tuple([part.lower() for part in parts])
         self._outs = outs
         self.entry = entry
         self.view = view
@@ -208,8 +208,8 @@ class Source:
     def parts(self) -> tuple[str, ...]:
         """What may qualify its columns beside the alias; a full name is split when first asked for."""
         if isinstance(self._parts, str):
-            self._parts = _name_parts(self._parts)
-        return tuple([part.lower() for part in self._parts])
+            self._parts = _name_parts(self._parts.lower())
+        return self._parts
 
     def find(self, key: str) -> Out | None:
         """The column of that (lower-case) name; tables make it on first use."""
