@@ -1,21 +1,23 @@
 """What Spark's own analyzed plans say of the queries of TPC-H and TPC-DS: the judge of every extractor.
 
 In: the texts and schemas. Out: of each query its output columns with their base columns, read from the plan;
-kept under `.data`, since only another version of Spark would say otherwise.
+kept under `.data` until Spark or the reader of its plans is another one.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from importlib.metadata import version
+from pathlib import Path
 
 from audit.analysis.plan_facts import PlanFactsReader
 from benchmarks import sessions
 from benchmarks.peers.process import Job
 from benchmarks.result import DATA, Say
+from lineage import plan
 from lineage.model import Access
-from lineage.plan import analyze_plan
 
 Expected = dict[str, list[tuple[str, list[str]]]]
 """Of each query each output column's name with its base columns, `table.column`."""
@@ -23,13 +25,19 @@ Expected = dict[str, list[tuple[str, list[str]]]]
 
 def expected(job: Job, say: Say) -> Expected:
     """Asks Spark on first use."""
-    path = DATA / f"expected-columns-{version('pyspark')}.json"
+    path = DATA / f"expected-columns-{version('pyspark')}-{_reader()}.json"
     if not path.exists():
         say("asking Spark what each output column comes from")
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps(_by_plans(job)), encoding="utf-8")
     found: Expected = json.loads(path.read_text(encoding="utf-8"))
     return found
+
+
+def _reader() -> str:
+    """The code that reads plans, in 16 hex digits."""
+    files = sorted(Path(plan.__file__).parent.glob("*.py"))
+    return hashlib.blake2b(b"".join(file.read_bytes() for file in files), digest_size=8).hexdigest()
 
 
 def _by_plans(job: Job) -> Expected:
@@ -43,8 +51,8 @@ def _by_plans(job: Job) -> Expected:
             reader = PlanFactsReader(spark.sparkContext._jvm)
             for name, (of, sql) in job.queries.items():
                 if of == corpus:
-                    plan = spark.sql(sql)._jdf.queryExecution().analyzed()
-                    found[name] = _columns(analyze_plan(*reader.read(plan)))
+                    analyzed = spark.sql(sql)._jdf.queryExecution().analyzed()
+                    found[name] = _columns(plan.analyze_plan(*reader.read(analyzed)))
     return found
 
 
