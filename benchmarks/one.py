@@ -13,7 +13,7 @@ import time
 from benchmarks import machine, report
 from benchmarks.result import Options, Result
 
-NAMES = ("front_door", "tpch", "ingest", "year", "start", "spool", "crash", "sql_corpus")
+NAMES = ("front_door", "tpch", "ingest", "year", "start", "spool", "crash", "lineage_speed", "sql_corpus")
 
 
 def main() -> None:

@@ -11,12 +11,15 @@ from lineage.errors import UnknownDialectError
 from lineage.model import Access
 from lineage.overlay import Overlay
 from lineage.parse import parse
+from lineage.seen import recalled
 from lineage.tokens import split_statements
 from lineage.trace import trace
 
 
 def analyze(sql: str, catalog: Catalog, *, dialect: str = "spark", user: str | None = None) -> Access:
     """What one statement accesses and changes.
+
+    A query seen before, over a catalog with the same `version`, is not traced again.
 
     Args:
         sql: one statement of Spark SQL.
@@ -32,10 +35,9 @@ def analyze(sql: str, catalog: Catalog, *, dialect: str = "spark", user: str | N
     >>> access.columns[0].base_sources[0].object_name
     'spark_catalog.s.t'
     """
-    del user
     if dialect != "spark":
         raise UnknownDialectError(dialect)
-    return trace(parse(sql), catalog)
+    return recalled(parse(sql), catalog, user, trace)
 
 
 def analyze_script(

@@ -103,10 +103,14 @@ class Tracer(Queries):
         """The result; a doubt makes it partial and says why."""
         ledger = self.ledger
         analysis: Analysis = "partial" if self.doubts else "full"
+        direct = _objects(ledger.direct_entries, ledger.direct)
+        # Without views the two are the same.
+        same = _same(ledger.direct_entries, ledger.base_entries) and _same(ledger.direct, ledger.base)
+        base = direct if same else _objects(ledger.base_entries, ledger.base)
         return Access(
             statement_type,
-            (*_objects(ledger.direct_entries, ledger.direct), *_functions(ledger.functions.values())),
-            (*_objects(ledger.base_entries, ledger.base), *_functions(ledger.base_functions.values())),
+            (*direct, *_functions(ledger.functions.values())),
+            (*base, *_functions(ledger.base_functions.values())),
             tuple(modified),
             ddl,
             (),
@@ -121,6 +125,10 @@ def _without(refs: tuple[ColumnRef, ...], places: list[int]) -> tuple[ColumnRef,
     for at in sorted(places, reverse=True):
         refs = refs[:at] + refs[at + 1 :]
     return refs
+
+
+def _same(one: Iterable[object], two: Iterable[object]) -> bool:
+    return list(one) == list(two)
 
 
 def _objects(named: Iterable[Entry], touched: Refs) -> list[AccessedObject]:

@@ -7,7 +7,7 @@ implements it answers as Spark would: a one-part name means a temp view first, t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Protocol
 
 from lineage.model import Function, Relation
@@ -28,3 +28,20 @@ class Catalog(Protocol):
 
     def function(self, parts: Sequence[str], current: tuple[str, str] | None = None) -> Function | None:
         """The user-defined function that a name means, None for a built-in or an unknown one."""
+
+
+class VersionedCatalog(Catalog, Protocol):
+    """A catalog that can tell whether it would still answer the same."""
+
+    @property
+    def version(self) -> Hashable:
+        """Another value wherever any answer may be another.
+
+        So after DDL, with other temporary views, in another current schema, and for each other catalog.
+        """
+
+
+def version_of(catalog: Catalog) -> Hashable | None:
+    """The version of a `VersionedCatalog`, None of any other."""
+    found: Hashable | None = getattr(catalog, "version", None)
+    return found

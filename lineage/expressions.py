@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from lineage.resolve import Resolver
+from lineage.resolve import Resolver, column_parts
 from lineage.scope import Frame, Out, Scope, Sink, Source
 from lineage.types import element_type
 
@@ -29,6 +29,15 @@ _LEAVES = frozenset(
     }
 )  # fmt: skip
 _ATOMS = frozenset({str, bool, int, float, type(None)})
+# Nodes of two operands, `this` and `expression`, and of one, `this`: the most there are, so without a look
+# at what else they might hold.
+_PAIRS = frozenset(
+    {
+        exp.And, exp.Or, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Add, exp.Sub, exp.Mul,
+        exp.Div, exp.Mod, exp.Like, exp.Is, exp.DPipe,
+    }
+)  # fmt: skip
+_SINGLES = frozenset({exp.Paren, exp.Not, exp.Neg, exp.Cast, exp.TryCast})
 
 
 class Expressions(Resolver):
@@ -43,26 +52,24 @@ class Expressions(Resolver):
         if node is None:
             return
         stack: list[Node] = list(reversed(node)) if isinstance(node, (list, tuple)) else [node]  # type: ignore[list-item]
-        special = _SPECIAL
+        column, special, pairs, leaves = exp.Column, _SPECIAL, _PAIRS, _LEAVES
         while stack:
             item = stack.pop()
             kind = type(item)
-            if kind in _LEAVES:
+            if kind is column:
+                self._column(item, scope, sink)
+            elif kind in leaves:
                 continue
-            handler = special.get(kind)
-            if handler is not None:
-                handler(self, item, scope, sink)
-                continue
-            if isinstance(item, exp.Query):
-                self._query_value(item, scope, sink)
-                continue
-            children: list[Node] = []
-            for value in item.args.values():
-                if value.__class__ is list:
-                    children += [v for v in value if v.__class__ not in _ATOMS]
-                elif value.__class__ not in _ATOMS and isinstance(value, exp.Expr):
-                    children.append(value)
-            if children:
+            elif kind in pairs:
+                args = item.args
+                stack.append(args["expression"])
+                stack.append(args["this"])
+            elif kind in _SINGLES:
+                stack.append(item.args["this"])
+            elif kind in special:
+                special[kind](self, item, scope, sink)
+            else:
+                children = _children(item)
                 children.reverse()
                 stack += children
 
@@ -75,14 +82,12 @@ class Expressions(Resolver):
         sink.shape(own)
 
     def _column(self, node: Node, scope: Scope, sink: Sink) -> None:
-        args = node.args
-        if isinstance(args["this"], exp.Star):
-            for out in self.star(node, scope):
-                sink.merge(out)
-            return
-        found = self.name(column_parts(node), scope)
+        found = self.column(node, scope)
         if found is not None:
             sink.merge(found)
+        elif isinstance(node.args["this"], exp.Star):
+            for out in self.star(node, scope):
+                sink.merge(out)
 
     def _dot(self, node: Node, scope: Scope, sink: Sink) -> None:
         # `a.b.c.d.e` is Dot(Column(a.b.c.d), e); `db.f(x)` is Dot(Identifier(db), f(x)).
@@ -223,6 +228,7 @@ class Expressions(Resolver):
                 sink.merge(out)
             return
         result = self.function_body(function, arguments, outs)
+        sink.part()
         for out in outs:
             sink.direct.update(out.direct)
             sink.idirect.update(out.idirect)
@@ -238,21 +244,22 @@ class Expressions(Resolver):
 
     def out_of(self, node: Node, scope: Scope, name: str = "") -> Out:
         """An expression as a column: plain where it is nothing but a column or a field."""
-        while isinstance(node, exp.Paren):
+        while type(node) is exp.Paren:
             node = node.args["this"]
-        if isinstance(node, exp.Column) and not isinstance(node.args["this"], exp.Star):
-            found = self.name(column_parts(node), scope)
+        kind = type(node)
+        if kind is exp.Column and not isinstance(node.args["this"], exp.Star):
+            found = self.column(node, scope)
             return Out(name) if found is None else found.renamed(name or found.name)
         out = Out(name)
-        if isinstance(node, exp.Dot):
+        if kind is exp.Dot:
             plain = _plain_dot(node)
             if plain is not None:
                 found = self.name(plain, scope)
                 return out if found is None else found.renamed(name or found.name)
-        if isinstance(node, exp.Bracket) and len(node.expressions) == 1:
+        if kind is exp.Bracket and len(node.expressions) == 1:
             return self._element(node, scope, out)
         self.values(node, scope, out)
-        if isinstance(node, exp.Struct):
+        if kind is exp.Struct:
             out.fields = self._fields(node, scope)
         elif isinstance(node, exp.Array):
             out.fields = self._element_fields(node, scope)
@@ -297,17 +304,14 @@ class Expressions(Resolver):
         return fields
 
 
-def column_parts(node: Node) -> list[str]:
-    """The dotted parts of a Column, outermost first."""
-    args = node.args
-    parts = [args["this"].args["this"] if type(args["this"]) is exp.Identifier else args["this"].name]
-    for key in ("table", "db", "catalog"):
-        part = args.get(key)
-        if part is None:
-            break
-        parts.append(part.name)
-    parts.reverse()
-    return parts
+def _children(node: Node) -> list[Node]:
+    found: list[Node] = []
+    for value in node.args.values():
+        if value.__class__ is list:
+            found += [v for v in value if v.__class__ not in _ATOMS]
+        elif value.__class__ not in _ATOMS and isinstance(value, exp.Expr):
+            found.append(value)
+    return found
 
 
 def call_arguments(node: Node) -> list[Node]:
@@ -358,8 +362,7 @@ def _plain_dot(node: Node) -> list[str] | None:
 
 _Handler = Callable[[Expressions, Node, Scope, Sink], None]
 _SPECIAL: dict[type, _Handler] = {
-    exp.Column: Expressions._column,  # noqa: SLF001  the table belongs to the class
-    exp.Dot: Expressions._dot,  # noqa: SLF001
+    exp.Dot: Expressions._dot,  # noqa: SLF001  the table belongs to the class
     exp.Window: Expressions._window,  # noqa: SLF001
     exp.Filter: Expressions._filter,  # noqa: SLF001
     exp.Exists: Expressions._exists,  # noqa: SLF001
@@ -371,6 +374,10 @@ _SPECIAL: dict[type, _Handler] = {
     exp.Grouping: Expressions._grouping,  # noqa: SLF001
     exp.GroupingId: Expressions._grouping,  # noqa: SLF001
     exp.Struct: Expressions._struct,  # noqa: SLF001
+    **dict.fromkeys(
+        (exp.Select, exp.Subquery, exp.Union, exp.Except, exp.Intersect),
+        Expressions._query_value,  # noqa: SLF001
+    ),
 }
 
-__all__ = ["Expressions", "Source", "call_arguments", "column_parts"]
+__all__ = ["Expressions", "Source", "call_arguments"]

@@ -52,6 +52,7 @@ class MemoryCatalog:
         self._open: set[tuple[str, ...]] = set()
         self._functions: dict[tuple[str, ...], Function] = {}
         self._schemas = {self._current}
+        self._version = object()
         for name, columns in (tables or {}).items():
             self.add_table(split_name(name), columns)
         for name, text in (views or {}).items():
@@ -67,6 +68,11 @@ class MemoryCatalog:
         """The current catalog and schema."""
         return self._current
 
+    @property
+    def version(self) -> object:
+        """A new object after each change, and one of its own for each catalog."""
+        return self._version
+
     def add_table(self, parts: Sequence[str], columns: Mapping[str, str] | Iterable[str]) -> Relation:
         """Add or replace a table; returns what the name stands for from now on."""
         full = qualify(parts, self._current)
@@ -77,12 +83,14 @@ class MemoryCatalog:
             columns=tuple(Column(n, t, stable_id(*full, n)) for n, t in typed.items()),
         )
         self._relations[_key(full)] = relation
+        self._version = object()
         return relation
 
     def add_view(
         self, parts: Sequence[str], text: str, *, temporary: bool = False, columns: Sequence[str] = ()
     ) -> None:
         """Add or replace a view; without `columns` they are those of its query."""
+        self._version = object()
         full = tuple(parts) if temporary else qualify(parts, self._current)
         self._relations[_key(full)] = Relation(
             quote_name(full),
@@ -96,12 +104,14 @@ class MemoryCatalog:
 
     def add_function(self, parts: Sequence[str], function: Function) -> None:
         """Add or replace a function; its name is completed and its id filled in."""
+        self._version = object()
         full = qualify(parts, self._current)
         object_id = function.object_id if function.object_id is not None else stable_id(*full)
         self._functions[_key(full)] = replace(function, name=quote_name(full), object_id=object_id)
 
     def remove(self, parts: Sequence[str]) -> None:
         """Forget a table or view."""
+        self._version = object()
         self._relations.pop(_key(parts), None)
         self._relations.pop(_key(qualify(parts, self._current)), None)
 
@@ -134,11 +144,13 @@ class MemoryCatalog:
         # A view's columns are those of its query; `_open` stops views that name each other.
         if key in self._open or view.view_text is None:
             return view
-        from lineage.analysis import analyze
+        from lineage.parse import parse
+        from lineage.trace import trace
 
         self._open.add(key)
         try:
-            names = [c.name for c in analyze(view.view_text, self).columns]
+            # Not `analyze`: what is found while `_open` says stop is not to be remembered.
+            names = [c.name for c in trace(parse(view.view_text), self).columns]
         finally:
             self._open.discard(key)
         columns = tuple(Column(n, "", stable_id(view.name, n)) for n in names)

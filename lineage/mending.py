@@ -27,8 +27,6 @@ def mend(tokens: list[Token], types: AbstractSet[TokenType], upper: str) -> list
     first = word(tokens, 0)
     if first == "REPLACE":
         tokens = _replace_table(tokens)
-    if first in ("MERGE", "INSERT", "WITH", "FROM"):
-        tokens = _schema_evolution(tokens)
     if first == "INSERT":
         tokens = _directory(tokens)
     if first == "COPY":
@@ -376,6 +374,7 @@ def _has_from(tokens: list[Token], opening: int) -> bool:
 
 
 _BY_WORD: tuple[tuple[str, Callable[[list[Token]], list[Token]]], ...] = (
+    ("EVOLUTION", _schema_evolution),
     ("RECURSION", _recursion_levels),
     ("COLLATION", _collations),
     ("STREAM", _streams),

@@ -60,6 +60,15 @@ class Relation:
     temporary: bool = False
     location: str | None = None
     version: int | None = None
+    _memo: dict[str, dict[str, Column]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @property
+    def index(self) -> dict[str, Column]:
+        """The columns by lower-case name; made once, since a catalog answers with one value many times."""
+        found = self._memo.get("index")
+        if found is None:
+            found = self._memo["index"] = {column.name.lower(): column for column in self.columns}
+        return found
 
 
 @dataclass(frozen=True, slots=True)

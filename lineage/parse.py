@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
+from lineage.collector import collector_held
 from lineage.commands import read_command
 from lineage.kinds import QUERY_STARTS, SESSION_KINDS, kind_of_tree, kind_of_words
 from lineage.mending import literal_identifiers, mend
 from lineage.second_try import second_try
 from lineage.statement import Command, Statement
 from lineage.targets import targets_of_tree
-from lineage.tokens import depth, parse_tokens, tokenize, word
+from lineage.tokens import cut, deeper_than, parse_tokens, word
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -40,7 +41,10 @@ def parse(sql: str) -> Statement:
     >>> parse("SELECT a FROM s.t").references
     (('s', 't'),)
     """
-    return _remembered(sql) if len(sql) <= _CACHED_LENGTH else _parsed(sql)
+    if len(sql) <= _CACHED_LENGTH:
+        return _remembered(sql)
+    with collector_held():
+        return _parsed(sql)
 
 
 @lru_cache(maxsize=_CACHE)
@@ -56,7 +60,7 @@ def _parsed(sql: str) -> Statement:
 
 
 def _understood(sql: str) -> Statement:  # noqa: PLR0911  one return a kind of text
-    tokens = tokenize(sql)
+    tokens, types = cut(sql)
     if tokens is None:
         return Statement(sql, "UNKNOWN", changes_session=True, reason="text that cannot be cut into tokens")
     while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
@@ -65,8 +69,7 @@ def _understood(sql: str) -> Statement:  # noqa: PLR0911  one return a kind of t
         tokens.pop(0)
     if not tokens:
         return Statement(sql, "UNKNOWN", reason="no statement")
-    types = {token.token_type for token in tokens}
-    if _is_block(tokens) or TokenType.SEMICOLON in types:
+    if _is_block(tokens) or (TokenType.SEMICOLON in types and _holds_semicolon(tokens)):
         return Statement(sql, "SCRIPT", changes_session=True, reason="SQL script")
     upper = sql.upper()
     tokens = literal_identifiers(tokens, upper)
@@ -75,12 +78,16 @@ def _understood(sql: str) -> Statement:  # noqa: PLR0911  one return a kind of t
         return _of_command(sql, command, tokens)
     if TokenType.PIPE_GT in types:
         return _without_tree(sql, tokens, "pipe syntax |>")
-    if depth(tokens) > _DEEPEST:
+    if deeper_than(_DEEPEST, tokens, upper):
         return _without_tree(sql, tokens, "nested too deep to parse")
     tree, reason = _tree(mend(tokens, types, upper), sql)
     if tree is None:
         return _without_tree(sql, tokens, reason)
     return _of_tree(sql, tokens, tree)
+
+
+def _holds_semicolon(tokens: list[Token]) -> bool:
+    return any(token.token_type is TokenType.SEMICOLON for token in tokens)
 
 
 def _is_block(tokens: list[Token]) -> bool:

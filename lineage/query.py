@@ -17,6 +17,7 @@ from lineage.views import Views
 Node = exp.Expr
 
 _UNREAD = ("connect", "match", "prewhere", "into", "locks", "settings", "for_", "pivots")
+_AFTER = ("having", "qualify", "order", "sort", "distribute", "cluster")
 _ROUNDS = 25
 
 
@@ -170,7 +171,7 @@ class Queries(Views):
         self.from_clause(node, scope)
         return self.projected(scope, args)
 
-    def projected(self, scope: Scope, args: dict[str, Any]) -> Frame:  # noqa: C901
+    def projected(self, scope: Scope, args: dict[str, Any]) -> Frame:
         """The frame of a SELECT whose FROM is already in scope."""
         for key in _UNREAD:
             if args.get(key):
@@ -183,15 +184,7 @@ class Queries(Views):
             self._named_window(window, scope)
         outs = self._outputs(args["expressions"], scope)
         self._group(args.get("group"), outs, scope)
-        output = self._output_scope(outs, scope)
-        for key in ("having", "qualify"):
-            clause = args.get(key)
-            if clause is not None:
-                self.shaping(clause.args["this"], output, shape)
-        for key in ("order", "sort", "distribute", "cluster"):
-            clause = args.get(key)
-            if clause is not None:
-                self._keys(clause.expressions, outs, output, shape)
+        self._after(args, outs, scope)
         distinct = args.get("distinct")
         if distinct is not None:
             for out in outs:
@@ -206,12 +199,19 @@ class Queries(Views):
             self.ledger.touch(frame.shape)
         return frame
 
-    def _output_scope(self, outs: list[Out], scope: Scope) -> Scope:
+    def _after(self, args: dict[str, Any], outs: list[Out], scope: Scope) -> None:
         # HAVING, QUALIFY and ORDER BY look at the output first, then at what was selected from.
+        clauses = [(key, clause) for key in _AFTER if (clause := args.get(key)) is not None]
+        if not clauses:
+            return
         output = Scope(scope, scope.ctes)
         output.windows = scope.windows
         output.add(Source("", outs))
-        return output
+        for key, clause in clauses:
+            if key in ("having", "qualify"):
+                self.shaping(clause.args["this"], output, scope.shape)
+            else:
+                self._keys(clause.expressions, outs, output, scope.shape)
 
     def _named_window(self, window: Node, scope: Scope) -> None:
         own = Sink()

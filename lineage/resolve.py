@@ -24,6 +24,9 @@ _LITERAL_FUNCTIONS = frozenset(
 )  # fmt: skip
 
 
+_Identifier = exp.Identifier
+
+
 class Ledger:
     """What a statement named and touched, in order."""
 
@@ -132,32 +135,49 @@ class Resolver:
             at = at.outer
         return self._unfound(keys, parts, scope)
 
-    def _in_scope(self, keys: list[str], parts: Sequence[str], scope: Scope) -> Out | None:  # noqa: C901
-        if len(keys) > 1:
-            for width in range(min(3, len(keys) - 1), 0, -1):
-                source = _qualified(keys[:width], scope)
-                if source is not None:
-                    out = source.find(keys[width])
-                    if out is not None:
-                        return out.field(parts[width + 1 :])
-        key = keys[0]
+    def column(self, node: exp.Expr, scope: Scope) -> Out | None:
+        """The column that a node names, None for a star; each spelling is looked up once a scope."""
+        args = node.args
+        this, table = args["this"], args.get("table")
+        if type(this) is not _Identifier or args.get("db") is not None:
+            return None if type(this) is exp.Star else self.name(column_parts(node), scope)
+        name: str = this.args["this"]
+        qualifier: str | None = None if table is None else table.args["this"]
+        found = scope.known.get((qualifier, name))
+        if found is not None:
+            return found
+        if qualifier is None:
+            found = self._of_sources(name.lower(), scope)
+        else:
+            source = _aliased(qualifier.lower(), scope)
+            found = None if source is None else source.find(name.lower())
+        if found is None:
+            return self.name(column_parts(node), scope)
+        scope.known[qualifier, name] = found
+        return found
+
+    def _in_scope(self, keys: list[str], parts: Sequence[str], scope: Scope) -> Out | None:
+        for width in range(min(3, len(keys) - 1), 0, -1):
+            source = _qualified(keys[:width], scope)
+            if source is not None:
+                out = source.find(keys[width])
+                if out is not None:
+                    return out.field(parts[width + 1 :])
+        found = self._of_sources(keys[0], scope) or scope.aliases.get(keys[0])
+        return None if found is None else found.field(parts[1:])
+
+    def _of_sources(self, key: str, scope: Scope) -> Out | None:
         merged = scope.using.get(key)
         if merged is not None:
-            return merged.field(parts[1:])
-        found: Out | None = None
+            return merged
+        found: Source | None = None
         for source in scope.sources:
-            out = source.find(key)
-            if out is not None:
+            if key in source.index:
                 if found is not None:
                     self.doubt(f"ambiguous column {key}")
                     break
-                found = out
-        if found is not None:
-            return found.field(parts[1:])
-        alias = scope.aliases.get(key)
-        if alias is not None:
-            return alias.field(parts[1:])
-        return None
+                found = source
+        return None if found is None else found.find(key)
 
     def _unfound(self, keys: list[str], parts: Sequence[str], scope: Scope) -> Out | None:
         at: Scope | None = scope
@@ -243,13 +263,29 @@ class Resolver:
         return [o for o in outs if o.key not in gone]
 
 
+def column_parts(node: exp.Expr) -> list[str]:
+    """The dotted parts of a Column, outermost first."""
+    args = node.args
+    parts = [args["this"].args["this"] if type(args["this"]) is exp.Identifier else args["this"].name]
+    for key in ("table", "db", "catalog"):
+        part = args.get(key)
+        if part is None:
+            break
+        parts.append(part.name)
+    parts.reverse()
+    return parts
+
+
+def _aliased(key: str, scope: Scope) -> Source | None:
+    for source in scope.sources:
+        if source.alias == key:
+            return source
+    return None
+
+
 def _qualified(keys: list[str], scope: Scope) -> Source | None:
     if len(keys) == 1:
-        key = keys[0]
-        for source in scope.sources:
-            if source.alias == key:
-                return source
-        return None
+        return _aliased(keys[0], scope)
     wanted = tuple(keys)
     for source in scope.sources:
         if source.parts and source.parts[-len(keys) :] == wanted:

@@ -7,23 +7,35 @@ keys are `Ref`s compared by identity, which keeps their order and costs no hashi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from lineage.model import Column, Relation
+from lineage.names import split_name
 from lineage.types import field_name, field_type, map_types
 
 
 class Entry:
     """A relation that the statement reaches; one per name (and version) and trace."""
 
-    __slots__ = ("_refs", "index", "open", "relation", "version")
+    __slots__ = ("_refs", "index", "open", "outs", "relation", "version")
 
     def __init__(self, relation: Relation, version: int | None = None) -> None:
         self.relation = relation
         self.version = version if version is not None else relation.version
-        self.index = {column.name.lower(): column for column in relation.columns}
+        self.index = relation.index
         self.open = not relation.columns
+        self.outs: dict[str, Out] = {}
         self._refs: dict[object, Ref] = {}
+
+    def out(self, column: Column) -> Out:
+        """A column of this relation as what it yields: the same one in every FROM that names it."""
+        name = column.name
+        found = self.outs.get(name)
+        if found is None:
+            found = self.outs[name] = Out(name, column.type)
+            found.base[self.ref(column)] = None
+            found.plain = True
+        return found
 
     def ref(self, column: Column, path: tuple[str, ...] = ()) -> Ref:
         """The one `Ref` of a column of this relation."""
@@ -49,33 +61,56 @@ Refs = dict[Ref, None]
 
 
 class Sink:
-    """Sources that an expression gathers: values (direct, base) and what only shapes them."""
+    """Sources that an expression gathers: values (direct, base) and what only shapes them.
+
+    Without views, direct and base sources are the same: one dict then serves for both, until `merge`
+    or `shape` brings some that differ. Whoever changes one of them in another way calls `part` before.
+    """
 
     __slots__ = ("base", "direct", "ibase", "idirect")
 
     def __init__(self) -> None:
         self.direct: Refs = {}
-        self.base: Refs = {}
+        self.base = self.direct
         self.idirect: Refs = {}
-        self.ibase: Refs = {}
+        self.ibase = self.idirect
+
+    def part(self) -> None:
+        """Keep direct and base sources apart from here on."""
+        if self.direct is self.base:
+            self.direct = dict(self.base)
+        if self.idirect is self.ibase:
+            self.idirect = dict(self.ibase)
 
     def shape(self, other: Sink) -> None:
         """Take everything of another sink as shaping, not as value."""
-        self.idirect.update(other.direct)
-        self.idirect.update(other.idirect)
+        if other.direct is not other.base or other.idirect is not other.ibase:
+            self.part()
         self.ibase.update(other.base)
-        self.ibase.update(other.ibase)
+        if other.ibase:
+            self.ibase.update(other.ibase)
+        if self.idirect is not self.ibase:
+            self.idirect.update(other.direct)
+            self.idirect.update(other.idirect)
 
     def merge(self, other: Sink) -> None:
         """Take values as values and shaping as shaping."""
-        self.direct.update(other.direct)
+        if other.direct is not other.base or other.idirect is not other.ibase:
+            self.part()
         self.base.update(other.base)
-        self.idirect.update(other.idirect)
-        self.ibase.update(other.ibase)
+        if other.ibase:
+            self.ibase.update(other.ibase)
+        if self.direct is not self.base:
+            self.direct.update(other.direct)
+        if self.idirect is not self.ibase:
+            self.idirect.update(other.idirect)
 
 
 class Out(Sink):
-    """A column that a query or a relation yields; `plain` where it is one source unchanged."""
+    """A column that a query or a relation yields; `plain` where it is one source unchanged.
+
+    Once it is in a `Frame` or a `Source` it does not change: several may share its dicts.
+    """
 
     __slots__ = ("fields", "key", "name", "plain", "type")
 
@@ -107,8 +142,9 @@ class Out(Sink):
         out = Out(names[-1] if names else path[-1], kind)
         out.idirect, out.ibase = self.idirect, self.ibase
         if self.plain and names:
-            out.direct = {_deeper(ref, names): None for ref in self.direct}
             out.base = {_deeper(ref, names): None for ref in self.base}
+            same = self.direct is self.base
+            out.direct = out.base if same else {_deeper(ref, names): None for ref in self.direct}
             out.plain = True
         else:
             out.direct, out.base = self.direct, self.base
@@ -142,9 +178,12 @@ class Frame:
 
 
 class Source:
-    """An item of a FROM clause under its alias."""
+    """An item of a FROM clause under its alias.
 
-    __slots__ = ("_index", "_outs", "alias", "entry", "open", "parts", "view")
+    `index` says which (lower-case) names it has: columns made already, or still the relation's own.
+    """
+
+    __slots__ = ("_outs", "_own", "_parts", "alias", "entry", "index", "open", "view")
 
     def __init__(
         self,
@@ -153,51 +192,52 @@ class Source:
         *,
         entry: Entry | None = None,
         view: Frame | None = None,
-        parts: tuple[str, ...] = (),
+        parts: Sequence[str] | str = (),
         open_: bool = False,
     ) -> None:
         self.alias = alias.lower()
-        self.parts = tuple([p.lower() for p in parts])
+        self._parts = parts if isinstance(parts, str) else tuple([part.lower() for part in parts])
         self._outs = outs
-        self._index: dict[str, Out | None] = {}
         self.entry = entry
         self.view = view
         self.open = open_ if entry is None else entry.open
-        for out in reversed(outs or ()):
-            self._index[out.key] = out
+        self._own: dict[str, Out | Column] = {out.key: out for out in reversed(outs or ())}
+        self.index: Mapping[str, Out | Column] = self._own if entry is None or entry.open else entry.index
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What may qualify its columns beside the alias; a full name is split when first asked for."""
+        if isinstance(self._parts, str):
+            self._parts = _name_parts(self._parts.lower())
+        return self._parts
 
     def find(self, key: str) -> Out | None:
         """The column of that (lower-case) name; tables make it on first use."""
-        if key in self._index:
-            return self._index[key]
-        out = None
-        if self.entry is not None and self._outs is None:
-            column = self.entry.index.get(key)
-            out = None if column is None else self._make(column)
-        self._index[key] = out
-        return out
+        found = self.index.get(key)
+        if found is None or isinstance(found, Out):
+            return found
+        assert self.entry is not None  # noqa: S101  for mypy: only tables have columns not yet made
+        return self.entry.outs.get(found.name) or self.entry.out(found)
 
     def invent(self, name: str) -> Out:
         """A column that a relation of unknown columns must have, since the statement names it."""
-        out = self._make(Column(name)) if self.entry is not None else Out(name)
-        self._index[out.key] = out
+        out = self.entry.out(Column(name)) if self.entry is not None else Out(name)
+        self._own[out.key] = out
         return out
 
     def all(self) -> list[Out]:
         """Every column, in order."""
         if self._outs is None and self.entry is not None:
-            columns = self.entry.relation.columns
-            self._outs = [self.find(column.name.lower()) or self._make(column) for column in columns]
+            self._outs = [self.entry.out(column) for column in self.entry.relation.columns]
         return self._outs or []
 
-    def _make(self, column: Column) -> Out:
-        assert self.entry is not None  # noqa: S101  for mypy: only tables come here
-        out = Out(column.name, column.type)
-        ref = self.entry.ref(column)
-        out.direct = {ref: None}
-        out.base = out.direct
-        out.plain = True
-        return out
+
+def _name_parts(name: str) -> tuple[str, ...]:
+    # The name of a location is no dotted name: it need not be one that splits.
+    return split_name(name) if "`" in name else tuple(name.split("."))
+
+
+_NO_KEYS: dict[str, Out] = {}
 
 
 def _without_first(outs: list[Out], keys: Collection[str]) -> list[Out]:
@@ -219,6 +259,7 @@ class Scope:
     __slots__ = (
         "aliases",
         "ctes",
+        "known",
         "outer",
         "shape",
         "sources",
@@ -236,16 +277,26 @@ class Scope:
         self.aliases: dict[str, Out] = {}
         self.windows: dict[str, Sink] = {}
         self.shape = Sink()
+        # Columns of its own sources by the (table, column) that the query writes: see Resolver.column.
+        self.known: dict[tuple[str | None, str], Out] = {}
 
     def add(self, source: Source) -> None:
         """Bring a source into scope."""
         self.sources.append(source)
-        self.steps.append((source, {}))
+        self.steps.append((source, _NO_KEYS))
+        self.known.clear()
+
+    def merge_keys(self, merged: dict[str, Out], at: Source) -> None:
+        """USING: from here on these columns stand for those of both sides; `at` begins the right side."""
+        self.using.update(merged)
+        self.steps = [(source, merged if source is at else keys) for source, keys in self.steps]
+        self.known.clear()
 
     def drop(self, source: Source) -> None:
         """Take a source out again: the right side of a SEMI or ANTI join."""
         self.sources.remove(source)
         self.steps = [step for step in self.steps if step[0] is not source]
+        self.known.clear()
 
     def star(self) -> list[Out]:
         """The columns of `*`: USING keys first, each once (Spark's order)."""

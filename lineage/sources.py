@@ -13,7 +13,6 @@ from sqlglot import exp
 from lineage.expressions import Expressions, call_arguments
 from lineage.generators import FIXED_ROWS, function_title, generated, is_generator
 from lineage.model import Column, Function
-from lineage.names import split_name
 from lineage.pivots import pivoted
 from lineage.scope import Entry, Frame, Out, Scope, Sink, Source
 from lineage.types import struct_fields
@@ -127,22 +126,21 @@ class Sources(Expressions):
     ) -> Source:
         """A relation of the catalog as a source: recorded as named, opened where it is a view."""
         relation = entry.relation
-        frame = None
+        # Columns may be qualified by the full name, too, where no alias hides it.
+        full = relation.name if parts and relation.name and not relation.temporary else parts
         if relation.view_text is not None or relation.view_access is not None:
             frame = self.open_view(entry)
             self._take(entry, frame, scope)
-            source = Source(alias, list(frame.outs), view=frame, parts=parts, open_=frame.open)
+            source = Source(alias, list(frame.outs), view=frame, parts=full, open_=frame.open)
         else:
             if self.keep or not relation.temporary:
                 self.ledger.direct_entries.setdefault(entry)
             self.ledger.base_entries.setdefault(entry)
-            source = Source(alias, entry=entry, parts=parts)
+            source = Source(alias, entry=entry, parts=full)
         if columns is not None and columns.args.get("columns"):
             if source.open:
                 self.doubt("column aliases over unknown columns")
             return Source(alias, self._aliased(source.all(), columns), parts=parts)
-        if len(parts) > 0 and relation.name and not relation.temporary:
-            source.parts = _name_parts(relation.name)
         return source
 
     def _take(self, entry: Entry, frame: Frame, scope: Scope) -> None:
@@ -324,7 +322,7 @@ class Sources(Expressions):
         self, keys: list[str], left: list[Source], right: list[Source], side: str, scope: Scope
     ) -> None:
         merges: dict[str, Out] = {}
-        for key in keys:
+        for key in dict.fromkeys(keys):
             one = self._merged(key, left, scope) or self._key_of(key, left)
             two = self._key_of(key, right)
             scope.shape.shape(one)
@@ -336,9 +334,8 @@ class Sources(Expressions):
                 merged = Out(one.name)
                 merged.merge(one)
                 merged.merge(two)
-            scope.using[key] = merges[key] = merged
-        first = right[0]
-        scope.steps = [(s, merges if s is first else k) for s, k in scope.steps]
+            merges[key] = merged
+        scope.merge_keys(merges, right[0])
 
     def _merged(self, key: str, left: list[Source], scope: Scope) -> Out | None:
         # The key as an earlier USING of the same group of joins left it.
@@ -402,12 +399,6 @@ def table_parts(node: Node) -> list[str]:
     elif this is not None:
         parts.append(this.name)
     return parts
-
-
-def _name_parts(name: str) -> tuple[str, ...]:
-    if "`" in name:
-        return tuple([p.lower() for p in split_name(name)])
-    return tuple(name.lower().split("."))
 
 
 def _is_join_group(node: Node) -> bool:

@@ -6,11 +6,12 @@ QUERY_HISTORY share. Costly answers (names, hashes) are worked out when first as
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lineage.hashing import parameterized_hash, text_hash
-from lineage.model import Domain
+from lineage.model import Access, Domain
 from lineage.targets import references_of, targets_of
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class Statement:
         tree: sqlglot's tree, None where there is none that can be trusted.
         reason: why `tree` is None.
         command: what a reader of its own took from the tokens.
+        seen: what it accessed by version of a catalog and user; `lineage.seen` keeps it.
     """
 
     text: str
@@ -69,6 +71,7 @@ class Statement:
     reason: str | None = None
     command: Command | None = None
     temporary: bool = False
+    seen: dict[tuple[Hashable, str | None], Access] = field(default_factory=dict, repr=False)
     _memo: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from functools import lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from sqlglot.dialects.spark import Spark
@@ -30,13 +31,25 @@ def spark() -> Spark:
     return dialect
 
 
+_kind = attrgetter("token_type")
+
+
 def tokenize(text: str) -> list[Token] | None:
     """The tokens of a text, None where it cannot be cut into any (an open quote)."""
+    return cut(text)[0]
+
+
+def cut(text: str) -> tuple[list[Token] | None, set[TokenType]]:
+    """The tokens of a text, None where it cannot be cut into any, and the types that occur among them."""
     try:
-        tokens = list(spark().tokenize(text))
-        return _whole(tokens, text) if any(t.token_type in _SWALLOWING for t in tokens) else tokens
+        tokens = spark().tokenize(text)
+        types = set(map(_kind, tokens))
+        if not _SWALLOWING.isdisjoint(types):
+            tokens = _whole(tokens, text)
+            types = set(map(_kind, tokens))
     except SqlglotError:
-        return None
+        return None, set()
+    return tokens, types
 
 
 # sqlglot takes all that follows these words, at the start of a statement, for one string.
@@ -62,6 +75,18 @@ def _whole(tokens: list[Token], text: str) -> list[Token]:
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END})
 _PREFIX = frozenset({TokenType.NOT, TokenType.DASH, TokenType.TILDE})
+_NESTING = ("(", "[", "{", "CASE", "NOT", "!", "-", "~")
+
+
+def deeper_than(levels: int, tokens: list[Token], upper: str) -> bool:
+    """Whether brackets, CASE and prefix operators are nested deeper than that; `upper` is the text.
+
+    A text that holds no more of them than levels is no deeper: most need no look at their tokens.
+
+    >>> deeper_than(1, tokenize("((a))"), "((A))")
+    True
+    """
+    return sum(map(upper.count, _NESTING)) > levels and depth(tokens) > levels
 
 
 def depth(tokens: list[Token]) -> int:

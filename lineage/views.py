@@ -126,6 +126,7 @@ class Views(Sources):
             out.plain = len(out.direct) == 1 and len(out.base) == 1
             outs.append(out)
         # Columns that shaped the rows stand in the objects but in no column's sources.
+        shape.part()
         _rest(access.direct_objects_accessed, named, outs, shape.idirect, base=False)
         _rest(access.base_objects_accessed, below, outs, shape.ibase, base=True)
         return Frame(outs, shape)
@@ -151,7 +152,6 @@ class Views(Sources):
             column = entry.index.get(ref.column_name.lower())
             if column is None:
                 column = Column(ref.column_name, "", ref.column_id)
-                entry.index[ref.column_name.lower()] = column
             found[entry.ref(column, ref.field_path)] = None
         return found
 

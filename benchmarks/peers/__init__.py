@@ -1,0 +1,1 @@
+"""Other extractors of column lineage, each in a process and an environment of its own."""
