@@ -8,9 +8,9 @@ implements it answers as Spark would: a one-part name means a temp view first, t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, cast
 
-from lineage.model import Function, Relation
+from lineage.model import Attachment, Domain, Function, Relation
 
 
 class Catalog(Protocol):
@@ -28,3 +28,21 @@ class Catalog(Protocol):
 
     def function(self, parts: Sequence[str], current: tuple[str, str] | None = None) -> Function | None:
         """The user-defined function that a name means, None for a built-in or an unknown one."""
+
+
+class GovernedCatalog(Catalog, Protocol):
+    """A catalog that knows policies and tags. One that does not is a plain `Catalog` and needs nothing."""
+
+    def policies(self, relation: Relation) -> Sequence[Attachment]:
+        """The policies in force on a table or view, those that came through a tag included.
+
+        A column has one masking policy at most: set on it by name, else through a tag.
+        """
+
+    def governance_id(self, domain: Domain, name: str) -> int | None:
+        """The id of a policy or tag by its fully qualified name, None where there is none."""
+
+
+def governed(catalog: Catalog) -> GovernedCatalog | None:
+    """The catalog as one that knows policies, None for one that does not."""
+    return cast("GovernedCatalog", catalog) if hasattr(catalog, "policies") else None

@@ -9,17 +9,24 @@ from collections.abc import Callable
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from lineage.governance_commands import read_governance
 from lineage.model import Domain
 from lineage.statement import Command
 from lineage.tokens import read_name, word
 
 _SCHEMAS = ("SCHEMA", "DATABASE", "NAMESPACE")
+_GOVERNED = frozenset({"CREATE", "ALTER", "DROP", "UNDROP"})
 _Reader = Callable[[list[Token], str], Command | None]
 
 
 def read_command(tokens: list[Token], text: str) -> Command | None:
     """The command that the first words announce."""
-    reader = _READERS.get(word(tokens, 0))
+    first = word(tokens, 0)
+    if first in _GOVERNED:
+        command = read_governance(tokens, text)
+        if command is not None:
+            return command
+    reader = _READERS.get(first)
     return None if reader is None else reader(tokens, text)
 
 

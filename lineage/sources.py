@@ -24,6 +24,10 @@ Node = exp.Expr
 class Sources(Expressions):
     """The part of the tracer that reads FROM clauses."""
 
+    def governed(self, entry: Entry, source: Source, scope: Scope) -> Source:
+        """The source as the policies on its relation leave it."""
+        raise NotImplementedError
+
     def open_view(self, entry: Entry) -> Frame:
         """The frame of a view's query, columns renamed to the view's."""
         raise NotImplementedError
@@ -131,6 +135,8 @@ class Sources(Expressions):
     ) -> Source:
         """A relation of the catalog as a source: recorded as named, opened where it is a view."""
         relation = entry.relation
+        if relation.system:
+            return Source(alias, [Out(c.name, c.type) for c in relation.columns], parts=parts)
         frame = None
         if relation.view_text is not None or relation.view_access is not None:
             frame = self.open_view(entry)
@@ -141,6 +147,7 @@ class Sources(Expressions):
                 self.ledger.direct_entries.setdefault(entry)
             self.ledger.base_entries.setdefault(entry)
             source = Source(alias, entry=entry, parts=parts)
+        source = self.governed(entry, source, scope)
         if columns is not None and columns.args.get("columns"):
             if source.open:
                 self.doubt("column aliases over unknown columns")
@@ -258,8 +265,10 @@ class Sources(Expressions):
                 outs.append(out)
             return outs or None
         frame = self.function_body(function, call_arguments(call), arguments)
-        for inner in frame.outs:
-            out = Out(inner.name)
+        declared = [name for name, _ in struct_fields(function.data_type)]
+        names = declared if len(declared) == len(frame.outs) else [out.name for out in frame.outs]
+        for name, inner in zip(names, frame.outs, strict=True):
+            out = Out(name)
             out.direct = whole.direct
             out.base, out.ibase = inner.base, {**inner.ibase, **frame.shape.ibase}
             outs.append(out)

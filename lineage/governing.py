@@ -1,0 +1,186 @@
+"""What policies do to what a statement reads: masked columns, filtered rows.
+
+In: an entry of the catalog and its source in a FROM. Out: the source as its policies leave it. A masked
+column stays its own directSource; its baseSources are what the policy's body reads. What a row access
+policy reads shapes the rows. A policy counts only where its column, or its relation, is used, so each
+leaves a mark that travels with the sources (`Mark`) and is read at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lineage.catalog import Catalog, governed
+from lineage.model import Attachment, Column, Domain, Function, Json, Policy
+from lineage.names import split_name
+from lineage.query import Queries
+from lineage.resolve import Ledger
+from lineage.scope import Entry, Frame, Out, Ref, Refs, Scope, Sink, Source
+
+_SCHEMA = 2
+
+
+class Mark(Ref):
+    """A policy at work on a column (or, without one, on the rows).
+
+    `reached` is what its body named, `covered` what lies below the column that it masks.
+    """
+
+    __slots__ = ("covered", "policy", "reached")
+
+    def __init__(self, entry: Entry, column: Column, policy: Policy, reached: Ledger, covered: Refs) -> None:
+        super().__init__(entry, column, ())
+        self.policy = policy
+        self.reached = reached
+        self.covered = covered
+
+
+class Governing(Queries):
+    """The part of the tracer that knows policies."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        super().__init__(catalog)
+        self.governance = governed(catalog)
+        self.marks: dict[tuple[Entry, Policy, str], Mark] = {}
+        self._inside_policy = False
+
+    def governed(self, entry: Entry, source: Source, scope: Scope) -> Source:
+        """The source behind its policies: rows filtered into the scope's shape, columns masked."""
+        attached = self._attached(entry)
+        if not attached:
+            return source
+        plain = {out.key: out for out in source.all()}
+        masks: dict[str, Out] = {}
+        for attachment in attached:
+            arguments = [self._argument_of(entry, source, plain, name) for name in attachment.columns]
+            if attachment.policy.domain is Domain.MASKING_POLICY:
+                masks[arguments[0].key] = self._masked(entry, attachment.policy, arguments)
+            else:
+                self._filtered(entry, attachment.policy, arguments, scope)
+        outs = [masks.pop(out.key, out) for out in source.all()]
+        outs += masks.values()  # of columns that the catalog does not list
+        return Source(
+            source.alias, outs, entry=source.entry, view=source.view, parts=source.parts, open_=source.open
+        )
+
+    def _attached(self, entry: Entry) -> Sequence[Attachment]:
+        # A policy reads its mapping tables with its owner's rights, behind no other policy: bodies that
+        # lead to each other end here.
+        if self.governance is None or self._inside_policy:
+            return ()
+        return self.governance.policies(entry.relation)
+
+    def _argument_of(self, entry: Entry, source: Source, plain: dict[str, Out], name: str) -> Out:
+        out = plain.get(name.lower()) or source.find(name.lower())
+        if out is not None:
+            return out
+        if not entry.open:
+            self.doubt(f"column {name} of a policy on {entry.relation.name}")
+        return source.invent(name)
+
+    def _masked(self, entry: Entry, policy: Policy, arguments: list[Out]) -> Out:
+        column = arguments[0]
+        frame, mark = self._applied_to(entry, policy, arguments, column)
+        out = Out(column.name, column.type)
+        out.direct, out.idirect = column.direct, column.idirect
+        for value in frame.outs:
+            out.base.update(value.base)
+            out.ibase.update(value.ibase)
+        out.ibase.update(frame.shape.base)
+        out.ibase.update(frame.shape.ibase)
+        # Below a view's masked column another may lie: both are in force.
+        out.ibase.update({ref: None for ref in column.ibase if isinstance(ref, Mark)})
+        out.ibase[mark] = None
+        return out
+
+    def _filtered(self, entry: Entry, policy: Policy, arguments: list[Out], scope: Scope) -> None:
+        frame, mark = self._applied_to(entry, policy, arguments, None)
+        shape = Sink()
+        for value in (*frame.outs, frame.shape):
+            shape.ibase.update(value.base)
+            shape.ibase.update(value.ibase)
+        shape.ibase[mark] = None
+        scope.shape.shape(shape)
+
+    def _applied_to(
+        self, entry: Entry, policy: Policy, arguments: list[Out], column: Out | None
+    ) -> tuple[Frame, Mark]:
+        """The policy's body over its arguments, and the mark of this use."""
+        held = self.ledger, self.current, self._frames
+        reached = Ledger()
+        self.ledger, self.current, self._frames = reached, _schema_of(policy), {}
+        self._inside_policy = True
+        function = Function(policy.name, parameters=policy.parameters, body=policy.body)
+        try:
+            frame = self.function_body(function, (), arguments)
+        finally:
+            self.ledger, self.current, self._frames = held
+            self._inside_policy = False
+        if not frame.outs:
+            self.doubt(f"body of policy {policy.name}")
+        key = (entry, policy, "" if column is None else column.key)
+        mark = self.marks.get(key)
+        if mark is None:
+            known = Column("") if column is None else entry.index.get(column.key) or Column(column.name)
+            covered = {} if column is None else dict(column.base)
+            mark = self.marks[key] = Mark(entry, known, policy, reached, covered)
+        return frame, mark
+
+    # -- the end -------------------------------------------------------------------------------
+
+    def unmarked(self, refs: Refs) -> Refs:
+        """Sources without the marks of policies."""
+        return {ref: None for ref in refs if type(ref) is Ref} if self.marks else refs
+
+    def settle(self) -> list[Mark]:
+        """Turn the marks among what was touched into what they stand for; the marks, in order.
+
+        What a mask covers is accessed, whatever the policy makes of it.
+        """
+        if not self.marks:
+            return []
+        base = self.ledger.base
+        found = [ref for ref in base if isinstance(ref, Mark)]
+        self.ledger.base = self.unmarked(base)
+        for mark in found:
+            self.ledger.base.update(mark.covered)
+            self.ledger.base_entries.update(mark.reached.base_entries)
+            self.ledger.base_functions.update(mark.reached.base_functions)
+        return found
+
+
+def referenced(marks: Sequence[Mark]) -> tuple[Json, ...]:
+    """policies_referenced: one entry an object, columns with their masking policies, row access apart."""
+    objects: dict[Entry, list[Mark]] = {}
+    for mark in marks:
+        objects.setdefault(mark.entry, []).append(mark)
+    return tuple(_entry(entry, found) for entry, found in objects.items())
+
+
+def _entry(entry: Entry, marks: list[Mark]) -> Json:
+    relation = entry.relation
+    columns = [
+        _said(columnId=m.column.column_id, columnName=m.column.name, policies=[_policy(m.policy)])
+        for m in marks
+        if m.column.name
+    ]
+    return _said(
+        columns=columns,
+        objectDomain=relation.domain.value,
+        objectId=relation.object_id,
+        objectName=relation.name,
+        policies=[_policy(m.policy) for m in marks if not m.column.name],
+    )
+
+
+def _policy(policy: Policy) -> Json:
+    return _said(policyName=policy.name, policyId=policy.policy_id, policyKind=policy.kind)
+
+
+def _said(**fields: object) -> Json:
+    return {key: value for key, value in fields.items() if value not in (None, [])}
+
+
+def _schema_of(policy: Policy) -> tuple[str, str] | None:
+    parts = split_name(policy.name)
+    return (parts[0], parts[1]) if len(parts) > _SCHEMA else None
