@@ -10,6 +10,7 @@ from sqlglot import exp
 from lineage.building import Tracer
 from lineage.model import Access, Column, Domain, Json, ObjectDdl, Relation
 from lineage.names import qualify, quote_name
+from lineage.object_ids import object_id
 from lineage.scope import Frame, Refs, Sink
 from lineage.statement import Command, Statement
 from lineage.targets import parts_of
@@ -302,7 +303,9 @@ def _schema(
 ) -> ObjectDdl:
     here = tracer.current or tracer.catalog.current
     full = (here[0], *parts) if len(parts) == 1 else parts
-    return ObjectDdl(quote_name(full), Domain.SCHEMA, operation, None, properties or {})  # type: ignore[arg-type]
+    name = quote_name(full)
+    identity = object_id(Domain.SCHEMA.value, name)
+    return ObjectDdl(name, Domain.SCHEMA, operation, identity, properties or {})  # type: ignore[arg-type]
 
 
 def _ddl(relation: Relation, operation: str, properties: Json) -> ObjectDdl:
