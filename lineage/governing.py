@@ -57,10 +57,12 @@ class Governing(Queries):
                 masks[arguments[0].key] = self._masked(entry, attachment.policy, arguments)
             else:
                 self._filtered(entry, attachment.policy, arguments, scope)
-        outs = [masks.pop(out.key, out) for out in source.all()]
-        outs += masks.values()  # of columns that the catalog does not list
+        outs = [masks.get(out.key, out) for out in source.all()]
+        outs += [out for key, out in masks.items() if key not in plain]  # the catalog does not list them
+        # Its columns are these alone: with the entry a name would lead to the column behind the mask.
+        entry_of_more = source.entry if source.open else None
         return Source(
-            source.alias, outs, entry=source.entry, view=source.view, parts=source.parts, open_=source.open
+            source.alias, outs, entry=entry_of_more, view=source.view, parts=source.parts, open_=source.open
         )
 
     def _attached(self, entry: Entry) -> Sequence[Attachment]:
@@ -83,9 +85,8 @@ class Governing(Queries):
         frame, mark = self._applied_to(entry, policy, arguments, column)
         out = Out(column.name, column.type)
         out.direct, out.idirect = column.direct, column.idirect
-        for value in frame.outs:
-            out.base.update(value.base)
-            out.ibase.update(value.ibase)
+        out.base = {ref: None for value in frame.outs for ref in value.base}
+        out.ibase = {ref: None for value in frame.outs for ref in value.ibase}
         out.ibase.update(frame.shape.base)
         out.ibase.update(frame.shape.ibase)
         # Below a view's masked column another may lie: both are in force.
@@ -96,9 +97,8 @@ class Governing(Queries):
     def _filtered(self, entry: Entry, policy: Policy, arguments: list[Out], scope: Scope) -> None:
         frame, mark = self._applied_to(entry, policy, arguments, None)
         shape = Sink()
-        for value in (*frame.outs, frame.shape):
-            shape.ibase.update(value.base)
-            shape.ibase.update(value.ibase)
+        read = (*frame.outs, frame.shape)
+        shape.idirect, shape.ibase = {}, {ref: None for sink in read for ref in (*sink.base, *sink.ibase)}
         shape.ibase[mark] = None
         scope.shape.shape(shape)
 

@@ -15,6 +15,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from lineage.commands import read_command
 from lineage.kinds import QUERY_STARTS, SESSION_KINDS, kind_of_tree, kind_of_words
 from lineage.mending import mend, mend_variant_paths
+from lineage.pipes import unpiped
 from lineage.statement import Command, Statement
 from lineage.tokens import depth, parse_tokens, tokenize, word
 
@@ -68,14 +69,25 @@ def _understood(sql: str) -> Statement:  # noqa: PLR0911  one return a kind of t
     command = read_command(tokens, sql)
     if command is not None:
         return _of_command(sql, command)
-    if TokenType.PIPE_GT in types:
-        return _without_tree(sql, tokens, "pipe syntax |>")
-    if depth(tokens) > _DEEPEST:
-        return _without_tree(sql, tokens, "nested too deep to parse")
-    tree, reason = _tree(mend(tokens, types, sql.upper()), sql)
+    readable, reason = _readable(tokens, types)
+    if readable is None:
+        return _without_tree(sql, tokens, reason)
+    tree, reason = _tree(mend(readable, types, sql.upper()), sql)
     if tree is None:
         return _without_tree(sql, tokens, reason)
     return _of_tree(sql, tokens, tree)
+
+
+def _readable(tokens: list[Token], types: set[TokenType]) -> tuple[list[Token] | None, str]:
+    """The tokens as sqlglot may see them: without pipe syntax, not nested too deep."""
+    if depth(tokens) > _DEEPEST:
+        return None, "nested too deep to parse"
+    if TokenType.PIPE_GT not in types:
+        return tokens, ""
+    nested = unpiped(tokens)
+    if nested is None:
+        return None, "pipe syntax |>"
+    return (None, "nested too deep to parse") if depth(nested) > _DEEPEST else (nested, "")
 
 
 def _is_block(tokens: list[Token]) -> bool:
