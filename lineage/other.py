@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lineage.building import Tracer
-from lineage.model import Access
+from lineage.model import Access, Domain
 from lineage.parse import parse
 from lineage.scope import Frame, Scope
 from lineage.statement import Command, Statement
@@ -38,6 +38,10 @@ def trace_command(
         return tracer.access(kind, modified=[tracer.modified(relation)])
     if kind == "EXECUTE_IMMEDIATE" and command.text is not None:
         return replace(trace_inner(parse(command.text)), statement_type=kind)
+    procedure = tracer.function(command.target) if kind == "CALL" and command.target else None
+    if procedure is not None and procedure.domain is Domain.PROCEDURE:
+        tracer.saw_function(procedure)  # what it runs has records of its own
+        return tracer.access(kind)
     if kind in _SILENT:
         # They read metadata, or rewrite files without changing a row.
         return Access(kind)

@@ -136,7 +136,8 @@ class Sources(Expressions):
         """A relation of the catalog as a source: recorded as named, opened where it is a view."""
         relation = entry.relation
         if relation.system:
-            return Source(alias, [Out(c.name, c.type) for c in relation.columns], parts=parts)
+            without_sources = [Out(c.name, c.type) for c in relation.columns]
+            return Source(alias, without_sources, parts=parts, open_=entry.open)
         frame = None
         if relation.view_text is not None or relation.view_access is not None:
             frame = self.open_view(entry)

@@ -83,6 +83,7 @@ def catalog() -> MemoryCatalog:
             "s.v2": "SELECT * FROM v1",
             **{f"s.deep{n}": f"SELECT * FROM deep{n - 1}" for n in range(1, 11)},
             "s.deep0": "SELECT id, v FROM w",
+            "s.uses_f": "SELECT f(a) AS fa, b FROM t",
             "p.people_v": "SELECT id, ssn, mail, pay FROM p.people",
             "p.people_vv": "SELECT id, ssn AS s2, mail FROM p.people_v",
             "account_usage.columns_read": "SELECT query_id FROM account_usage.access_history",
