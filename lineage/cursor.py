@@ -5,12 +5,14 @@ In: tokens and their text. Out: words, names, strings, types, as the readers of 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.tokens import read_name, word
 
-_OPENING = frozenset({"(", "[", "<", "{"})
-_CLOSING = frozenset({")", "]", ">", "}"})
+_OPENING = frozenset({"(", "[", "{"})
+_CLOSING = frozenset({")", "]", "}"})
 
 
 class Cursor:
@@ -83,14 +85,27 @@ class Cursor:
         return tuple(found)
 
     def span(self, *stops: str) -> str:
-        """The text from here to one of these words outside brackets, or to the end."""
+        """The text of an expression: from here to one of these words outside brackets, or to the end."""
+        return self._span(stops, lambda here: (here in _OPENING) - (here in _CLOSING))
+
+    def type_span(self, *stops: str) -> str:
+        """The text of a type, in which `<` and `>` are brackets."""
+        return self._span(stops, _type_depth)
+
+    def _span(self, stops: tuple[str, ...], deeper: Callable[[str], int]) -> str:
         first, depth = self.at, 0
         while not self.done:
             here = self.word()
             if depth == 0 and here in stops:
                 break
-            depth += (here in _OPENING) - (here in _CLOSING)
+            depth += deeper(here)
             self.at += 1
         if first == self.at:
             return ""
         return self.text[self.tokens[first].start : self.tokens[self.at - 1].end + 1]
+
+
+def _type_depth(here: str) -> int:
+    # `array<array<int>>` ends in one token, `>>`.
+    angles = here.count("<") - here.count(">") if not here.strip("<>") else 0
+    return (here in _OPENING) - (here in _CLOSING) + angles

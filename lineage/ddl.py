@@ -5,6 +5,8 @@ In: a tree or a command. Out: the DDL operation with the properties that the acc
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import exp
 
 from lineage.building import Tracer
@@ -31,7 +33,7 @@ def trace_create(tracer: Tracer, statement: Statement, tree: exp.Create, *, exis
     before = tracer.lookup(parts)
     if tree.args.get("exists") and _there(before, existed=existed):
         return tracer.access(kind)
-    relation = _created(tracer, parts, before, Domain.VIEW if noun == "VIEW" else Domain.TABLE)
+    relation = _created(tracer, parts, before, _domain(tree, noun))
     operation = "REPLACE" if tree.args.get("replace") else "CREATE"
     if noun == "VIEW":
         frame = _view_frame(tracer, tree)
@@ -44,6 +46,14 @@ def trace_create(tracer: Tracer, statement: Statement, tree: exp.Create, *, exis
     if source is not None:
         return _copied(tracer, kind, relation, operation, source, "LIKE")
     return tracer.access(kind, ddl=_ddl(relation, operation, _columns(_defined(tree), relation)))
+
+
+def _domain(tree: exp.Create, noun: str) -> Domain:
+    if noun != "VIEW":
+        return Domain.TABLE
+    properties = tree.args.get("properties")
+    materialized = properties is not None and properties.find(exp.MaterializedProperty) is not None
+    return Domain.MATERIALIZED_VIEW if materialized else Domain.VIEW
 
 
 def _as_select(
@@ -143,9 +153,7 @@ def trace_ddl_command(
             return tracer.access(kind)
         relation = _created(tracer, command.target, before, domain)
         operation = "REPLACE" if command.replace else "CREATE"
-        if command.version is not None:
-            tracer.doubt("CLONE of a version")
-        return _copied(tracer, kind, relation, operation, command.source, "CLONE")
+        return _copied(tracer, kind, relation, operation, command.source, "CLONE", command.version)
     if before is not None and before.temporary:
         return tracer.access(kind)
     if command.if_clause and not _there(before, existed=existed):
@@ -174,8 +182,11 @@ def _action(  # noqa: C901
     elif isinstance(action, exp.Schema):
         columns.update({c.name: _column(relation, c.name, "ADD") for c in action.expressions})
     elif isinstance(action, exp.Drop):
+        # IF EXISTS drops what is there: of a known table, none but its own columns.
+        own = {c.name.lower() for c in relation.columns} if action.args.get("exists") else set()
         for name in _dropped(action):
-            columns[name] = _column(relation, name, "DROP")
+            if not own or name.lower() in own:
+                columns[_known(relation, Column(name)).name] = _column(relation, name, "DROP")
     elif isinstance(action, exp.RenameColumn):
         name = action.args["this"].name
         columns[name] = {**_column(relation, name, "ALTER"), "objectName": {"value": action.args["to"].name}}
@@ -248,10 +259,17 @@ def _like(tree: exp.Create) -> tuple[str, ...] | None:
 
 
 def _copied(
-    tracer: Tracer, kind: str, relation: Relation, operation: str, source: tuple[str, ...], mode: str
+    tracer: Tracer,
+    kind: str,
+    relation: Relation,
+    operation: str,
+    source: tuple[str, ...],
+    mode: str,
+    version: str | None = None,
 ) -> Access:
     """LIKE and CLONE record their creation source; a CLONE reads it (document: Read query notes)."""
-    entry = tracer.entry(source)
+    number = re.search(r"\bVERSION\s+AS\s+OF\s+(\d+)", version or "", re.IGNORECASE)
+    entry = tracer.entry(source, int(number.group(1)) if number else version)
     origin = entry.relation
     properties = _columns(list(origin.columns), Relation(relation.name))
     made_from = {"objectName": origin.name, "objectDomain": origin.domain.value, "objectId": origin.object_id}

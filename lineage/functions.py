@@ -56,7 +56,7 @@ def _columns(at: Cursor) -> tuple[Column, ...]:
         name = at.name()
         if not name:
             break
-        kind = at.span(",", ")", "DEFAULT", "COMMENT", "NOT")
+        kind = at.type_span(",", ")", "DEFAULT", "COMMENT", "NOT")
         at.span(",", ")")
         found.append(Column(name[0], kind))
         at.take(",")
@@ -70,6 +70,6 @@ def _returned(at: Cursor) -> tuple[str, bool]:
         at.at += 1
         fields = ",".join(f"`{c.name}`:{c.type}" for c in _columns(at))
         return (f"struct<{fields}>" if fields else ""), True
-    return at.span(
+    return at.type_span(
         "RETURN", "AS", "LANGUAGE", "COMMENT", "DETERMINISTIC", "NOT", "CONTAINS", "READS", "SQL"
     ), False

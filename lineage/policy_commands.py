@@ -37,7 +37,7 @@ def create_policy(at: Cursor, domain: Domain, *, replace: bool) -> Command | Non
     if not name or not at.take("AS"):
         return None
     parameters = _signature(at)
-    data_type = at.span("->") if at.take("RETURNS") else ""
+    data_type = at.type_span("->") if at.take("RETURNS") else ""
     if not at.take("->") or at.done:
         return None
     options = _cut_options(at)
@@ -122,7 +122,7 @@ def _signature(at: Cursor) -> tuple[Column, ...]:
         name = at.name()
         if not name:
             break
-        found.append(Column(name[0], at.span(",", ")")))
+        found.append(Column(name[0], at.type_span(",", ")")))
         at.take(",")
     return tuple(found)
 
