@@ -7,7 +7,7 @@ and the overlay of a script hold one each; a real catalog answers from its own t
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lineage.model import Attachment, Column, Domain, Policy, Relation
@@ -28,6 +28,12 @@ class _Set:
     masking: _Use | None = None
     row_access: dict[str, _Use] = field(default_factory=dict)
     tags: dict[str, str | None] = field(default_factory=dict)
+
+    def rename(self, old: str, new: str) -> None:
+        """Let policies ask for a column under its new name."""
+        if self.masking is not None:
+            self.masking = _with_column(self.masking, old, new)
+        self.row_access = {key: _with_column(use, old, new) for key, use in self.row_access.items()}
 
 
 class Governance:
@@ -130,6 +136,26 @@ class Governance:
             place = self._places.setdefault((name.casefold(), column), _Set())
             _change(place, change, here)
 
+    def made(self, name: str) -> None:
+        """A table or view is new under a name: what was set on an earlier one of that name is gone."""
+        key = name.casefold()
+        self._places = {place: what for place, what in self._places.items() if place[0] != key}
+
+    def renamed(self, names: Mapping[str, str]) -> None:
+        """Tables and views go by new names, all at once: what is set on them goes with them."""
+        new = {old.casefold(): name.casefold() for old, name in names.items()}
+        self._places = {(new.get(at, at), column): what for (at, column), what in self._places.items()}
+
+    def renamed_column(self, name: str, old: str, new: str) -> None:
+        """A column goes by a new name: its policies, and those that ask for it, go on."""
+        key = name.casefold()
+        place = self._places.pop((key, old.casefold()), None)
+        if place is not None:
+            self._places[key, new.casefold()] = place
+        for (at, _), what in self._places.items():
+            if at == key:
+                what.rename(old.casefold(), new)
+
     # -- answers -------------------------------------------------------------------------------
 
     def policies(self, relation: Relation) -> tuple[Attachment, ...]:
@@ -170,6 +196,11 @@ class Governance:
                 if _fits(policy, column):
                     return Attachment(policy, (column.name,))
         return None
+
+
+def _with_column(use: _Use, old: str, new: str) -> _Use:
+    policy, columns = use
+    return policy, tuple(new if column.casefold() == old else column for column in columns)
 
 
 def _change(place: _Set, change: Change, here: Here) -> None:

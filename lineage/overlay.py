@@ -98,6 +98,7 @@ class Overlay:
 
     def _swap(self, access: Access) -> None:
         names = [ddl.name for a in (access, *access.also) if (ddl := a.object_modified_by_ddl) is not None]
+        self._governance.renamed(dict(zip(names, reversed(names), strict=True)))
         found = [self.relation(split_name(name)) for name in names]
         for name, other in zip(names, reversed(found), strict=True):
             self._known[_key(split_name(name))] = None if other is None else replace(other, name=name)
@@ -133,6 +134,7 @@ class Overlay:
         if statement.temporary:
             self._temporary[".".join(parts).lower()] = relation
         elif access.object_modified_by_ddl is not None:
+            self._governance.made(name)
             self._known[_key(full)] = relation
 
     def _ddl(self, access: Access) -> None:
@@ -154,10 +156,15 @@ class Overlay:
         columns = list(before.columns) if before is not None else []
         for name, change in ddl.properties.get("columns", {}).items():
             columns = _changed(columns, name, change, ddl.name)
+            if isinstance(change.get("objectName"), dict):
+                self._governance.renamed_column(ddl.name, name, change["objectName"]["value"])
         relation = before or Relation(ddl.name, ddl.domain, stable_id(*key))
         relation = replace(relation, columns=tuple(columns))
         new_name = ddl.properties.get("objectName", {}).get("value")
+        if ddl.operation_type != "ALTER":
+            self._governance.made(ddl.name)
         if new_name:
+            self._governance.renamed({ddl.name: new_name})
             self._known[key] = None
             relation = replace(relation, name=new_name)
             key = _key(split_name(new_name))
