@@ -42,35 +42,47 @@ class Governing(Queries):
         super().__init__(catalog)
         self.governance = governed(catalog)
         self.marks: dict[tuple[Entry, Policy, str], Mark] = {}
+        self._behind: dict[Entry, tuple[dict[str, Out], Sink]] = {}
         self._inside_policy = False
 
     def governed(self, entry: Entry, source: Source, scope: Scope) -> Source:
         """The source behind its policies: rows filtered into the scope's shape, columns masked."""
-        attached = self._attached(entry)
-        if not attached:
+        if self.governance is None or self._inside_policy:
+            # A policy reads its mapping tables with its owner's rights, behind no other policy: bodies that
+            # lead to each other end here.
             return source
-        plain = {out.key: out for out in source.all()}
-        masks: dict[str, Out] = {}
-        for attachment in attached:
-            arguments = [self._argument_of(entry, source, plain, name) for name in attachment.columns]
-            if attachment.policy.domain is Domain.MASKING_POLICY:
-                masks[arguments[0].key] = self._masked(entry, attachment.policy, arguments)
-            else:
-                self._filtered(entry, attachment.policy, arguments, scope)
+        behind = self._behind.get(entry)
+        if behind is None:
+            behind = self._behind[entry] = self._policed(
+                entry, source, self.governance.policies(entry.relation)
+            )
+        masks, shape = behind
+        scope.shape.shape(shape)
+        if not masks:
+            return source
+        known = {out.key for out in source.all()}
         outs = [masks.get(out.key, out) for out in source.all()]
-        outs += [out for key, out in masks.items() if key not in plain]  # the catalog does not list them
+        outs += [out for key, out in masks.items() if key not in known]  # the catalog does not list them
         # Its columns are these alone: with the entry a name would lead to the column behind the mask.
         entry_of_more = source.entry if source.open else None
         return Source(
             source.alias, outs, entry=entry_of_more, view=source.view, parts=source.parts, open_=source.open
         )
 
-    def _attached(self, entry: Entry) -> Sequence[Attachment]:
-        # A policy reads its mapping tables with its owner's rights, behind no other policy: bodies that
-        # lead to each other end here.
-        if self.governance is None or self._inside_policy:
-            return ()
-        return self.governance.policies(entry.relation)
+    def _policed(
+        self, entry: Entry, source: Source, attached: Sequence[Attachment]
+    ) -> tuple[dict[str, Out], Sink]:
+        """The masked columns of an entry, and what its row access policies read."""
+        plain = {out.key: out for out in source.all()} if attached else {}
+        masks: dict[str, Out] = {}
+        shape = Sink()
+        for attachment in attached:
+            arguments = [self._argument_of(entry, source, plain, name) for name in attachment.columns]
+            if attachment.policy.domain is Domain.MASKING_POLICY:
+                masks[arguments[0].key] = self._masked(entry, attachment.policy, arguments)
+            else:
+                shape.shape(self._row_filter(entry, attachment.policy, arguments))
+        return masks, shape
 
     def _argument_of(self, entry: Entry, source: Source, plain: dict[str, Out], name: str) -> Out:
         out = plain.get(name.lower()) or source.find(name.lower())
@@ -94,13 +106,13 @@ class Governing(Queries):
         out.ibase[mark] = None
         return out
 
-    def _filtered(self, entry: Entry, policy: Policy, arguments: list[Out], scope: Scope) -> None:
+    def _row_filter(self, entry: Entry, policy: Policy, arguments: list[Out]) -> Sink:
         frame, mark = self._applied_to(entry, policy, arguments, None)
         shape = Sink()
         read = (*frame.outs, frame.shape)
         shape.idirect, shape.ibase = {}, {ref: None for sink in read for ref in (*sink.base, *sink.ibase)}
         shape.ibase[mark] = None
-        scope.shape.shape(shape)
+        return shape
 
     def _applied_to(
         self, entry: Entry, policy: Policy, arguments: list[Out], column: Out | None

@@ -19,6 +19,9 @@ PIPED = "__piped"
 _STARTS = frozenset({"SELECT", "FROM", "TABLE", "VALUES", "WITH", "("})
 _SETS = frozenset({"UNION", "INTERSECT", "EXCEPT", "MINUS"})
 _JOINS = frozenset({"JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "SEMI", "ANTI", "LATERAL"})
+_FLAT = _JOINS | {"WHERE"}
+# Every other operator is one more level of brackets, and the parser goes no deeper.
+_MOST = 100
 _NOT_FROM = frozenset(
     {"SELECT", "WHERE", "GROUP", "GROUP BY", "ORDER", "ORDER BY", "LIMIT", "HAVING", *_SETS}
 )
@@ -73,6 +76,8 @@ def _segment(tokens: Tokens) -> Tokens:
     cuts = _at_top(tokens, lambda at: tokens[at].token_type is TokenType.PIPE_GT)
     if not cuts:
         return tokens
+    if sum(word(tokens, at + 1) not in _FLAT for at in cuts) > _MOST:
+        raise _UnknownOperatorError
     start = _query_start(tokens, cuts[0])
     query = _started(tokens[start : cuts[0]])
     for first, last in zip(cuts, [*cuts[1:], len(tokens)], strict=True):
