@@ -267,7 +267,7 @@ class Sources(Expressions):
             return outs or None
         frame = self.function_body(function, call_arguments(call), arguments)
         declared = [name for name, _ in struct_fields(function.data_type)]
-        names = declared if len(declared) == len(frame.outs) else [out.name for out in frame.outs]
+        names = declared if len(declared) == len(frame.outs) else [inner.name for inner in frame.outs]
         for name, inner in zip(names, frame.outs, strict=True):
             out = Out(name)
             out.direct = whole.direct
