@@ -43,6 +43,18 @@ class GovernedCatalog(Catalog, Protocol):
         """The id of a policy or tag by its fully qualified name, None where there is none."""
 
 
+class ListedCatalog(Catalog, Protocol):
+    """A catalog that knows its schemas, so that IF [NOT] EXISTS can be told of them."""
+
+    def has_schema(self, parts: Sequence[str]) -> bool | None:
+        """Whether there is a schema `(schema,)` or `(catalog, schema)`; None where it cannot tell."""
+
+
+def schema_exists(catalog: Catalog, parts: Sequence[str]) -> bool | None:
+    """Whether a schema is there; None where the catalog cannot tell."""
+    return cast("ListedCatalog", catalog).has_schema(parts) if hasattr(catalog, "has_schema") else None
+
+
 def governed(catalog: Catalog) -> GovernedCatalog | None:
     """The catalog as one that knows policies, None for one that does not."""
     return cast("GovernedCatalog", catalog) if hasattr(catalog, "policies") else None

@@ -10,6 +10,7 @@ import re
 from sqlglot import exp
 
 from lineage.building import Tracer
+from lineage.catalog import schema_exists
 from lineage.model import Access, Column, Domain, Json, ObjectDdl, Relation
 from lineage.names import qualify, quote_name
 from lineage.object_ids import object_id
@@ -27,7 +28,7 @@ def trace_create(tracer: Tracer, statement: Statement, tree: exp.Create, *, exis
     if kind == "CREATE_FUNCTION" or (statement.temporary and noun == "VIEW"):
         return _unrecorded(tracer, statement, tree)
     if kind == "CREATE_SCHEMA":
-        if tree.args.get("exists") and existed:
+        if tree.args.get("exists") and _schema_there(tracer, parts, existed=existed):
             return tracer.access(kind)
         return tracer.access(kind, ddl=_schema(tracer, parts, "CREATE"))
     before = tracer.lookup(parts)
@@ -105,7 +106,7 @@ def trace_drop(tracer: Tracer, statement: Statement, tree: exp.Drop, *, existed:
         return tracer.access(kind)
     parts = parts_of((tree.args.get("tables") or [None])[0])
     if kind == "DROP_SCHEMA":
-        if tree.args.get("exists") and existed is False:
+        if tree.args.get("exists") and _schema_there(tracer, parts, existed=existed) is False:
             return tracer.access(kind)
         return tracer.access(kind, ddl=_schema(tracer, parts, "DROP"))
     before = tracer.lookup(parts)
@@ -297,6 +298,10 @@ def _sink(refs: Refs) -> Sink:
 
 def _there(before: Relation | None, *, existed: bool | None) -> bool:
     return existed if existed is not None else before is not None
+
+
+def _schema_there(tracer: Tracer, parts: tuple[str, ...], *, existed: bool | None) -> bool | None:
+    return existed if existed is not None else schema_exists(tracer.catalog, parts)
 
 
 def _created(tracer: Tracer, parts: tuple[str, ...], before: Relation | None, domain: Domain) -> Relation:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Literal
 
 from lineage.building import Tracer
+from lineage.catalog import schema_exists
 from lineage.model import Access, AccessedObject, Column, Domain, Json, ModifiedObject, ObjectDdl, Relation
 from lineage.names import qualify, quote_name
 from lineage.object_ids import object_id
@@ -38,8 +39,6 @@ def trace_governance(
 ) -> Access:
     """What such a command makes, changes, drops or brings back."""
     kind = statement.statement_type
-    if command.swap:
-        return _swapped(tracer, kind, command, existed=existed)
     ddl = _object(tracer, command)
     verb = kind.partition("_")[0]
     if verb == "UNDROP":
@@ -47,6 +46,8 @@ def trace_governance(
     there = existed if existed is not None else _there(tracer, command, ddl)
     if command.if_clause and there == (verb == "CREATE"):
         return tracer.access(kind)
+    if command.swap:
+        return _swapped(tracer, kind, command)
     if command.source:
         return _cloned_schema(tracer, kind, command, ddl)
     operations: dict[str, Operation] = {"CREATE": "REPLACE" if command.replace else "CREATE", "DROP": "DROP"}
@@ -95,19 +96,16 @@ def _there(tracer: Tracer, command: Command, ddl: ObjectDdl) -> bool:
     if ddl.domain in _NAMED:
         governance = tracer.governance
         return governance is not None and governance.governance_id(ddl.domain, ddl.name) is not None
-    # No catalog is asked for schemas: without the caller's word the statement is taken to have worked.
-    return (
-        command.kind.partition("_")[0] != "CREATE"
-        if ddl.domain is Domain.SCHEMA
-        else (tracer.lookup(command.target) is not None)
-    )
+    if ddl.domain is Domain.SCHEMA:
+        known = schema_exists(tracer.catalog, command.target)
+        # Where nobody can tell, the statement is taken to have done something.
+        return known if known is not None else command.kind.partition("_")[0] != "CREATE"
+    return tracer.lookup(command.target) is not None
 
 
-def _swapped(tracer: Tracer, kind: str, command: Command, *, existed: bool | None) -> Access:
+def _swapped(tracer: Tracer, kind: str, command: Command) -> Access:
     """Two records of one statement, one for each object, each naming the other."""
     domain = command.domain or Domain.TABLE
-    if command.if_clause and not (existed if existed is not None else tracer.lookup(command.target)):
-        return tracer.access(kind)
     one, two = (_relation(tracer, parts, domain) for parts in (command.target, command.source))
     first, second = (
         tracer.access(kind, ddl=ObjectDdl(a.name, a.domain, "ALTER", a.object_id, _other(b)))

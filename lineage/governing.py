@@ -163,14 +163,16 @@ class Governing(Queries):
 
 def referenced(marks: Sequence[Mark]) -> tuple[Json, ...]:
     """policies_referenced: one entry an object, columns with their masking policies, row access apart."""
-    objects: dict[Entry, list[Mark]] = {}
+    # A table and an old version of it are one object, under one set of policies.
+    objects: dict[str, dict[tuple[str, str], Mark]] = {}
     for mark in marks:
-        objects.setdefault(mark.entry, []).append(mark)
-    return tuple(_entry(entry, found) for entry, found in objects.items())
+        uses = objects.setdefault(mark.entry.relation.name, {})
+        uses.setdefault((mark.column.name, mark.policy.name), mark)
+    return tuple(_entry(list(uses.values())) for uses in objects.values())
 
 
-def _entry(entry: Entry, marks: list[Mark]) -> Json:
-    relation = entry.relation
+def _entry(marks: Sequence[Mark]) -> Json:
+    relation = marks[0].entry.relation
     columns = [
         _said(columnId=m.column.column_id, columnName=m.column.name, policies=[_policy(m.policy)])
         for m in marks

@@ -163,6 +163,12 @@ class MemoryCatalog:
         """The id of a policy or tag by its fully qualified name."""
         return self._governance.governance_id(domain, name)
 
+    def has_schema(self, parts: Sequence[str]) -> bool:
+        """Whether it is the current schema or holds a table, view or function."""
+        full = _key((self._current[0], *parts)[-2:])
+        named = (*self._relations, *self._functions, _key((*self._current, "")))
+        return any(len(key) > 2 and key[:2] == full for key in named)  # noqa: PLR2004  catalog, schema, object
+
     @property
     def governance(self) -> Governance:
         """A copy of its policies and tags, to go on from."""

@@ -10,12 +10,12 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from lineage.catalog import Catalog, governed
+from lineage.catalog import Catalog, governed, schema_exists
 from lineage.errors import BadFunctionError
 from lineage.functions import read_function
 from lineage.governance import Governance
 from lineage.memory import MemoryCatalog
-from lineage.model import Access, Attachment, Column, Domain, Function, Relation
+from lineage.model import Access, Attachment, Column, Domain, Function, ObjectDdl, Relation
 from lineage.names import qualify, quote_name, split_name, stable_id
 from lineage.statement import Statement
 from lineage.targets import parts_of
@@ -32,6 +32,7 @@ class Overlay:
         self._dropped: dict[tuple[str, ...], Relation] = {}
         self._functions: dict[tuple[str, ...], Function] = {}
         self._governance = _governance_of(below)
+        self._schemas: dict[tuple[str, ...], bool] = {}
         self.variables: frozenset[str] = frozenset()
 
     @property
@@ -60,6 +61,11 @@ class Overlay:
         found = self._functions.get(_key(parts)) if len(parts) == 1 else None
         found = found or self._functions.get(_key(qualify(parts, here)))
         return found or self._below.function(parts, here)
+
+    def has_schema(self, parts: Sequence[str]) -> bool | None:
+        """Whether a schema is there after the statements so far; None where the catalog cannot tell."""
+        known = self._schemas.get(_key((self._current[0], *parts)[-2:]))
+        return known if known is not None else schema_exists(self._below, parts)
 
     def policies(self, relation: Relation) -> Sequence[Attachment]:
         """The policies in force after the statements so far."""
@@ -95,6 +101,12 @@ class Overlay:
         parts = parts_of(tree.args["this"])
         full = parts if statement.temporary else qualify(parts, self._current)
         self._functions[_key(full)] = replace(function, name=quote_name(full), object_id=stable_id(*full))
+
+    def _schema(self, ddl: ObjectDdl) -> None:
+        new_name = ddl.properties.get("objectName", {}).get("value")
+        self._schemas[_key(split_name(ddl.name))] = ddl.operation_type != "DROP" and new_name is None
+        if new_name is not None:
+            self._schemas[_key(split_name(new_name))] = True
 
     def _swap(self, access: Access) -> None:
         names = [ddl.name for a in (access, *access.also) if (ddl := a.object_modified_by_ddl) is not None]
@@ -139,8 +151,12 @@ class Overlay:
 
     def _ddl(self, access: Access) -> None:
         ddl = access.object_modified_by_ddl
-        if ddl is None or ddl.domain not in (Domain.TABLE, Domain.VIEW):
-            return
+        if ddl is not None and ddl.domain is Domain.SCHEMA:
+            self._schema(ddl)
+        elif ddl is not None and ddl.domain in (Domain.TABLE, Domain.VIEW):
+            self._object(ddl)
+
+    def _object(self, ddl: ObjectDdl) -> None:
         key = _key(split_name(ddl.name))
         if ddl.operation_type == "DROP":
             before = self.relation(split_name(ddl.name))
