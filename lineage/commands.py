@@ -10,7 +10,7 @@ from collections.abc import Callable
 from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.cursor import Cursor
-from lineage.governance_commands import read_governance
+from lineage.governance_commands import read_governance, speaks_of_governance
 from lineage.model import Domain
 from lineage.statement import Command
 from lineage.tokens import read_name, word
@@ -25,7 +25,7 @@ def read_command(tokens: list[Token], text: str) -> Command | None:
     first = word(tokens, 0)
     if first in _GOVERNED:
         command = read_governance(tokens, text)
-        if command is not None:
+        if command is not None or speaks_of_governance(tokens):
             return command
     reader = _READERS.get(first)
     return None if reader is None else reader(tokens, text)

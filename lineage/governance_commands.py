@@ -6,6 +6,7 @@ them is not here: this says what they are.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from lineage.cursor import Cursor
@@ -29,6 +30,9 @@ _OBJECTS = {
     "TABLE": Domain.TABLE, "VIEW": Domain.VIEW, "SCHEMA": Domain.SCHEMA, "DATABASE": Domain.SCHEMA,
     "NAMESPACE": Domain.SCHEMA,
 }  # fmt: skip
+_CLAUSES = frozenset(
+    {("MASKING", "POLICY"), ("ACCESS", "POLICY"), ("ACCESS", "POLICIES"), ("SET", "TAG"), ("UNSET", "TAG")}
+)
 _NOUNS = {Domain.TABLE: "TABLE", Domain.VIEW: "VIEW", Domain.SCHEMA: "SCHEMA"}
 
 
@@ -42,6 +46,12 @@ def read_governance(tokens: list[Token], text: str) -> Command | None:
     if at.take("UNDROP"):
         return _undrop(at)
     return _alter(at) if at.take("ALTER") else None
+
+
+def speaks_of_governance(tokens: list[Token]) -> bool:
+    """Whether a text holds a clause about policies or tags: what does not read it must not read the rest."""
+    words = [token.text.upper() for token in tokens]
+    return any(pair in _CLAUSES for pair in pairwise(words))
 
 
 def _create(at: Cursor) -> Command | None:
@@ -64,7 +74,7 @@ def _create_tag(at: Cursor, *, replace: bool) -> Command | None:
     if at.take("COMMENT"):
         at.take("=")
         comment = (("comment", at.string()),)
-    if not name or not at.done:
+    if not name or not at.done or at.tokens[-1].text.upper() == "ALLOWED_VALUES":
         return None
     changes = tuple(Change("ADD", None, value=value) for value in values)
     return Command(

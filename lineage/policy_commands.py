@@ -38,7 +38,7 @@ def create_policy(at: Cursor, domain: Domain, *, replace: bool) -> Command | Non
         return None
     parameters = _signature(at)
     data_type = at.type_span("->") if at.take("RETURNS") else ""
-    if not at.take("->") or at.done:
+    if not data_type or not at.take("->") or at.done:
         return None
     options = _cut_options(at)
     policy = Policy(".".join(name), domain, at.span(), parameters, None, data_type)

@@ -73,7 +73,7 @@ def sources(access):
             yield from column.base_sources
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(st.lists(ITEMS, min_size=1, max_size=3), FROMS, SHELLS)
 def test_no_statement_gets_behind_a_mask_of_stars(items, source, shell):
     """A constant policy leaves its column in no base source, and who reads the table meets both policies."""
@@ -102,7 +102,7 @@ WORDS = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(st.sampled_from(["ALTER TABLE t", "CREATE", "ALTER", "DROP", "UNDROP"]), st.lists(WORDS, max_size=12))
 def test_any_words_are_read_without_an_error(start, words):
     """DDL on policies and tags, torn and shuffled, is a record or a reason."""
