@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 import orjson
@@ -112,7 +112,6 @@ class Finding:
     query_text: str | None = None
     query_type: str | None = None
     query_hash: str | None = None
-    more: tuple[Access, ...] = field(default=())
 
 
 def build_row(
@@ -129,7 +128,7 @@ def build_row(
     started = _with_finding(_with_text(started, statement), finding)
     access = []
     if finding and ended.status == "SUCCESS":
-        access = [_access_row(started, finding, one) for one in (finding.access, *finding.more)]
+        access = [_access_row(started, finding, one) for one in (finding.access, *finding.access.also)]
     return {"query": _query_row(started, ended, finding), "access": access}
 
 

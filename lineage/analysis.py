@@ -25,7 +25,7 @@ def analyze(sql: str, catalog: Catalog, *, dialect: str = "spark", user: str | N
         sql: one statement of Spark SQL.
         catalog: names to objects.
         dialect: only "spark".
-        user: who asks; reserved for policies that depend on the user.
+        user: who asks; changes nothing so far: of a policy every branch counts, whoever asks.
 
     Raises:
         UnknownDialectError: another dialect.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from lineage.governing import Governing, referenced
 from lineage.model import (
     Access,
     AccessedObject,
@@ -21,11 +22,10 @@ from lineage.model import (
     OutputColumn,
     Relation,
 )
-from lineage.query import Queries
 from lineage.scope import Entry, Frame, Ref, Refs, Sink
 
 
-class Tracer(Queries):
+class Tracer(Governing):
     """The whole walk, and the making of its result."""
 
     _made: dict[Ref, ColumnRef] | None = None
@@ -53,7 +53,7 @@ class Tracer(Queries):
 
     def outputs(self, frame: Frame) -> tuple[OutputColumn, ...]:
         """The output columns of a query."""
-        shape = {**frame.shape.ibase, **frame.shape.base}
+        shape = self.unmarked({**frame.shape.ibase, **frame.shape.base})
         common = self.refs(shape)
         places = {ref: at for at, ref in enumerate(shape)}
         outputs: list[OutputColumn] = []
@@ -63,7 +63,7 @@ class Tracer(Queries):
             direct = base if out.direct is out.base else self.refs(out.direct)
             own = memo.get(id(out.ibase)) if out.ibase else common
             if own is None:
-                own = memo[id(out.ibase)] = self.refs({**out.ibase, **shape})
+                own = memo[id(out.ibase)] = self.refs({**self.unmarked(out.ibase), **shape})
             if own is common:
                 own = _without(common, [at for ref in out.base if (at := places.get(ref)) is not None])
             elif not out.base.keys().isdisjoint(shape) or not out.base.keys().isdisjoint(out.ibase):
@@ -101,6 +101,7 @@ class Tracer(Queries):
         ddl: ObjectDdl | None = None,
     ) -> Access:
         """The result; a doubt makes it partial and says why."""
+        marks = self.settle()
         ledger = self.ledger
         analysis: Analysis = "partial" if self.doubts else "full"
         direct = _objects(ledger.direct_entries, ledger.direct)
@@ -113,7 +114,7 @@ class Tracer(Queries):
             (*base, *_functions(ledger.base_functions.values())),
             tuple(modified),
             ddl,
-            (),
+            referenced(marks),
             self.outputs(frame) if frame is not None else (),
             analysis,
             "; ".join(self.doubts) or None,

@@ -8,9 +8,9 @@ implements it answers as Spark would: a one-part name means a temp view first, t
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Protocol
+from typing import Protocol, cast
 
-from lineage.model import Function, Relation
+from lineage.model import Attachment, Domain, Function, Relation
 
 
 class Catalog(Protocol):
@@ -45,3 +45,33 @@ def version_of(catalog: Catalog) -> Hashable | None:
     """The version of a `VersionedCatalog`, None of any other."""
     found: Hashable | None = getattr(catalog, "version", None)
     return found
+
+
+class GovernedCatalog(Catalog, Protocol):
+    """A catalog that knows policies and tags. One that does not is a plain `Catalog` and needs nothing."""
+
+    def policies(self, relation: Relation) -> Sequence[Attachment]:
+        """The policies in force on a table or view, those that came through a tag included.
+
+        A column has one masking policy at most: set on it by name, else through a tag.
+        """
+
+    def governance_id(self, domain: Domain, name: str) -> int | None:
+        """The id of a policy or tag by its fully qualified name, None where there is none."""
+
+
+class ListedCatalog(Catalog, Protocol):
+    """A catalog that knows its schemas, so that IF [NOT] EXISTS can be told of them."""
+
+    def has_schema(self, parts: Sequence[str]) -> bool | None:
+        """Whether there is a schema `(schema,)` or `(catalog, schema)`; None where it cannot tell."""
+
+
+def schema_exists(catalog: Catalog, parts: Sequence[str]) -> bool | None:
+    """Whether a schema is there; None where the catalog cannot tell."""
+    return cast("ListedCatalog", catalog).has_schema(parts) if hasattr(catalog, "has_schema") else None
+
+
+def governed(catalog: Catalog) -> GovernedCatalog | None:
+    """The catalog as one that knows policies, None for one that does not."""
+    return cast("GovernedCatalog", catalog) if hasattr(catalog, "policies") else None

@@ -149,7 +149,7 @@ def _target_scope(tracer: Tracer, tree: Node, ctes: dict[str, Frame] | None = No
     scope = Scope(None, ctes)
     name = alias.name if alias is not None else (parts[-1] if parts else "")
     full = () if alias is not None else tuple(relation.name.lower().split("."))
-    scope.add(Source(name, entry=entry, parts=full))
+    scope.add(tracer.governed(entry, Source(name, entry=entry, parts=full), scope))
     return entry, scope
 
 

@@ -9,17 +9,25 @@ from collections.abc import Callable
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from lineage.cursor import Cursor
+from lineage.governance_commands import read_governance, speaks_of_governance
 from lineage.model import Domain
 from lineage.statement import Command
 from lineage.tokens import read_name, word
 
 _SCHEMAS = ("SCHEMA", "DATABASE", "NAMESPACE")
+_GOVERNED = frozenset({"CREATE", "ALTER", "DROP", "UNDROP"})
 _Reader = Callable[[list[Token], str], Command | None]
 
 
 def read_command(tokens: list[Token], text: str) -> Command | None:
     """The command that the first words announce."""
-    reader = _READERS.get(word(tokens, 0))
+    first = word(tokens, 0)
+    if first in _GOVERNED:
+        command = read_governance(tokens, text)
+        if command is not None or speaks_of_governance(tokens):
+            return command
+    reader = _READERS.get(first)
     return None if reader is None else reader(tokens, text)
 
 
@@ -87,8 +95,37 @@ def _execute(tokens: list[Token], text: str) -> Command | None:
 
 
 def _set(tokens: list[Token], text: str) -> Command | None:
-    del tokens, text
-    return Command("SET")
+    # SET VAR x = (SELECT …) reads; SET a.b = c sets a configuration.
+    if word(tokens, 1) not in ("VAR", "VARIABLE"):
+        return Command("SET")
+    return Command("SET", text=_values(Cursor(tokens, text, 2)))
+
+
+def _values(at: Cursor) -> str | None:
+    """The values of `x = 1, (y, z) = (SELECT …)` as a select list; None where none of them reads."""
+    found: list[str] = []
+    while not at.done:
+        at.span("=")
+        if not at.take("="):
+            break
+        found.append(at.span(","))
+        at.take(",")
+    return (
+        ", ".join(found)
+        if any("SELECT" in value.upper() or "FROM" in value.upper() for value in found)
+        else None
+    )
+
+
+def _declare(tokens: list[Token], text: str) -> Command | None:
+    # DECLARE [OR REPLACE] [VARIABLE] x, y INT DEFAULT (SELECT …): the default reads.
+    at = Cursor(tokens, text, 1)
+    while at.take_one("OR", "REPLACE", "VAR", "VARIABLE"):
+        pass
+    name = at.name()
+    at.span("DEFAULT", "=")
+    value = at.span() if at.take("DEFAULT") or at.take("=") else ""
+    return Command("DECLARE", target=name, text=value if "SELECT" in value.upper() else None)
 
 
 def _restore(tokens: list[Token], text: str) -> Command | None:
@@ -251,7 +288,7 @@ _READERS: dict[str, _Reader] = {
     "COMMENT": _comment,
     "CONVERT": _named("CONVERT", "TO", "DELTA"),
     "CREATE": _create,
-    "DECLARE": _named("DECLARE", "OR", "REPLACE", "VAR", "VARIABLE"),
+    "DECLARE": _declare,
     "DESC": _describe,
     "DESCRIBE": _describe,
     "DROP": _drop,

@@ -5,11 +5,15 @@ In: a tree or a command. Out: the DDL operation with the properties that the acc
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import exp
 
 from lineage.building import Tracer
+from lineage.catalog import schema_exists
 from lineage.model import Access, Column, Domain, Json, ObjectDdl, Relation
 from lineage.names import qualify, quote_name
+from lineage.object_ids import object_id
 from lineage.scope import Frame, Refs, Sink
 from lineage.statement import Command, Statement
 from lineage.targets import parts_of
@@ -24,13 +28,13 @@ def trace_create(tracer: Tracer, statement: Statement, tree: exp.Create, *, exis
     if kind == "CREATE_FUNCTION" or (statement.temporary and noun == "VIEW"):
         return _unrecorded(tracer, statement, tree)
     if kind == "CREATE_SCHEMA":
-        if tree.args.get("exists") and existed:
+        if tree.args.get("exists") and _schema_there(tracer, parts, existed=existed):
             return tracer.access(kind)
         return tracer.access(kind, ddl=_schema(tracer, parts, "CREATE"))
     before = tracer.lookup(parts)
     if tree.args.get("exists") and _there(before, existed=existed):
         return tracer.access(kind)
-    relation = _created(tracer, parts, before, Domain.VIEW if noun == "VIEW" else Domain.TABLE)
+    relation = _created(tracer, parts, before, _domain(tree, noun))
     operation = "REPLACE" if tree.args.get("replace") else "CREATE"
     if noun == "VIEW":
         frame = _view_frame(tracer, tree)
@@ -43,6 +47,14 @@ def trace_create(tracer: Tracer, statement: Statement, tree: exp.Create, *, exis
     if source is not None:
         return _copied(tracer, kind, relation, operation, source, "LIKE")
     return tracer.access(kind, ddl=_ddl(relation, operation, _columns(_defined(tree), relation)))
+
+
+def _domain(tree: exp.Create, noun: str) -> Domain:
+    if noun != "VIEW":
+        return Domain.TABLE
+    properties = tree.args.get("properties")
+    materialized = properties is not None and properties.find(exp.MaterializedProperty) is not None
+    return Domain.MATERIALIZED_VIEW if materialized else Domain.VIEW
 
 
 def _as_select(
@@ -103,7 +115,7 @@ def trace_drop(tracer: Tracer, statement: Statement, tree: exp.Drop, *, existed:
         return tracer.access(kind)
     parts = parts_of((tree.args.get("tables") or [None])[0])
     if kind == "DROP_SCHEMA":
-        if tree.args.get("exists") and existed is False:
+        if tree.args.get("exists") and _schema_there(tracer, parts, existed=existed) is False:
             return tracer.access(kind)
         return tracer.access(kind, ddl=_schema(tracer, parts, "DROP"))
     before = tracer.lookup(parts)
@@ -151,9 +163,7 @@ def trace_ddl_command(
             return tracer.access(kind)
         relation = _created(tracer, command.target, before, domain)
         operation = "REPLACE" if command.replace else "CREATE"
-        if command.version is not None:
-            tracer.doubt("CLONE of a version")
-        return _copied(tracer, kind, relation, operation, command.source, "CLONE")
+        return _copied(tracer, kind, relation, operation, command.source, "CLONE", command.version)
     if before is not None and before.temporary:
         return tracer.access(kind)
     if command.if_clause and not _there(before, existed=existed):
@@ -182,8 +192,11 @@ def _action(  # noqa: C901
     elif isinstance(action, exp.Schema):
         columns.update({c.name: _column(relation, c.name, "ADD") for c in action.expressions})
     elif isinstance(action, exp.Drop):
+        # IF EXISTS drops what is there: of a known table, none but its own columns.
+        own = {c.name.lower() for c in relation.columns} if action.args.get("exists") else set()
         for name in _dropped(action):
-            columns[name] = _column(relation, name, "DROP")
+            if not own or name.lower() in own:
+                columns[_known(relation, Column(name)).name] = _column(relation, name, "DROP")
     elif isinstance(action, exp.RenameColumn):
         name = action.args["this"].name
         columns[name] = {**_column(relation, name, "ALTER"), "objectName": {"value": action.args["to"].name}}
@@ -261,10 +274,17 @@ def _like(tree: exp.Create) -> tuple[str, ...] | None:
 
 
 def _copied(
-    tracer: Tracer, kind: str, relation: Relation, operation: str, source: tuple[str, ...], mode: str
+    tracer: Tracer,
+    kind: str,
+    relation: Relation,
+    operation: str,
+    source: tuple[str, ...],
+    mode: str,
+    version: str | None = None,
 ) -> Access:
     """LIKE and CLONE record their creation source; a CLONE reads it (document: Read query notes)."""
-    entry = tracer.entry(source)
+    number = re.search(r"\bVERSION\s+AS\s+OF\s+(\d+)", version or "", re.IGNORECASE)
+    entry = tracer.entry(source, int(number.group(1)) if number else version)
     origin = entry.relation
     properties = _columns(list(origin.columns), Relation(relation.name))
     made_from = {"objectName": origin.name, "objectDomain": origin.domain.value, "objectId": origin.object_id}
@@ -294,6 +314,10 @@ def _there(before: Relation | None, *, existed: bool | None) -> bool:
     return existed if existed is not None else before is not None
 
 
+def _schema_there(tracer: Tracer, parts: tuple[str, ...], *, existed: bool | None) -> bool | None:
+    return existed if existed is not None else schema_exists(tracer.catalog, parts)
+
+
 def _created(tracer: Tracer, parts: tuple[str, ...], before: Relation | None, domain: Domain) -> Relation:
     if before is not None and not before.temporary:
         return before
@@ -316,7 +340,9 @@ def _schema(
 ) -> ObjectDdl:
     here = tracer.current or tracer.catalog.current
     full = (here[0], *parts) if len(parts) == 1 else parts
-    return ObjectDdl(quote_name(full), Domain.SCHEMA, operation, None, properties or {})  # type: ignore[arg-type]
+    name = quote_name(full)
+    identity = object_id(Domain.SCHEMA.value, name)
+    return ObjectDdl(name, Domain.SCHEMA, operation, identity, properties or {})  # type: ignore[arg-type]
 
 
 def _ddl(relation: Relation, operation: str, properties: Json) -> ObjectDdl:

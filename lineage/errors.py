@@ -39,7 +39,26 @@ class BadNameError(LineageError):
         )
 
 
-class NotSupportedError(LineageError):
-    """Something that the caller asked for is not built yet."""
+class BadFunctionError(LineageError):
+    """A text that was given as a function and is no CREATE FUNCTION."""
 
-    code = "NOT_SUPPORTED"
+    code = "BAD_FUNCTION"
+
+    def __init__(self, text: str) -> None:
+        super().__init__(
+            text[:100],
+            "write it as `CREATE FUNCTION f(n INT) RETURNS INT RETURN n + 1`, or pass a lineage.Function",
+        )
+
+
+class BadPolicyError(LineageError):
+    """A text that was given as a policy, or as what one is set on, and is neither."""
+
+    code = "BAD_POLICY"
+
+    def __init__(self, text: str) -> None:
+        super().__init__(
+            text[:100],
+            "write it as `CREATE MASKING POLICY m AS (val STRING) RETURNS STRING -> '*'` or `ALTER TABLE t "
+            "ALTER COLUMN c SET MASKING POLICY m`, or pass a lineage.Policy",
+        )

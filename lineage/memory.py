@@ -1,6 +1,6 @@
 """A catalog in memory: plain dictionaries of tables, views and functions.
 
-In: names with columns, view texts, functions. Out: a `Catalog` that answers as Spark's would. For
+In: names with columns, view texts, functions, policies. Out: a `Catalog` that answers as Spark's would. For
 tests, for tools without a metastore, and for the tables that a script creates on its way.
 """
 
@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from lineage.errors import NotSupportedError
-from lineage.model import Column, Domain, Function, Relation
+from lineage.errors import BadPolicyError
+from lineage.functions import read_function
+from lineage.governance import Governance
+from lineage.model import Attachment, Column, Domain, Function, Policy, Relation
 from lineage.names import qualify, quote_name, split_name, stable_id
+from lineage.statement import Command
 
 SPARK_CATALOG = "spark_catalog"
 
@@ -22,37 +25,51 @@ class MemoryCatalog:
     Args:
         tables: `"schema.table"` to columns (`{"column": "type"}`, or an iterable of names).
         views: `"schema.view"` to the SQL of the view; its columns are found when first asked for.
-        functions: `"schema.function"` to a `Function`.
-        policies: reserved for masking and row access policies; anything but empty is refused.
+        functions: `"schema.function"` to a `Function`, or to the text of its CREATE FUNCTION.
+        policies: `"schema.policy"` to a `Policy`, or to the text of its CREATE … POLICY.
         current_schema: the schema that one-part names live in, `"schema"` or `"catalog.schema"`.
         temp_views: name to the SQL of a temporary view.
         paths: location to the name of the registered table that lives there.
+        attached: what the policies protect, in order, as DDL: `ALTER TABLE t ALTER COLUMN c SET MASKING
+            POLICY m`, `ALTER TABLE t ADD ROW ACCESS POLICY r ON (c)`, `ALTER TAG g SET MASKING POLICY m`,
+            `ALTER TABLE t SET TAG g = 'x'`.
+        system: schemas whose tables and views are never recorded: the audit's own.
 
     Raises:
         BadNameError: a key is no name.
-        NotSupportedError: policies were given.
+        BadFunctionError: the text of a function is no CREATE FUNCTION.
+        BadPolicyError: the text of a policy or of an attachment is none.
+
+    >>> catalog = MemoryCatalog(
+    ...     {"s.t": {"ssn": "STRING"}},
+    ...     policies={"s.m": "CREATE MASKING POLICY m AS (val STRING) RETURNS STRING -> '*'"},
+    ...     attached=["ALTER TABLE s.t ALTER COLUMN ssn SET MASKING POLICY s.m"],
+    ... )
+    >>> [a.policy.name for a in catalog.policies(catalog.relation(("s", "t")))]
+    ['spark_catalog.s.m']
     """
 
     def __init__(
         self,
         tables: Mapping[str, Mapping[str, str] | Iterable[str]] | None = None,
         views: Mapping[str, str] | None = None,
-        functions: Mapping[str, Function] | None = None,
-        policies: Mapping[str, object] | None = None,
+        functions: Mapping[str, Function | str] | None = None,
+        policies: Mapping[str, Policy | str] | None = None,
         current_schema: str = "default",
         *,
         temp_views: Mapping[str, str] | None = None,
         paths: Mapping[str, str] | None = None,
+        attached: Iterable[str] = (),
+        system: Iterable[str] = (),
     ) -> None:
-        if policies:
-            raise NotSupportedError("policies", "policies are not traced yet; leave the argument out")
         here = split_name(current_schema)
         self._current = (here[0], here[1]) if len(here) > 1 else (SPARK_CATALOG, here[0])
         self._relations: dict[tuple[str, ...], Relation] = {}
         self._open: set[tuple[str, ...]] = set()
         self._functions: dict[tuple[str, ...], Function] = {}
-        self._schemas = {self._current}
         self._version = object()
+        self._governance = Governance()
+        self._system = frozenset(_key(split_name(name)[-1:]) for name in system)
         for name, columns in (tables or {}).items():
             self.add_table(split_name(name), columns)
         for name, text in (views or {}).items():
@@ -61,6 +78,10 @@ class MemoryCatalog:
             self.add_view(split_name(name), text, temporary=True)
         for name, function in (functions or {}).items():
             self.add_function(split_name(name), function)
+        for name, policy in (policies or {}).items():
+            self._governance.define(split_name(name), _policy(policy), self._current)
+        for text in attached:
+            self._governance.follow(_command(text), self._current)
         self._paths = {p.rstrip("/"): n for p, n in (paths or {}).items()}
 
     @property
@@ -81,6 +102,7 @@ class MemoryCatalog:
             quote_name(full),
             object_id=stable_id(*full),
             columns=tuple(Column(n, t, stable_id(*full, n)) for n, t in typed.items()),
+            system=_key(full[1:2]) in self._system,
         )
         self._relations[_key(full)] = relation
         self._version = object()
@@ -100,11 +122,14 @@ class MemoryCatalog:
             view_text=text,
             view_current=self._current,
             temporary=temporary,
+            system=not temporary and _key(full[1:2]) in self._system,
         )
 
-    def add_function(self, parts: Sequence[str], function: Function) -> None:
+    def add_function(self, parts: Sequence[str], function: Function | str) -> None:
         """Add or replace a function; its name is completed and its id filled in."""
         self._version = object()
+        if isinstance(function, str):
+            function = read_function(function)
         full = qualify(parts, self._current)
         object_id = function.object_id if function.object_id is not None else stable_id(*full)
         self._functions[_key(full)] = replace(function, name=quote_name(full), object_id=object_id)
@@ -140,6 +165,25 @@ class MemoryCatalog:
             return None
         return self._functions.get(_key(qualify(parts, current or self._current)))
 
+    def policies(self, relation: Relation) -> Sequence[Attachment]:
+        """The policies in force on a table or view."""
+        return self._governance.policies(relation)
+
+    def governance_id(self, domain: Domain, name: str) -> int | None:
+        """The id of a policy or tag by its fully qualified name."""
+        return self._governance.governance_id(domain, name)
+
+    def has_schema(self, parts: Sequence[str]) -> bool:
+        """Whether it is the current schema or holds a table, view or function."""
+        full = _key((self._current[0], *parts)[-2:])
+        named = (*self._relations, *self._functions, _key((*self._current, "")))
+        return any(len(key) > 2 and key[:2] == full for key in named)  # noqa: PLR2004  catalog, schema, object
+
+    @property
+    def governance(self) -> Governance:
+        """A copy of its policies and tags, to go on from."""
+        return self._governance.copy()
+
     def _with_columns(self, key: tuple[str, ...], view: Relation) -> Relation:
         # A view's columns are those of its query; `_open` stops views that name each other.
         if key in self._open or view.view_text is None:
@@ -156,6 +200,24 @@ class MemoryCatalog:
         columns = tuple(Column(n, "", stable_id(view.name, n)) for n in names)
         self._relations[key] = replace(view, columns=columns)
         return self._relations[key]
+
+
+def _command(text: str) -> Command:
+    from lineage.parse import parse
+
+    command = parse(text).command
+    if command is None or not (command.changes or command.policy or command.domain is Domain.TAG):
+        raise BadPolicyError(text)
+    return command
+
+
+def _policy(given: Policy | str) -> Policy:
+    if isinstance(given, Policy):
+        return given
+    policy = _command(given).policy
+    if policy is None:
+        raise BadPolicyError(given)
+    return policy
 
 
 def _key(parts: Sequence[str]) -> tuple[str, ...]:

@@ -28,6 +28,9 @@ class Domain(str, Enum):
     SCHEMA = "SCHEMA"
     DATABASE = "DATABASE"
     COLUMN = "COLUMN"
+    MASKING_POLICY = "MASKING POLICY"
+    ROW_ACCESS_POLICY = "ROW ACCESS POLICY"
+    TAG = "TAG"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,7 @@ class Relation:
     `view_text` is the SQL of a view, to be resolved with `view_current` as current (catalog,
     schema). A view over a DataFrame (no text) carries `view_access` instead: its outputs, already
     traced. `temporary` marks temp views, which are never objects of a record: they are opened.
+    `system` marks what the audit itself offers (its tables, account usage views): never recorded.
     """
 
     name: str
@@ -70,6 +74,8 @@ class Relation:
             found = self._memo["index"] = {column.name.lower(): column for column in self.columns}
         return found
 
+    system: bool = False
+
 
 @dataclass(frozen=True, slots=True)
 class Function:
@@ -87,6 +93,43 @@ class Function:
     def argument_signature(self) -> str:
         """`(NUM1 NUMBER, NUM2 NUMBER)`, as the access-history document writes it."""
         return "(" + ", ".join(f"{p.name} {p.type}".strip() for p in self.parameters) + ")"
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A masking or row access policy: `body` is a SQL expression over its parameters.
+
+    `name` is fully qualified; names in `body` are resolved in the policy's own schema.
+    """
+
+    name: str
+    domain: Domain
+    body: str
+    parameters: tuple[Column, ...] = ()
+    policy_id: int | None = None
+    data_type: str = ""
+
+    @property
+    def kind(self) -> str:
+        """`MASKING_POLICY` or `ROW_ACCESS_POLICY`, the document's policyKind."""
+        return self.domain.value.replace(" ", "_")
+
+    @property
+    def argument_signature(self) -> str:
+        """`(VAL STRING, REGION STRING)`."""
+        return "(" + ", ".join(f"{p.name} {p.type}".strip() for p in self.parameters) + ")"
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A policy that protects a relation, and the columns that stand for its parameters, in order.
+
+    The first column of a masking policy is the one that it masks, the others are those of USING. A
+    policy that came through a tag is an attachment like any other: the record holds no tag.
+    """
+
+    policy: Policy
+    columns: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +273,10 @@ class OutputColumn:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What one statement accessed and changed: the lineage half of an ACCESS_HISTORY record."""
+    """What one statement accessed and changed: the lineage half of an ACCESS_HISTORY record.
+
+    `also` holds further records of the same statement: the other half of a SWAP.
+    """
 
     statement_type: str
     direct_objects_accessed: tuple[AccessedObject, ...] = ()
@@ -241,6 +287,7 @@ class Access:
     columns: tuple[OutputColumn, ...] = ()
     analysis: Analysis = "full"
     reason: str | None = None
+    also: tuple[Access, ...] = ()
 
     def to_dict(self) -> Json:
         """The JSON of the access-history document (the five audit columns)."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lineage.building import Tracer
-from lineage.model import Access
+from lineage.model import Access, Domain
 from lineage.parse import parse
 from lineage.scope import Frame, Scope
 from lineage.statement import Command, Statement
@@ -31,19 +31,44 @@ def trace_command(
 ) -> Access:
     """A command that is no DDL of an object."""
     kind = command.kind
-    if kind == "CACHE":
-        return _cached(tracer, statement, command)
-    if kind == "RESTORE" and command.target:
-        relation = tracer.entry(command.target).relation
-        return tracer.access(kind, modified=[tracer.modified(relation)])
     if kind == "EXECUTE_IMMEDIATE" and command.text is not None:
         return replace(trace_inner(parse(command.text)), statement_type=kind)
+    touching = _TOUCHING.get(kind)
+    found = None if touching is None else touching(tracer, statement, command)
+    if found is not None:
+        return found
     if kind in _SILENT:
         # They read metadata, or rewrite files without changing a row.
         return Access(kind)
     return Access(
         kind, analysis="opaque", reason=f"{kind.replace('_', ' ')} runs what its text does not show"
     )
+
+
+def _restored(tracer: Tracer, statement: Statement, command: Command) -> Access | None:
+    if not command.target:
+        return None
+    relation = tracer.entry(command.target).relation
+    return tracer.access(statement.statement_type, modified=[tracer.modified(relation)])
+
+
+def _called(tracer: Tracer, statement: Statement, command: Command) -> Access | None:
+    procedure = tracer.function(command.target) if command.target else None
+    if procedure is None or procedure.domain is not Domain.PROCEDURE:
+        return None
+    tracer.saw_function(procedure)  # what it runs has records of its own
+    return tracer.access(statement.statement_type)
+
+
+def _assigned(tracer: Tracer, statement: Statement, command: Command) -> Access | None:
+    # A session variable takes what a query finds: its reads are reads.
+    if not command.text:
+        return None
+    query = parse(f"SELECT {command.text}")
+    if query.tree is None:
+        return Access(statement.statement_type, analysis="opaque", reason=query.reason)
+    tracer.query(query.tree, None, {})
+    return tracer.access(statement.statement_type)
 
 
 def _cached(tracer: Tracer, statement: Statement, command: Command) -> Access:
@@ -64,6 +89,15 @@ def _cached(tracer: Tracer, statement: Statement, command: Command) -> Access:
         tracer.ledger.touch(out)
     tracer.ledger.touch(frame.shape)
     return tracer.access(statement.statement_type, frame=frame)
+
+
+_TOUCHING: dict[str, Callable[[Tracer, Statement, Command], Access | None]] = {
+    "CACHE": _cached,
+    "CALL": _called,
+    "DECLARE": _assigned,
+    "RESTORE": _restored,
+    "SET": _assigned,
+}
 
 
 def trace_cache(tracer: Tracer, statement: Statement, tree: exp.Cache) -> Access:

@@ -10,8 +10,12 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from lineage.catalog import Catalog
-from lineage.model import Access, Column, Domain, Function, Relation
+from lineage.catalog import Catalog, governed, schema_exists
+from lineage.errors import BadFunctionError
+from lineage.functions import read_function
+from lineage.governance import Governance
+from lineage.memory import MemoryCatalog
+from lineage.model import Access, Attachment, Column, Domain, Function, ObjectDdl, Relation
 from lineage.names import qualify, quote_name, split_name, stable_id
 from lineage.statement import Statement
 from lineage.targets import parts_of
@@ -25,6 +29,10 @@ class Overlay:
         self._current = below.current
         self._known: dict[tuple[str, ...], Relation | None] = {}
         self._temporary: dict[str, Relation | None] = {}
+        self._dropped: dict[tuple[str, ...], Relation] = {}
+        self._functions: dict[tuple[str, ...], Function] = {}
+        self._governance = _governance_of(below)
+        self._schemas: dict[tuple[str, ...], bool] = {}
         self.variables: frozenset[str] = frozenset()
 
     @property
@@ -48,20 +56,64 @@ class Overlay:
         return self._below.path(provider, location)
 
     def function(self, parts: Sequence[str], current: tuple[str, str] | None = None) -> Function | None:
-        """As below."""
-        return self._below.function(parts, current or self._current)
+        """What a name means after the statements so far."""
+        here = current or self._current
+        found = self._functions.get(_key(parts)) if len(parts) == 1 else None
+        found = found or self._functions.get(_key(qualify(parts, here)))
+        return found or self._below.function(parts, here)
+
+    def has_schema(self, parts: Sequence[str]) -> bool | None:
+        """Whether a schema is there after the statements so far; None where the catalog cannot tell."""
+        known = self._schemas.get(_key((self._current[0], *parts)[-2:]))
+        return known if known is not None else schema_exists(self._below, parts)
+
+    def policies(self, relation: Relation) -> Sequence[Attachment]:
+        """The policies in force after the statements so far."""
+        return self._governance.policies(relation)
+
+    def governance_id(self, domain: Domain, name: str) -> int | None:
+        """The id of a policy or tag after the statements so far."""
+        return self._governance.governance_id(domain, name)
 
     def follow(self, statement: Statement, access: Access) -> None:
         """Take over what a statement changed."""
         command, tree = statement.command, statement.tree
+        if command is not None:
+            self._governance.follow(command, self._current)
         if command is not None and command.kind == "USE" and command.target:
             self._use(command.target, catalog=bool(command.source))
         elif command is not None and command.kind == "DECLARE":
             self.variables |= {name[-1].lower() for name in (command.target,) if name}
         elif isinstance(tree, exp.Create) and tree.args["kind"].upper() == "VIEW":
             self._view(statement, tree, access)
+        elif isinstance(tree, exp.Create) and tree.args["kind"].upper() == "FUNCTION":
+            self._function(statement, tree)
+        elif access.also:
+            self._swap(access)
         else:
             self._ddl(access)
+
+    def _function(self, statement: Statement, tree: exp.Create) -> None:
+        try:
+            function = read_function(statement.text)
+        except BadFunctionError:
+            return  # an aggregate or a class of Hive's: Spark alone knows it
+        parts = parts_of(tree.args["this"])
+        full = parts if statement.temporary else qualify(parts, self._current)
+        self._functions[_key(full)] = replace(function, name=quote_name(full), object_id=stable_id(*full))
+
+    def _schema(self, ddl: ObjectDdl) -> None:
+        new_name = ddl.properties.get("objectName", {}).get("value")
+        self._schemas[_key(split_name(ddl.name))] = ddl.operation_type != "DROP" and new_name is None
+        if new_name is not None:
+            self._schemas[_key(split_name(new_name))] = True
+
+    def _swap(self, access: Access) -> None:
+        names = [ddl.name for a in (access, *access.also) if (ddl := a.object_modified_by_ddl) is not None]
+        self._governance.renamed(dict(zip(names, reversed(names), strict=True)))
+        found = [self.relation(split_name(name)) for name in names]
+        for name, other in zip(names, reversed(found), strict=True):
+            self._known[_key(split_name(name))] = None if other is None else replace(other, name=name)
 
     def _use(self, parts: tuple[str, ...], *, catalog: bool) -> None:
         if catalog:
@@ -94,28 +146,52 @@ class Overlay:
         if statement.temporary:
             self._temporary[".".join(parts).lower()] = relation
         elif access.object_modified_by_ddl is not None:
+            self._governance.made(name)
             self._known[_key(full)] = relation
 
     def _ddl(self, access: Access) -> None:
         ddl = access.object_modified_by_ddl
-        if ddl is None or ddl.domain is Domain.SCHEMA:
-            return
+        if ddl is not None and ddl.domain is Domain.SCHEMA:
+            self._schema(ddl)
+        elif ddl is not None and ddl.domain in (Domain.TABLE, Domain.VIEW):
+            self._object(ddl)
+
+    def _object(self, ddl: ObjectDdl) -> None:
         key = _key(split_name(ddl.name))
         if ddl.operation_type == "DROP":
+            before = self.relation(split_name(ddl.name))
+            if before is not None:
+                self._dropped[key] = before
             self._known[key] = None
+            return
+        if ddl.operation_type == "UNDROP":
+            if key in self._dropped:
+                self._known[key] = self._dropped.pop(key)
             return
         before = self.relation(split_name(ddl.name)) if ddl.operation_type == "ALTER" else None
         columns = list(before.columns) if before is not None else []
         for name, change in ddl.properties.get("columns", {}).items():
             columns = _changed(columns, name, change, ddl.name)
+            if isinstance(change.get("objectName"), dict):
+                self._governance.renamed_column(ddl.name, name, change["objectName"]["value"])
         relation = before or Relation(ddl.name, ddl.domain, stable_id(*key))
         relation = replace(relation, columns=tuple(columns))
         new_name = ddl.properties.get("objectName", {}).get("value")
+        if ddl.operation_type != "ALTER":
+            self._governance.made(ddl.name)
         if new_name:
+            self._governance.renamed({ddl.name: new_name})
             self._known[key] = None
             relation = replace(relation, name=new_name)
             key = _key(split_name(new_name))
         self._known[key] = relation
+
+
+def _governance_of(catalog: Catalog) -> Governance:
+    if isinstance(catalog, MemoryCatalog):
+        return catalog.governance
+    below = governed(catalog)
+    return Governance(None if below is None else below.policies)
 
 
 def _changed(columns: list[Column], name: str, change: dict[str, object], table: str) -> list[Column]:

@@ -7,6 +7,7 @@ reason. Order: cut into tokens → a reader of our own for commands → mend wha
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -17,10 +18,11 @@ from lineage.collector import collector_held
 from lineage.commands import read_command
 from lineage.kinds import QUERY_STARTS, SESSION_KINDS, kind_of_tree, kind_of_words
 from lineage.mending import literal_identifiers, mend
+from lineage.pipes import unpiped
 from lineage.second_try import second_try
 from lineage.statement import Command, Statement
 from lineage.targets import targets_of_tree
-from lineage.tokens import cut, deeper_than, parse_tokens, word
+from lineage.tokens import cut, deeper_than, depth, parse_tokens, word
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -32,7 +34,7 @@ _CACHED_LENGTH = 32 * 1024
 # sqlglot's compiled parser goes as deep as the text does: on a thread with a stack of 256 KiB, 150 levels end
 # the process, and no exception tells of it. What is nested deeper is read from Spark's plan.
 _DEEPEST = 100
-_DDL_VERBS = frozenset({"CREATE", "REPLACE", "ALTER", "DROP", "RENAME"})
+_DDL_VERBS = frozenset({"CREATE", "REPLACE", "ALTER", "DROP", "RENAME", "SWAP", "UNDROP"})
 
 
 def parse(sql: str) -> Statement:
@@ -76,11 +78,10 @@ def _understood(sql: str) -> Statement:  # noqa: PLR0911  one return a kind of t
     command = read_command(tokens, sql)
     if command is not None:
         return _of_command(sql, command, tokens)
-    if TokenType.PIPE_GT in types:
-        return _without_tree(sql, tokens, "pipe syntax |>")
-    if deeper_than(_DEEPEST, tokens, upper):
-        return _without_tree(sql, tokens, "nested too deep to parse")
-    tree, reason = _tree(mend(tokens, types, upper), sql)
+    readable, reason = _readable(tokens, types, upper)
+    if readable is None:
+        return _without_tree(sql, tokens, reason)
+    tree, reason = _tree(mend(readable, types, upper), sql)
     if tree is None:
         return _without_tree(sql, tokens, reason)
     return _of_tree(sql, tokens, tree)
@@ -88,6 +89,20 @@ def _understood(sql: str) -> Statement:  # noqa: PLR0911  one return a kind of t
 
 def _holds_semicolon(tokens: list[Token]) -> bool:
     return any(token.token_type is TokenType.SEMICOLON for token in tokens)
+
+
+def _readable(
+    tokens: list[Token], types: AbstractSet[TokenType], upper: str
+) -> tuple[list[Token] | None, str]:
+    """The tokens as sqlglot may see them: without pipe syntax, not nested too deep."""
+    if deeper_than(_DEEPEST, tokens, upper):
+        return None, "nested too deep to parse"
+    if TokenType.PIPE_GT not in types:
+        return tokens, ""
+    nested = unpiped(tokens)
+    if nested is None:
+        return None, "pipe syntax |>"
+    return (None, "nested too deep to parse") if depth(nested) > _DEEPEST else (nested, "")
 
 
 def _is_block(tokens: list[Token]) -> bool:

@@ -14,6 +14,7 @@ from lineage.catalog import Catalog
 from lineage.errors import BadNameError
 from lineage.model import Domain, Function, Relation
 from lineage.names import qualify, quote_name, split_name
+from lineage.pipes import PIPED
 from lineage.scope import Entry, Frame, Out, Refs, Scope, Sink, Source
 
 # Spark reads these without parentheses when no column has the name (ResolveReferences,
@@ -182,6 +183,8 @@ class Resolver:
     def _unfound(self, keys: list[str], parts: Sequence[str], scope: Scope) -> Out | None:
         at: Scope | None = scope
         while at is not None:
+            if piped := self._piped(keys, parts, at):
+                return piped
             for width in range(min(3, len(keys) - 1), 0, -1):
                 source = _qualified(keys[:width], at)
                 if source is not None and source.open:
@@ -192,14 +195,23 @@ class Resolver:
                     self.doubt(f"column {keys[0]} of a relation with unknown columns")
                 return open_sources[0].invent(parts[0]).field(parts[1:])
             at = at.outer
-        if len(keys) == 1 and keys[0] in _LITERAL_FUNCTIONS:
-            return None
-        if "_metadata" in keys[:4]:
-            # The hidden column of file sources (Spark 3.3): facts about files, no column of the table.
+        if "_metadata" in keys[:2] or (len(keys) == 1 and keys[0] in _LITERAL_FUNCTIONS):
+            # `_metadata` is the hidden column of file sources (Spark 3.3): facts about files, no column.
             return None
         if keys[0] in ("session", "system") or keys[0] in self.variables or keys[-1] in self.variables:
             return None
         self.doubt(f"unknown column {quote_name(parts)}")
+        return None
+
+    def _piped(self, keys: list[str], parts: Sequence[str], scope: Scope) -> Out | None:
+        # After `|>` a table further back may name a column: `FROM t |> EXTEND a + 1 AS b |> SELECT t.a`.
+        for source in scope.sources:
+            for width in range(min(3, len(keys) - 1), 0, -1) if source.alias == PIPED else ():
+                found = [out for out in source.all() if out.key == keys[width]]
+                if found:
+                    if len(found) > 1:
+                        self.doubt(f"{quote_name(parts)} after |>")
+                    return found[0].field(parts[width + 1 :])
         return None
 
     # -- stars -------------------------------------------------------------------------------
@@ -211,9 +223,23 @@ class Resolver:
         excluded = star.args.get("except_")
         if excluded:
             outs = self._except(outs, excluded)
-        if star.args.get("replace") or star.args.get("rename"):
-            self.doubt("star with REPLACE or RENAME")
+        replaced = star.args.get("replace")
+        if replaced:
+            outs = self._replaced(outs, replaced, scope)
+        if star.args.get("rename"):
+            self.doubt("star with RENAME")
         return outs
+
+    def _replaced(self, outs: list[Out], items: Sequence[exp.Expr], scope: Scope) -> list[Out]:
+        # * REPLACE (e AS a): the column a takes the value of e, where it stands.
+        values = {item.alias.lower(): self.out_of(item.args["this"], scope, item.alias) for item in items}
+        if not values.keys() <= {out.key for out in outs}:
+            self.doubt("star with REPLACE of an unknown column")
+        return [values[out.key].renamed(out.name) if out.key in values else out for out in outs]
+
+    def out_of(self, node: exp.Expr, scope: Scope, name: str = "") -> Out:
+        """An expression as a column."""
+        raise NotImplementedError
 
     def _all(self, scope: Scope) -> list[Out]:
         if not scope.sources:

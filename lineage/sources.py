@@ -23,6 +23,10 @@ Node = exp.Expr
 class Sources(Expressions):
     """The part of the tracer that reads FROM clauses."""
 
+    def governed(self, entry: Entry, source: Source, scope: Scope) -> Source:
+        """The source as the policies on its relation leave it."""
+        raise NotImplementedError
+
     def open_view(self, entry: Entry) -> Frame:
         """The frame of a view's query, columns renamed to the view's."""
         raise NotImplementedError
@@ -128,6 +132,9 @@ class Sources(Expressions):
         relation = entry.relation
         # Columns may be qualified by the full name, too, where no alias hides it.
         full = relation.name if parts and relation.name and not relation.temporary else parts
+        if relation.system:
+            without_sources = [Out(c.name, c.type) for c in relation.columns]
+            return Source(alias, without_sources, parts=parts, open_=entry.open)
         if relation.view_text is not None or relation.view_access is not None:
             frame = self.open_view(entry)
             self._take(entry, frame, scope)
@@ -137,6 +144,7 @@ class Sources(Expressions):
                 self.ledger.direct_entries.setdefault(entry)
             self.ledger.base_entries.setdefault(entry)
             source = Source(alias, entry=entry, parts=full)
+        source = self.governed(entry, source, scope)
         if columns is not None and columns.args.get("columns"):
             if source.open:
                 self.doubt("column aliases over unknown columns")

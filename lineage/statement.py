@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lineage.hashing import parameterized_hash, text_hash
-from lineage.model import Access, Domain
+from lineage.model import Access, Domain, Policy
 from lineage.targets import references_of, targets_of
 
 if TYPE_CHECKING:
@@ -19,10 +19,30 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """One clause of DDL about policies and tags: `operation` is its subOperationType.
+
+    `domain` says what is put on, taken off or changed: a policy, a tag, None for an allowed value. An
+    empty `name` means whatever is there (UNSET MASKING POLICY, DROP ALL ROW ACCESS POLICIES).
+    `column` is the column that it is about, None for the whole object; `columns` those that stand for
+    the policy's further parameters; `value` a tag's value or an allowed one.
+    """
+
+    operation: str
+    domain: Domain | None
+    name: tuple[str, ...] = ()
+    column: str | None = None
+    columns: tuple[str, ...] = ()
+    value: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Command:
     """A statement that a reader of its own took from the tokens, since sqlglot lacks it.
 
-    `columns` are pairs of a column's name and its subOperationType.
+    `columns` are pairs of a column's name and its subOperationType; `policy` is the definition that a
+    CREATE of a policy gives, under the name as it was written; `swap` says that `source` is the other
+    object of a SWAP.
     """
 
     kind: str
@@ -36,6 +56,9 @@ class Command:
     properties: tuple[tuple[str, str | None], ...] = ()
     text: str | None = None
     columns: tuple[tuple[str, str], ...] = ()
+    changes: tuple[Change, ...] = ()
+    policy: Policy | None = None
+    swap: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,7 +95,8 @@ def targets_of(statement: Statement) -> tuple[tuple[tuple[str, ...], Domain], ..
     command, tree = statement.command, statement.tree
     if command is not None:
         if command.domain is not None:
-            return ((command.target, command.domain),)
+            names = (command.target, command.source) if command.swap else (command.target,)
+            return tuple((name, command.domain) for name in names)
         return ((command.target, Domain.TABLE),) if command.kind == "RESTORE" and command.target else ()
     if tree is None:
         return ()

@@ -16,6 +16,7 @@ from lineage.catalog import Catalog
 from lineage.changes import trace_delete, trace_merge, trace_truncate, trace_update
 from lineage.copying import trace_copy
 from lineage.ddl import trace_alter, trace_create, trace_ddl_command, trace_drop
+from lineage.governance_ddl import is_governance, trace_governance
 from lineage.model import Access
 from lineage.other import trace_cache, trace_command, trace_load
 from lineage.statement import Statement
@@ -57,6 +58,8 @@ def trace(statement: Statement, catalog: Catalog, *, existed: bool | None = None
 def _trace(tracer: Tracer, statement: Statement, *, existed: bool | None) -> Access:  # noqa: PLR0911
     tree, command = statement.tree, statement.command
     if command is not None:
+        if command.domain is not None and is_governance(command):
+            return trace_governance(tracer, statement, command, existed=existed)
         if command.domain is not None:
             return trace_ddl_command(tracer, statement, command, existed=existed)
         return trace_command(tracer, statement, command, lambda inner: _trace(tracer, inner, existed=existed))

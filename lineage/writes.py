@@ -142,10 +142,11 @@ def _replaced_rows(tracer: Tracer, tree: exp.Insert, target: Node) -> None:
         return
     scope = Scope()
     entry = tracer.entry(parts_of(target))
-    scope.add(Source("", entry=entry))
+    scope.add(tracer.governed(entry, Source("", entry=entry), scope))
     own = Sink()
     tracer.shaping(condition, scope, own)
     for key in keys or ():
         out = tracer.name([key.name], scope)
         own.shape(out or Out(key.name))
+    tracer.ledger.touch(scope.shape)
     tracer.ledger.touch(own)

@@ -86,7 +86,7 @@ sql(
     "SELECT * FROM (SELECT a, b, c FROM s.t) PIVOT (sum(c) FOR b IN ('x', 'y'))",
     "SELECT text full; direct s.t(a,b,c)",
 )
-sql("pipe", "FROM s.t |> WHERE c > 1 |> SELECT a", "SELECT plan full; direct s.t(a,c)")
+sql("pipe", "FROM s.t |> WHERE c > 1 |> SELECT a", "SELECT text full; direct s.t(a,c)")
 sql("insert values", "INSERT INTO s.sink VALUES (1, 'x')", "INSERT text full; writes s.sink(a, b)")
 sql(
     "insert select",

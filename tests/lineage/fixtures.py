@@ -13,10 +13,39 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lineage import Access, ColumnRef, MemoryCatalog
-from lineage.model import AccessedObject, Column, Function
+from lineage.model import AccessedObject, Column, Domain, Function, Json
 
 FOLDER = Path(__file__).parent / "fixtures"
 CATALOG = "spark_catalog."
+PROTECTED = {
+    "p.people": {"id": "INT", "ssn": "STRING", "mail": "STRING", "pay": "INT", "region": "STRING"},
+    "p.tagged": {"id": "INT", "phone": "STRING", "age": "INT", "card": "STRING"},
+    "p.rights": {"who": "STRING", "region": "STRING"},
+    "p.staff": {"name": "STRING", "mail": "STRING"},
+}
+POLICIES = {
+    "p.stars": "CREATE MASKING POLICY stars AS (val STRING) RETURNS STRING -> '*****'",
+    "p.by_role": "CREATE MASKING POLICY by_role AS (val STRING, reg STRING) RETURNS STRING -> "
+    "CASE WHEN current_user() = 'hr' THEN val WHEN reg = 'EU' THEN sha2(val, 256) ELSE '*' END",
+    "p.by_right": "CREATE MASKING POLICY by_right AS (val INT) RETURNS INT -> "
+    "CASE WHEN EXISTS (SELECT 1 FROM rights WHERE who = current_user()) THEN val ELSE 0 END",
+    "p.numbers": "CREATE MASKING POLICY numbers AS (val INT) RETURNS INT -> val - val % 10",
+    "p.own_region": "CREATE ROW ACCESS POLICY own_region AS (reg STRING) RETURNS BOOLEAN -> "
+    "reg IN (SELECT region FROM rights WHERE who = current_user())",
+    "p.adults": "CREATE ROW ACCESS POLICY adults AS (n INT) RETURNS BOOLEAN -> n > 17",
+}
+ATTACHED = (
+    "ALTER TABLE p.people ALTER COLUMN ssn SET MASKING POLICY p.stars",
+    "ALTER TABLE p.people ALTER COLUMN mail SET MASKING POLICY p.by_role USING (mail, region)",
+    "ALTER TABLE p.people ALTER COLUMN pay SET MASKING POLICY p.by_right",
+    "ALTER TABLE p.people ADD ROW ACCESS POLICY p.own_region ON (region)",
+    "ALTER VIEW p.people_v ALTER COLUMN mail SET MASKING POLICY p.stars",
+    "CREATE TAG p.pii ALLOWED_VALUES 'yes', 'no'",
+    "ALTER TAG p.pii SET MASKING POLICY p.stars, MASKING POLICY p.numbers",
+    "ALTER TABLE p.tagged SET TAG p.pii = 'yes'",
+    "ALTER TABLE p.tagged ADD ROW ACCESS POLICY p.adults ON (age)",
+    "ALTER TABLE p.tagged ALTER COLUMN card SET MASKING POLICY p.by_role USING (card, phone)",
+)
 
 
 @dataclass(frozen=True)
@@ -46,12 +75,18 @@ def catalog() -> MemoryCatalog:
             "s.w": {"id": "int", "v": "int"},
             "s.`odd.tab`": {"weird.col": "int", "Ünïcode": "string"},
             "s.MixedCase": {"Id": "int", "Full Name": "string"},
+            **PROTECTED,
+            "account_usage.access_history": {"query_id": "string", "user_name": "string"},
         },
         views={
             "s.v1": "SELECT a, b + c AS bc FROM s.t WHERE c > 1",
             "s.v2": "SELECT * FROM v1",
             **{f"s.deep{n}": f"SELECT * FROM deep{n - 1}" for n in range(1, 11)},
             "s.deep0": "SELECT id, v FROM w",
+            "s.uses_f": "SELECT f(a) AS fa, b FROM t",
+            "p.people_v": "SELECT id, ssn, mail, pay FROM p.people",
+            "p.people_vv": "SELECT id, ssn AS s2, mail FROM p.people_v",
+            "account_usage.columns_read": "SELECT query_id FROM account_usage.access_history",
         },
         temp_views={"tv": "SELECT a AS aa, bc FROM v2"},
         functions={
@@ -60,7 +95,14 @@ def catalog() -> MemoryCatalog:
                 "g", parameters=(Column("n", "INT"),), data_type="INT", body="SELECT n + max(x) FROM u"
             ),
             "s.h": Function("h", parameters=(Column("n", "INT"),), data_type="INT", body="f(n) + 1"),
+            "s.tf": "CREATE FUNCTION tf(lo INT) RETURNS TABLE (one INT, two INT) "
+            "RETURN SELECT x, k FROM u WHERE a > lo",
+            "s.py": "CREATE FUNCTION py(n INT, s STRING) RETURNS STRING LANGUAGE PYTHON AS $$return n$$",
+            "s.run": Function("run", parameters=(Column("n", "INT"),), domain=Domain.PROCEDURE),
         },
+        policies=POLICIES,
+        attached=ATTACHED,
+        system=("account_usage",),
         paths={"/data/w": "s.w"},
         current_schema="s",
     )
@@ -100,7 +142,19 @@ def rendered(access: Access) -> tuple[str, ...]:
     if ddl is not None:
         properties = json.dumps(_without_ids(ddl.properties), ensure_ascii=False)
         lines.append(f"ddl {ddl.operation_type} {ddl.domain.value} {_short(ddl.name)} {properties}")
-    return tuple(line.rstrip() for line in lines)
+    lines += [_referenced(item) for item in access.policies_referenced]
+    return (
+        *(line.rstrip() for line in lines),
+        *(f"also {line}" for other in access.also for line in rendered(other)),
+    )
+
+
+def _referenced(item: Json) -> str:
+    """`policies Table p.people: ssn p.stars; rows p.own_region`."""
+    said = [(c["columnName"], c["policies"]) for c in item.get("columns", ())]
+    said += [("rows", item["policies"])] if "policies" in item else []
+    texts = [f"{what} {', '.join(_short(p['policyName']) for p in policies)}" for what, policies in said]
+    return f"policies {item['objectDomain']} {_short(item['objectName'])}: {'; '.join(texts)}"
 
 
 def _short(name: str) -> str:

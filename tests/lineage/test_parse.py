@@ -67,7 +67,13 @@ def test_a_statement_has_its_kind_and_nature(sql):
 
 def test_what_is_mistaken_for_something_else_has_no_tree():
     """Sqlglot reads these as columns with an alias, or as a query that they are not."""
-    for sql in ("CLEAR CACHE", "RESET a", "FROM t |> WHERE a > 1 |> SELECT b"):
+    for sql in (
+        "CLEAR CACHE",
+        "RESET a",
+        "FROM t |> AGGREGATE sum(a) GROUP BY 1",
+        "FROM t |> FLY",
+        "|> SELECT a",
+    ):
         assert parse(sql).tree is None
 
 

@@ -121,10 +121,20 @@ def test_only_sparks_dialect_is_understood():
     assert caught.value.code == "UNKNOWN_DIALECT"
 
 
-def test_policies_are_refused_not_ignored():
-    """A catalog with policies would promise what is not traced."""
-    with pytest.raises(LineageError, match="policies"):
-        MemoryCatalog(policies={"p": object()})
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        ({"policies": {"s.p": "SELECT 1"}}, "BAD_POLICY"),
+        ({"policies": {"s.p": "CREATE TAG p"}}, "BAD_POLICY"),
+        ({"attached": ["DROP TABLE t"]}, "BAD_POLICY"),
+        ({"functions": {"s.f": "n + 1"}}, "BAD_FUNCTION"),
+    ],
+)
+def test_texts_that_are_no_policy_or_function_are_refused(given, code):
+    """What a catalog is told and does not understand would go unnoticed in every record."""
+    with pytest.raises(LineageError) as caught:
+        MemoryCatalog(**given)
+    assert caught.value.code == code
 
 
 PIECES = st.sampled_from(

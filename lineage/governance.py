@@ -1,0 +1,240 @@
+"""Policies, tags, and what they are set on, in memory.
+
+In: DDL commands on policies and tags, in order. Out: the policies in force on a relation. `MemoryCatalog`
+and the overlay of a script hold one each; a real catalog answers from its own tables.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from lineage.model import Attachment, Column, Domain, Policy, Relation
+from lineage.names import qualify, quote_name, split_name
+from lineage.object_ids import object_id
+from lineage.statement import Change, Command
+
+_GOVERNED = frozenset({Domain.MASKING_POLICY, Domain.ROW_ACCESS_POLICY, Domain.TAG})
+Here = tuple[str, str]
+_Place = tuple[str, str | None]
+_Use = tuple[str, tuple[str, ...]]  # a policy's name, the columns that stand for its parameters
+
+
+@dataclass(slots=True)
+class _Set:
+    """What is set on one place, a relation, a schema or a column: policies by name, tags by key."""
+
+    masking: _Use | None = None
+    row_access: dict[str, _Use] = field(default_factory=dict)
+    tags: dict[str, str | None] = field(default_factory=dict)
+
+    def rename(self, old: str, new: str) -> None:
+        """Let policies ask for a column under its new name."""
+        if self.masking is not None:
+            self.masking = _with_column(self.masking, old, new)
+        self.row_access = {key: _with_column(use, old, new) for key, use in self.row_access.items()}
+
+
+class Governance:
+    """The state that DDL on policies and tags leaves behind."""
+
+    def __init__(self, below: Callable[[Relation], Sequence[Attachment]] | None = None) -> None:
+        self._below = below
+        self._policies: dict[tuple[Domain, str], Policy] = {}
+        self._tags: dict[str, dict[str, None]] = {}
+        self._places: dict[_Place, _Set] = {}
+
+    def copy(self) -> Governance:
+        """The same state, to go on from without changing this one."""
+        other = Governance(self._below)
+        other._policies, other._tags, other._places = copy.deepcopy(
+            (self._policies, self._tags, self._places)
+        )
+        return other
+
+    def define(self, name: Sequence[str], policy: Policy, here: Here) -> Policy:
+        """Add or replace a policy; its name is completed and its id filled in."""
+        full = quote_name(qualify(name, here))
+        identity = policy.policy_id if policy.policy_id is not None else object_id(policy.domain.value, full)
+        policy = replace(policy, name=full, policy_id=identity)
+        self._policies[policy.domain, full.casefold()] = policy
+        return policy
+
+    def governance_id(self, domain: Domain, name: str) -> int | None:
+        """The id of a policy or tag by its fully qualified name, None where there is none."""
+        key = name.casefold()
+        if domain is Domain.TAG:
+            return object_id(domain.value, name) if key in self._tags else None
+        policy = self._policies.get((domain, key))
+        return None if policy is None else policy.policy_id
+
+    # -- DDL -----------------------------------------------------------------------------------
+
+    def follow(self, command: Command, here: Here) -> None:
+        """Take over what a statement about policies or tags changed."""
+        if command.domain in _GOVERNED:
+            self._object(command, here)
+        elif command.domain is Domain.SCHEMA:
+            self._set(command, quote_name((here[0], *command.target)[-2:]), here)
+        elif command.changes:
+            self._set(command, quote_name(qualify(command.target, here)), here)
+
+    def _object(self, command: Command, here: Here) -> None:
+        domain = command.domain or Domain.TAG
+        full = quote_name(qualify(command.target, here))
+        key = full.casefold()
+        verb = command.kind.partition("_")[0]
+        if domain is Domain.TAG:
+            self._tag(command, verb, key, here)
+        elif verb == "CREATE" and command.policy is not None:
+            if not (command.if_clause and (domain, key) in self._policies):
+                self.define(command.target, command.policy, here)
+        elif verb == "DROP":
+            self._policies.pop((domain, key), None)
+        elif verb == "ALTER" and (domain, key) in self._policies:
+            body = dict(command.properties).get("body")
+            known = self._policies[domain, key]
+            self._policies[domain, key] = replace(known, body=body or known.body)
+        elif verb == "RENAME" and (domain, key) in self._policies:
+            self._rename(domain, key, quote_name(qualify(command.new_name, here)))
+
+    def _rename(self, domain: Domain, key: str, name: str) -> None:
+        # What a policy protects goes on being protected: its places follow the new name.
+        new = name.casefold()
+        self._policies[domain, new] = replace(self._policies.pop((domain, key)), name=name)
+        for place in self._places.values():
+            if place.masking is not None and place.masking[0].casefold() == key:
+                place.masking = (name, place.masking[1])
+            if key in place.row_access:
+                place.row_access[new] = (name, place.row_access.pop(key)[1])
+        for policies in self._tags.values():
+            if domain is Domain.MASKING_POLICY and key in policies:
+                policies[new] = policies.pop(key)
+
+    def _tag(self, command: Command, verb: str, key: str, here: Here) -> None:
+        if verb == "DROP":
+            self._tags.pop(key, None)
+            return
+        policies = self._tags.setdefault(key, {})
+        for change in command.changes:
+            if change.domain is Domain.MASKING_POLICY:
+                name = quote_name(qualify(change.name, here)).casefold()
+                if change.operation == "ADD":
+                    policies[name] = None
+                else:
+                    policies.pop(name, None)
+        if verb == "RENAME":
+            new = quote_name(qualify(command.new_name, here)).casefold()
+            self._tags[new] = self._tags.pop(key)
+            for place in self._places.values():
+                place.tags = {new if k == key else k: v for k, v in place.tags.items()}
+
+    def _set(self, command: Command, name: str, here: Here) -> None:
+        for change in command.changes:
+            column = change.column.casefold() if change.column is not None else None
+            place = self._places.setdefault((name.casefold(), column), _Set())
+            _change(place, change, here)
+
+    def made(self, name: str) -> None:
+        """A table or view is new under a name: what was set on an earlier one of that name is gone."""
+        key = name.casefold()
+        self._places = {place: what for place, what in self._places.items() if place[0] != key}
+
+    def renamed(self, names: Mapping[str, str]) -> None:
+        """Tables and views go by new names, all at once: what is set on them goes with them."""
+        new = {old.casefold(): name.casefold() for old, name in names.items()}
+        self._places = {(new.get(at, at), column): what for (at, column), what in self._places.items()}
+
+    def renamed_column(self, name: str, old: str, new: str) -> None:
+        """A column goes by a new name: its policies, and those that ask for it, go on."""
+        key = name.casefold()
+        place = self._places.pop((key, old.casefold()), None)
+        if place is not None:
+            self._places[key, new.casefold()] = place
+        for (at, _), what in self._places.items():
+            if at == key:
+                what.rename(old.casefold(), new)
+
+    # -- answers -------------------------------------------------------------------------------
+
+    def policies(self, relation: Relation) -> tuple[Attachment, ...]:
+        """The policies in force on a relation: row access first, then masking, column by column."""
+        found = tuple(self._below(relation)) if self._below is not None else ()
+        if not self._places or relation.temporary:
+            return found
+        name = relation.name.casefold()
+        whole = self._places.get((name, None), _Set())
+        for policy, columns in whole.row_access.values():
+            found += (Attachment(self._policy(Domain.ROW_ACCESS_POLICY, policy), columns),)
+        tags = {**self._schema_tags(relation), **whole.tags}
+        masked = (self._masking(name, column, tags) for column in relation.columns)
+        return found + tuple(mask for mask in masked if mask is not None)
+
+    def _policy(self, domain: Domain, name: str) -> Policy:
+        # One that nobody has defined has no body: a trace that meets it is partial, and says so.
+        known = self._policies.get((domain, name.casefold()))
+        return known or Policy(name, domain, "", policy_id=object_id(domain.value, name))
+
+    def _schema_tags(self, relation: Relation) -> dict[str, str | None]:
+        if relation.domain is Domain.STAGE:
+            return {}
+        schema = quote_name(split_name(relation.name)[:-1])
+        return self._places.get((schema.casefold(), None), _Set()).tags
+
+    def _masking(self, name: str, column: Column, tags: dict[str, str | None]) -> Attachment | None:
+        # A policy set on the column by name comes before one that comes through a tag.
+        place = self._places.get((name, column.name.casefold()), _Set())
+        if place.masking is not None:
+            policy = self._policy(Domain.MASKING_POLICY, place.masking[0])
+            using = place.masking[1]
+            first = using[:1] and using[0].casefold() == column.name.casefold()
+            return Attachment(policy, using if first else (column.name, *using))
+        for tag in {**place.tags, **tags}:
+            for key in self._tags.get(tag, ()):
+                policy = self._policy(Domain.MASKING_POLICY, key)
+                if _fits(policy, column):
+                    return Attachment(policy, (column.name,))
+        return None
+
+
+def _with_column(use: _Use, old: str, new: str) -> _Use:
+    policy, columns = use
+    return policy, tuple(new if column.casefold() == old else column for column in columns)
+
+
+def _change(place: _Set, change: Change, here: Here) -> None:
+    name = quote_name(qualify(change.name, here)) if change.name else ""
+    key = name.casefold()
+    adds = change.operation == "ADD"
+    if change.domain is Domain.MASKING_POLICY:
+        place.masking = (name, change.columns) if adds else None
+    elif change.domain is Domain.TAG:
+        if adds:
+            place.tags[key] = change.value
+        else:
+            place.tags.pop(key, None)
+    elif adds:
+        place.row_access[key] = (name, change.columns)
+    elif key:
+        place.row_access.pop(key, None)
+    else:
+        place.row_access.clear()
+
+
+# A tag's policy masks the columns of its own data type alone (tag-based masking policies).
+_SAME = {
+    "varchar": "string", "char": "string", "text": "string", "integer": "int", "number": "decimal",
+    "numeric": "decimal", "dec": "decimal", "long": "bigint", "short": "smallint", "byte": "tinyint",
+    "real": "float",
+}  # fmt: skip
+
+
+def _fits(policy: Policy, column: Column) -> bool:
+    wanted = _plain_type(policy.parameters[0].type) if policy.parameters else ""
+    return not wanted or not column.type or wanted == _plain_type(column.type)
+
+
+def _plain_type(text: str) -> str:
+    name = text.partition("(")[0].partition("<")[0].strip().lower()
+    return _SAME.get(name, name)

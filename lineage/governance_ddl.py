@@ -1,0 +1,213 @@
+"""object_modified_by_ddl of policies, tags, UNDROP, SWAP, and of schemas that are cloned or renamed.
+
+In: a command of lineage.governance_commands. Out: an `Access`; two for a SWAP, the second as `also` of the
+first. Shapes are those of the access-history document: atomic properties `{"value": …}`, compound ones by
+name with their subOperationType.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+from lineage.building import Tracer
+from lineage.catalog import schema_exists
+from lineage.model import Access, AccessedObject, Column, Domain, Json, ModifiedObject, ObjectDdl, Relation
+from lineage.names import qualify, quote_name
+from lineage.object_ids import object_id
+from lineage.statement import Change, Command, Statement
+
+Operation = Literal["ALTER", "CREATE", "DROP", "REPLACE", "UNDROP"]
+_NAMED = frozenset({Domain.MASKING_POLICY, Domain.ROW_ACCESS_POLICY, Domain.TAG})
+_GROUPS = {
+    Domain.MASKING_POLICY: "maskingPolicies",
+    Domain.ROW_ACCESS_POLICY: "rowAccessPolicies",
+    Domain.TAG: "tags",
+    None: "allowedValues",
+}
+
+
+def is_governance(command: Command) -> bool:
+    """Whether a DDL command is one of this file's."""
+    schema = command.domain is Domain.SCHEMA and bool(command.source or command.new_name)
+    verb = command.kind.partition("_")[0]
+    return command.domain in _NAMED or bool(command.changes) or verb in ("SWAP", "UNDROP") or schema
+
+
+def trace_governance(
+    tracer: Tracer, statement: Statement, command: Command, *, existed: bool | None
+) -> Access:
+    """What such a command makes, changes, drops or brings back."""
+    kind = statement.statement_type
+    ddl = _object(tracer, command)
+    verb = kind.partition("_")[0]
+    if verb == "UNDROP":
+        return tracer.access(kind, ddl=replace(ddl, operation_type="UNDROP"))
+    there = existed if existed is not None else _there(tracer, command, ddl)
+    if command.if_clause and there == (verb == "CREATE"):
+        return tracer.access(kind)
+    if command.swap:
+        return _swapped(tracer, kind, command)
+    if command.source:
+        return _cloned_schema(tracer, kind, command, ddl)
+    operations: dict[str, Operation] = {"CREATE": "REPLACE" if command.replace else "CREATE", "DROP": "DROP"}
+    properties = {} if verb == "DROP" else _properties(tracer, command)
+    return tracer.access(
+        kind, ddl=replace(ddl, operation_type=operations.get(verb, "ALTER"), properties=properties)
+    )
+
+
+# -- objects -----------------------------------------------------------------------------------
+
+
+def _here(tracer: Tracer) -> tuple[str, str]:
+    return tracer.current or tracer.catalog.current
+
+
+def _object(tracer: Tracer, command: Command) -> ObjectDdl:
+    """The object that a command is about, its operation and properties still to be said."""
+    domain = command.domain or Domain.TABLE
+    if domain in _NAMED:
+        name = quote_name(qualify(command.target, _here(tracer)))
+        return ObjectDdl(name, domain, "ALTER", _id(tracer, domain, name))
+    relation = _relation(tracer, command.target, domain)
+    return ObjectDdl(relation.name, relation.domain, "ALTER", relation.object_id)
+
+
+def _relation(tracer: Tracer, parts: tuple[str, ...], domain: Domain) -> Relation:
+    here = _here(tracer)
+    if domain is Domain.SCHEMA:
+        name = _schema_name(parts, here)
+        return Relation(name, domain, object_id(domain.value, name))
+    known = tracer.lookup(parts)
+    return known if known is not None else Relation(quote_name(qualify(parts, here)), domain)
+
+
+def _schema_name(parts: tuple[str, ...], here: tuple[str, str]) -> str:
+    return quote_name((here[0], *parts) if len(parts) == 1 else parts)
+
+
+def _id(tracer: Tracer, domain: Domain, name: str) -> int:
+    known = tracer.governance.governance_id(domain, name) if tracer.governance is not None else None
+    return object_id(domain.value, name) if known is None else known
+
+
+def _there(tracer: Tracer, command: Command, ddl: ObjectDdl) -> bool:
+    if ddl.domain in _NAMED:
+        governance = tracer.governance
+        return governance is not None and governance.governance_id(ddl.domain, ddl.name) is not None
+    if ddl.domain is Domain.SCHEMA:
+        known = schema_exists(tracer.catalog, command.target)
+        # Where nobody can tell, the statement is taken to have done something.
+        return known if known is not None else command.kind.partition("_")[0] != "CREATE"
+    return tracer.lookup(command.target) is not None
+
+
+def _swapped(tracer: Tracer, kind: str, command: Command) -> Access:
+    """Two records of one statement, one for each object, each naming the other."""
+    domain = command.domain or Domain.TABLE
+    one, two = (_relation(tracer, parts, domain) for parts in (command.target, command.source))
+    first, second = (
+        tracer.access(kind, ddl=ObjectDdl(a.name, a.domain, "ALTER", a.object_id, _other(b)))
+        for a, b in ((one, two), (two, one))
+    )
+    return replace(first, also=(second,))
+
+
+def _other(relation: Relation) -> Json:
+    said = {
+        "objectName": relation.name, "objectId": relation.object_id, "objectDomain": relation.domain.value,
+    }  # fmt: skip
+    return {key: {"value": value} for key, value in said.items() if value is not None}
+
+
+def _cloned_schema(tracer: Tracer, kind: str, command: Command, ddl: ObjectDdl) -> Access:
+    # Which tables a schema holds no catalog is asked: the schemas themselves stand for them.
+    if command.version is not None:
+        tracer.doubt("CLONE of a version")
+    source = _schema_name(command.source, _here(tracer))
+    identity = object_id(Domain.SCHEMA.value, source)
+    made_from = {"objectName": source, "objectDomain": Domain.SCHEMA.value, "objectId": identity}
+    operation: Operation = "REPLACE" if command.replace else "CREATE"
+    properties = {"creationMode": {"value": "CLONE"}, "creationSource": made_from}
+    access = tracer.access(
+        kind,
+        modified=[ModifiedObject(ddl.name, ddl.domain, ddl.object_id)],
+        ddl=replace(ddl, operation_type=operation, properties=properties),
+    )
+    read = (AccessedObject(source, Domain.SCHEMA, identity),)
+    return replace(access, direct_objects_accessed=read, base_objects_accessed=read)
+
+
+# -- properties --------------------------------------------------------------------------------
+
+
+def _properties(tracer: Tracer, command: Command) -> Json:
+    found: Json = {key: {"value": value} for key, value in command.properties}
+    policy = command.policy
+    if policy is not None:
+        said = {
+            "argumentSignature": policy.argument_signature, "dataType": policy.data_type, "body": policy.body,
+        }  # fmt: skip
+        found = {**{key: {"value": value} for key, value in said.items()}, **found}
+    if command.new_name:
+        found["objectName"] = {"value": _new_name(tracer, command)}
+    relation = (
+        None
+        if command.domain in _NAMED
+        else _relation(tracer, command.target, command.domain or Domain.TABLE)
+    )
+    for change in command.changes:
+        at = found if change.column is None else _column(found, relation, change.column)
+        at.setdefault(_GROUPS[change.domain], {}).update(_changed(tracer, change, relation))
+    return found
+
+
+def _new_name(tracer: Tracer, command: Command) -> str:
+    here = _here(tracer)
+    if command.domain is Domain.SCHEMA:
+        return _schema_name(command.new_name, here)
+    old = qualify(command.target, here)
+    new = command.new_name
+    return quote_name((*old[:-1], new[0]) if len(new) == 1 else qualify(new, here))
+
+
+def _column(found: Json, relation: Relation | None, name: str) -> Json:
+    columns: Json = found.setdefault("columns", {})
+    known = next(
+        (c for c in (relation.columns if relation else ()) if c.name.lower() == name.lower()), Column(name)
+    )
+    identity = {} if known.column_id is None else {"objectId": {"value": known.column_id}}
+    entry: Json = columns.setdefault(known.name, {**identity, "subOperationType": "ALTER"})
+    return entry
+
+
+def _changed(tracer: Tracer, change: Change, relation: Relation | None) -> Json:
+    if change.domain is None:
+        # "… except for allowed tag values which do not have an identifier"
+        return {} if change.value is None else {change.value: {"subOperationType": change.operation}}
+    names = [quote_name(qualify(change.name, _here(tracer)))] if change.name else []
+    found: Json = {}
+    for name in names or _in_force(tracer, change, relation):
+        found[name] = {
+            "objectId": {"value": _id(tracer, change.domain, name)},
+            "subOperationType": change.operation,
+        }
+        if change.value is not None:
+            found[name]["tagValue"] = {"value": change.value}
+    return found
+
+
+def _in_force(tracer: Tracer, change: Change, relation: Relation | None) -> list[str]:
+    """The policies that a clause without a name takes off."""
+    if tracer.governance is None or relation is None:
+        return []
+    column = (change.column or "").lower()
+    return [
+        attached.policy.name
+        for attached in tracer.governance.policies(relation)
+        if attached.policy.domain is change.domain and (not column or attached.columns[0].lower() == column)
+    ]
+
+
+__all__ = ["is_governance", "trace_governance"]

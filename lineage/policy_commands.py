@@ -1,0 +1,146 @@
+"""DDL on policies: making, changing, dropping them, and putting them on tables, views and columns.
+
+In: a cursor at the start of a statement. Out: a `Command`, None where it is not about policies. The
+syntax is that of the access-history document and of the policies' own documents.
+"""
+
+from __future__ import annotations
+
+from sqlglot.tokenizer_core import TokenType
+
+from lineage.cursor import Cursor
+from lineage.model import Column, Domain, Policy
+from lineage.statement import Change, Command
+
+_POLICIES = {"MASKING": Domain.MASKING_POLICY, "ROW": Domain.ROW_ACCESS_POLICY}
+_OPTIONS = ("COMMENT", "EXEMPT_OTHER_POLICIES")
+
+
+def take_policy(at: Cursor) -> Domain | None:
+    """`MASKING POLICY` or `ROW ACCESS POLICY`, moved past; None where neither stands here."""
+    if at.take("MASKING", "POLICY"):
+        return Domain.MASKING_POLICY
+    if at.take("ROW", "ACCESS", "POLICY"):
+        return Domain.ROW_ACCESS_POLICY
+    return None
+
+
+def take_if(at: Cursor) -> bool:
+    """`IF [NOT] EXISTS`."""
+    return at.take("IF", "EXISTS") or at.take("IF", "NOT", "EXISTS")
+
+
+def create_policy(at: Cursor, domain: Domain, *, replace: bool) -> Command | None:
+    """`name AS (val STRING, …) RETURNS STRING -> body [COMMENT = '…']`, the cursor after POLICY."""
+    if_clause = take_if(at)
+    name = at.name()
+    if not name or not at.take("AS"):
+        return None
+    parameters = _signature(at)
+    data_type = at.type_span("->") if at.take("RETURNS") else ""
+    if not data_type or not at.take("->") or at.done:
+        return None
+    options = _cut_options(at)
+    policy = Policy(".".join(name), domain, at.span(), parameters, None, data_type)
+    return Command(
+        f"CREATE_{_noun(domain)}", domain, name, if_clause=if_clause, replace=replace, policy=policy,
+        properties=options,
+    )  # fmt: skip
+
+
+def alter_policy(at: Cursor, domain: Domain) -> Command | None:
+    """`name SET BODY -> … | RENAME TO … | SET | UNSET COMMENT`, the cursor after POLICY."""
+    if_clause = take_if(at)
+    name = at.name()
+    kind = f"ALTER_{_noun(domain)}"
+    if not name:
+        return None
+    if at.take("RENAME", "TO"):
+        return Command(f"RENAME_{_noun(domain)}", domain, name, if_clause=if_clause, new_name=at.name())
+    if at.take("SET", "BODY", "->"):
+        return Command(kind, domain, name, if_clause=if_clause, properties=(("body", at.span()),))
+    properties = take_comment(at)
+    return (
+        None
+        if properties is None
+        else Command(kind, domain, name, if_clause=if_clause, properties=properties)
+    )
+
+
+def drop_policy(at: Cursor, domain: Domain) -> Command | None:
+    """`[IF EXISTS] name`, the cursor after POLICY."""
+    if_clause = take_if(at)
+    name = at.name()
+    return Command(f"DROP_{_noun(domain)}", domain, name, if_clause=if_clause) if name and at.done else None
+
+
+def take_comment(at: Cursor) -> tuple[tuple[str, str | None], ...] | None:
+    """`SET COMMENT = '…'` or `UNSET COMMENT` as a property; None for anything else."""
+    if at.take("UNSET", "COMMENT"):
+        return (("comment", None),)
+    if at.take("SET", "COMMENT"):
+        at.take("=")
+        return (("comment", at.string()),)
+    return None
+
+
+def column_policy(at: Cursor, column: str) -> Change | None:
+    """`SET MASKING POLICY p [USING (…)] [FORCE]` or `UNSET MASKING POLICY` of a column."""
+    if at.take("UNSET", "MASKING", "POLICY"):
+        return Change("DROP", Domain.MASKING_POLICY, column=column)
+    if not at.take("SET", "MASKING", "POLICY"):
+        return None
+    name = at.name()
+    using = at.names() if at.take("USING") else ()
+    at.take("FORCE")
+    return Change("ADD", Domain.MASKING_POLICY, name, column, using) if name else None
+
+
+def row_policy(at: Cursor) -> Change | None:
+    """`ADD ROW ACCESS POLICY p ON (…)`, `DROP ROW ACCESS POLICY p`, `DROP ALL ROW ACCESS POLICIES`."""
+    if at.take("ADD", "ROW", "ACCESS", "POLICY"):
+        name = at.name()
+        columns = at.names() if at.take("ON") else ()
+        return Change("ADD", Domain.ROW_ACCESS_POLICY, name, columns=columns) if name else None
+    if at.take("DROP", "ALL", "ROW", "ACCESS", "POLICIES"):
+        return Change("DROP", Domain.ROW_ACCESS_POLICY)
+    if at.take("DROP", "ROW", "ACCESS", "POLICY"):
+        name = at.name()
+        return Change("DROP", Domain.ROW_ACCESS_POLICY, name) if name else None
+    return None
+
+
+def _noun(domain: Domain) -> str:
+    return domain.value.replace(" ", "_")
+
+
+def _signature(at: Cursor) -> tuple[Column, ...]:
+    found: list[Column] = []
+    if not at.take("("):
+        return ()
+    while not at.done and not at.take(")"):
+        name = at.name()
+        if not name:
+            break
+        found.append(Column(name[0], at.type_span(",", ")")))
+        at.take(",")
+    return tuple(found)
+
+
+def _cut_options(at: Cursor) -> tuple[tuple[str, str | None], ...]:
+    # `COMMENT = '…'` after the body belongs to the policy, unless it is all that there is of a body.
+    found: list[tuple[str, str | None]] = []
+    while True:
+        end = len(at.tokens) - 1
+        while at.tokens[end - 1].token_type is TokenType.STRING:
+            end -= 1  # 'it''s' is two strings to Spark, one after the other
+        start = end - 2
+        if (
+            start <= at.at
+            or at.tokens[start].text.upper() not in _OPTIONS
+            or at.tokens[start + 1].text != "="
+        ):
+            return tuple(reversed(found))
+        value = "".join(token.text for token in at.tokens[end:])
+        found.append((at.tokens[start].text.lower(), value))
+        at.tokens = at.tokens[:start]
