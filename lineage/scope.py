@@ -51,9 +51,10 @@ Refs = dict[Ref, None]
 class Sink:
     """Sources that an expression gathers: values (direct, base) and what only shapes them."""
 
-    __slots__ = ("base", "direct", "ibase", "idirect")
+    __slots__ = ("base", "direct", "how", "ibase", "idirect")
 
     def __init__(self) -> None:
+        self.how = 0  # bits of lineage.transformation
         self.direct: Refs = {}
         self.base: Refs = {}
         self.idirect: Refs = {}
@@ -68,6 +69,7 @@ class Sink:
 
     def merge(self, other: Sink) -> None:
         """Take values as values and shaping as shaping."""
+        self.how |= other.how
         self.direct.update(other.direct)
         self.base.update(other.base)
         self.idirect.update(other.idirect)
@@ -93,7 +95,7 @@ class Out(Sink):
             return self
         out = Out(name, self.type)
         out.direct, out.base, out.idirect, out.ibase = self.direct, self.base, self.idirect, self.ibase
-        out.plain, out.fields = self.plain, self.fields
+        out.plain, out.fields, out.how = self.plain, self.fields, self.how
         return out
 
     def field(self, path: Sequence[str]) -> Out:
@@ -105,7 +107,7 @@ class Out(Sink):
             return inner.field(path[1:]) if inner is not None else self
         names, kind = _walk(self.type, path)
         out = Out(names[-1] if names else path[-1], kind)
-        out.idirect, out.ibase = self.idirect, self.ibase
+        out.idirect, out.ibase, out.how = self.idirect, self.ibase, self.how
         if self.plain and names:
             out.direct = {_deeper(ref, names): None for ref in self.direct}
             out.base = {_deeper(ref, names): None for ref in self.base}

@@ -16,6 +16,7 @@ from lineage.model import Column, Function
 from lineage.names import split_name
 from lineage.pivots import pivoted
 from lineage.scope import Entry, Frame, Out, Scope, Sink, Source
+from lineage.transformation import BELOW, COMPUTED
 from lineage.types import struct_fields
 
 Node = exp.Expr
@@ -237,6 +238,7 @@ class Sources(Expressions):
                 self.doubt(f"table function {title}")
                 return None
             whole = Out("")
+            whole.how = COMPUTED
             for argument in arguments:
                 whole.merge(argument)
             outs = [whole.renamed(n) for n in names]
@@ -248,6 +250,7 @@ class Sources(Expressions):
 
     def _user_table(self, function: Function, call: Node, arguments: list[Out]) -> list[Out] | None:
         whole = Sink()
+        whole.how = COMPUTED
         for argument in arguments:
             whole.merge(argument)
         outs: list[Out] = []
@@ -261,6 +264,7 @@ class Sources(Expressions):
         for inner in frame.outs:
             out = Out(inner.name)
             out.direct = whole.direct
+            out.how = (whole.how & ~BELOW) | (inner.how & BELOW)
             out.base, out.ibase = inner.base, {**inner.ibase, **frame.shape.ibase}
             outs.append(out)
         return outs
@@ -326,6 +330,7 @@ class Sources(Expressions):
                 merged = Out(one.name)
                 merged.merge(one)
                 merged.merge(two)
+                merged.how |= COMPUTED  # coalesce of both
             scope.using[key] = merges[key] = merged
         first = right[0]
         scope.steps = [(s, merges if s is first else k) for s, k in scope.steps]

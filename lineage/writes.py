@@ -81,9 +81,11 @@ def _written(tracer: Tracer, tree: exp.Insert, frame: Frame) -> ModifiedObject:
     if isinstance(target, exp.Directory):
         location = target.name
         relation = tracer.catalog.path("", location)
-        return tracer.modified(relation, _by_output(frame))
+        return tracer.modified(
+            relation, _by_output(frame), frame.shape, overwrites=bool(tree.args.get("overwrite"))
+        )
     relation = target_relation(tracer, target)
-    _replaced_rows(tracer, tree, target)
+    replaced = _replaced_rows(tracer, tree, target)
     static, dynamic = _partition(tree, target)
     pairs: list[tuple[Column, Sink | None]] = [(_known(relation, name), None) for name in static]
     columns = _listed(relation, target)
@@ -100,7 +102,12 @@ def _written(tracer: Tracer, tree: exp.Insert, frame: Frame) -> ModifiedObject:
     else:
         tracer.doubt(f"columns of {relation.name}")
         pairs += _by_output(frame)
-    return tracer.modified(relation, pairs)
+    shape = Sink()
+    shape.shape(frame.shape)
+    shape.shape(replaced)
+    # With partitions named, or rows (REPLACE WHERE), the others stay.
+    whole = tree.args.get("overwrite") and not (static or dynamic or tree.args.get("where"))
+    return tracer.modified(relation, pairs, shape, overwrites=bool(whole))
 
 
 def _by_output(frame: Frame) -> list[tuple[Column, Sink | None]]:
@@ -143,18 +150,19 @@ def _partition(tree: exp.Insert, target: Node) -> tuple[list[str], list[str]]:
     return static, dynamic
 
 
-def _replaced_rows(tracer: Tracer, tree: exp.Insert, target: Node) -> None:
+def _replaced_rows(tracer: Tracer, tree: exp.Insert, target: Node) -> Sink:
     # INSERT INTO t REPLACE WHERE p reads the target's columns in p.
     condition = tree.args.get("where")
     keys = tree.args.get("using")
+    own = Sink()
     if condition is None and not keys:
-        return
+        return own
     scope = Scope()
     entry = tracer.entry(parts_of(target))
     scope.add(Source("", entry=entry))
-    own = Sink()
     tracer.shaping(condition, scope, own)
     for key in keys or ():
         out = tracer.name([key.name], scope)
         own.shape(out or Out(key.name))
     tracer.ledger.touch(own)
+    return own

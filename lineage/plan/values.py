@@ -11,13 +11,15 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from lineage.model import Column, ColumnRef, Domain, Relation
+from lineage.transformation import COMPUTED
 
 
 class Value(NamedTuple):
     """The sources of one column: direct and base, and the indirect ones of either kind.
 
     `shape` keeps what is needed to follow a field into a struct: the pair of source numbers (direct,
-    base) of an untouched column, the values of a struct built on the way by name, or None.
+    base) of an untouched column, the values of a struct built on the way by name, or None. `how` says
+    what was done to the sources on the way, in the bits of lineage.transformation.
     """
 
     direct: int = 0
@@ -25,6 +27,7 @@ class Value(NamedTuple):
     direct_by: int = 0
     base_by: int = 0
     shape: Any = None
+    how: int = 0
 
 
 NOTHING = Value()
@@ -116,13 +119,19 @@ def numbers(bits: int) -> Iterator[int]:
 
 def union(values: Iterable[Value]) -> Value:
     """A value made of several."""
-    direct = base = direct_by = base_by = 0
+    direct = base = direct_by = base_by = how = 0
     for value in values:
         direct |= value[0]
         base |= value[1]
         direct_by |= value[2]
         base_by |= value[3]
-    return Value(direct, base, direct_by, base_by)
+        how |= value[5]
+    return Value(direct, base, direct_by, base_by, None, how)
+
+
+def computed(value: Value, how: int = COMPUTED) -> Value:
+    """A value made from another one, which has lost its shape by that."""
+    return Value(value[0], value[1], value[2], value[3], None, value[5] | how)
 
 
 def as_condition(value: Value) -> Value:
