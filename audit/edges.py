@@ -39,20 +39,22 @@ def edges(access: Access) -> list[Json]:
 
 
 def _once(targets: list[Json]) -> list[Json]:
-    """Without what an earlier target has said: FROM t INSERT INTO u SELECT a INSERT INTO u SELECT a."""
+    """Each target once, with each edge once: FROM t INSERT INTO u SELECT a INSERT INTO u SELECT a, b."""
+    if len(targets) < 2:  # noqa: PLR2004
+        return targets
+    merged: dict[str, Json] = {}
     seen: set[tuple[Any, ...]] = set()
-    for target in targets if len(targets) > 1 else ():
+    for target in targets:
+        name = target["target_object_name"]
+        into = merged.setdefault(name, {**target, "columns": [], "tables": []})
         for part in ("columns", "tables"):
             for edge in target[part]:
-                said = (
-                    part,
-                    target["target_object_name"],
-                    *(v for k, v in edge.items() if k != "source_kinds"),
-                )
-                edge["source_kinds"] = [kind for kind in edge["source_kinds"] if (*said, kind) not in seen]
-                seen.update((*said, kind) for kind in edge["source_kinds"])
-            target[part] = [edge for edge in target[part] if edge["source_kinds"]]
-    return targets
+                said = (part, name, *(value for key, value in edge.items() if key != "source_kinds"))
+                kinds = [kind for kind in edge["source_kinds"] if (*said, kind) not in seen]
+                seen.update((*said, kind) for kind in kinds)
+                if kinds:
+                    into[part].append({**edge, "source_kinds": kinds})
+    return list(merged.values())
 
 
 def _of_ddl(access: Access) -> list[Json]:

@@ -258,7 +258,8 @@ class Expressions(Resolver):
         if isinstance(node, exp.Bracket) and len(node.expressions) == 1:
             return self._element(node, scope, out)
         self.values(node, scope, out)
-        if not _is_kept(node):
+        # What has no source, such as a constant in one branch of a UNION, computes nothing from one.
+        if (out.base or out.direct) and not _is_kept(node):
             out.how |= COMPUTED
         if isinstance(node, exp.Struct):
             out.fields = self._fields(node, scope)

@@ -130,7 +130,12 @@ def union(values: Iterable[Value]) -> Value:
 
 
 def computed(value: Value, how: int = COMPUTED) -> Value:
-    """A value made from another one, which has lost its shape by that."""
+    """A value made from another one, which has lost its shape by that.
+
+    What has no source computes nothing from one; to count rows is to aggregate them all the same.
+    """
+    if how == COMPUTED and not (value[0] or value[1]):
+        how = 0
     return Value(value[0], value[1], value[2], value[3], None, value[5] | how)
 
 
