@@ -30,6 +30,8 @@ _LEAVES = frozenset(
     }
 )  # fmt: skip
 _ATOMS = frozenset({str, bool, int, float, type(None)})
+_CASTS = frozenset({exp.Cast, exp.TryCast, exp.Paren})
+_KEEPING = _CASTS | {exp.Column, exp.Subquery, exp.Select, exp.Union}
 
 
 class Expressions(Resolver):
@@ -259,7 +261,7 @@ class Expressions(Resolver):
             return self._element(node, scope, out)
         self.values(node, scope, out)
         # What has no source, such as a constant in one branch of a UNION, computes nothing from one.
-        if (out.base or out.direct) and not _is_kept(node):
+        if (type(node) not in _KEEPING or not _is_kept(node)) and (out.base or out.direct):
             out.how |= COMPUTED
         if isinstance(node, exp.Struct):
             out.fields = self._fields(node, scope)
@@ -335,15 +337,18 @@ def _is_unit(node: Node) -> bool:
 def _parts(node: Node) -> list[Node]:
     found: list[Node] = []
     for value in node.args.values():
-        found += [v for v in (value if isinstance(value, list) else (value,)) if isinstance(v, exp.Expr)]
+        if value.__class__ is list:
+            found += [v for v in value if v.__class__ not in _ATOMS]
+        elif isinstance(value, exp.Expr):
+            found.append(value)
     return found
 
 
 def _is_kept(node: Node) -> bool:
     # A cast keeps the value (Spark casts what it writes, too), a scalar subquery yields one as it is.
-    while isinstance(node, (exp.Cast, exp.Paren)):
+    while type(node) in _CASTS:
         node = node.args["this"]
-    return isinstance(node, (exp.Column, exp.Query))
+    return type(node) in _KEEPING
 
 
 def _dots(node: Node) -> list[exp.Dot]:

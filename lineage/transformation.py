@@ -20,13 +20,16 @@ BELOW = 0b1100
 _NAMES: tuple[Transformation, ...] = ("IDENTITY", "TRANSFORMATION", "AGGREGATION", "AGGREGATION")
 
 
+_NAMED = tuple([(direct, base) for base in _NAMES for direct in _NAMES])
+
+
 def named(how: int) -> tuple[Transformation, Transformation]:
     """What is done to the direct sources, and what to the base sources.
 
     >>> named(COMPUTED | (AGGREGATED & BELOW))
     ('TRANSFORMATION', 'AGGREGATION')
     """
-    return _NAMES[how & 3], _NAMES[how >> 2]
+    return _NAMED[how]
 
 
 def bits(direct: Transformation, base: Transformation) -> int:

@@ -98,11 +98,13 @@ def _writer(nodes: Tree, target: Target, reader: PlanReader, how: str) -> Writte
         columns[name] = union((columns[name], value)) if name in columns else value
     read = scope.flow(flow.out, flow.env, as_condition(union(conditions)))
     implied = goal.base & ~flow.base if goal else 0
-    return Written(how, owners, columns, read, implied, how != "INSERT" or _overwrites(node, target))
+    return Written(how, owners, columns, read, implied, _overwrites(node, target, how))
 
 
-def _overwrites(node: Node, target: Target) -> bool:
-    """Whether a writer replaces all of a target that is there: not some partitions, not chosen rows."""
+def _overwrites(node: Node, target: Target, how: str) -> bool:
+    """Whether a writer replaces all that was in its target: not some partitions, not chosen rows."""
+    if how != "INSERT":
+        return not target.partial  # saveAsTable with replaceWhere looks like a REPLACE (Delta 4.4)
     if target.keeps_some:
         return False
     if kind(node) == "OverwriteByExpression":
