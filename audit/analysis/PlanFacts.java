@@ -424,6 +424,7 @@ public class PlanFacts {
       if (name == null) name = identifierName(table.identifier());
       view = view || table.tableType().name().equals("VIEW");
       external = external || table.tableType().name().equals("EXTERNAL");
+      leaves(table.storage().properties());
       if (provider == null && table.provider().isDefined()) provider = (String) table.provider().get();
       Object uri = some(table.storage().locationUri());
       if (uri != null && locations.isEmpty()) location(uri);
