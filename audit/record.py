@@ -1,8 +1,9 @@
 """The record of one statement: what the front door notes, what the spool keeps, what the tables hold.
 
 In: what is known when a statement starts and when it ends, and its `Access`. Out: `Row`, a dict with
-`query` (a row of query_history) and `access` (rows of access_history: none for a statement that
-did not succeed, one otherwise, two for a SWAP).
+`query` (a row of query_history), `access` (rows of access_history: none for a statement that
+did not succeed, one otherwise, two for a SWAP) and, where it made something of something, `edges`
+(what column_lineage and table_lineage hold of it, by target).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any, Literal
 import orjson
 
 import lineage
+from audit.edges import edges
 from audit.record_hash import record_hash
 from lineage.model import Access
 
@@ -126,10 +128,14 @@ def build_row(
         statement: its text as parsed, where the caller has it.
     """
     started = _with_finding(_with_text(started, statement), finding)
-    access = []
+    row: dict[str, Any] = {"query": _query_row(started, ended, finding), "access": []}
     if finding and ended.status == "SUCCESS":
-        access = [_access_row(started, finding, one) for one in (finding.access, *finding.access.also)]
-    return {"query": _query_row(started, ended, finding), "access": access}
+        accesses = (finding.access, *finding.access.also)
+        row["access"] = [_access_row(started, finding, one) for one in accesses]
+        made = [target for one in accesses for target in edges(one)]
+        if made:
+            row["edges"] = made
+    return row
 
 
 def _with_text(started: Started, statement: lineage.Statement | None) -> Started:

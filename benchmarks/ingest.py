@@ -1,7 +1,7 @@
 """How fast records come from the spool into committed Delta.
 
 In: records written through the real spool, starts and ends between them as a driver leaves them. Out:
-records a second, from the sealed segments to both tables.
+records a second, from the sealed segments to all tables.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def run(options: Options, say: Say) -> Result:
         rows,
         f"Median of {passes} passes on {sessions.MASTER} after a warm-up with a tenth of the records,"
         " each a new spool: sealed segments, in which the start and the end of each statement stand"
-        " beside its record, to the return of the ingest, which has then committed to both tables,"
+        " beside its record, to the return of the ingest, which has then committed to all tables,"
         " removed the segments and compacted where that was due. Statements read 3 objects of 5"
         " columns; one in eight is an INSERT with the sources of 8 columns. Making the records is not"
         " timed.",

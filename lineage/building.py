@@ -21,8 +21,15 @@ from lineage.model import (
     ObjectDdl,
     OutputColumn,
     Relation,
+    ViewDefinition,
 )
+from lineage.resolve import Ledger
 from lineage.scope import Entry, Frame, Ref, Refs, Sink
+from lineage.transformation import named
+
+_MOST_OWN = 10_000
+"""References to what shaped single columns of one object. Beyond it (2,000 columns over one window of 2,000
+keys would be four million) they are said of the object as a whole."""
 
 
 class Tracer(Governing):
@@ -68,29 +75,66 @@ class Tracer(Governing):
                 own = _without(common, [at for ref in out.base if (at := places.get(ref)) is not None])
             elif not out.base.keys().isdisjoint(shape) or not out.base.keys().isdisjoint(out.ibase):
                 own = tuple([ref for ref in own if ref not in base])
-            outputs.append(OutputColumn(out.name, base, direct, own))
+            direct_how, base_how = named(out.how)
+            outputs.append(OutputColumn(out.name, base, direct, own, base_how, direct_how))
         return tuple(outputs)
 
     def modified(
-        self, relation: Relation, columns: Sequence[tuple[Column, Sink | None]] = ()
+        self,
+        relation: Relation,
+        columns: Sequence[tuple[Column, Sink | None]] = (),
+        shape: Sink | None = None,
+        *,
+        overwrites: bool = False,
     ) -> ModifiedObject:
-        """A written object; each column with the sources of its value."""
+        """A written object; each column with the sources of its value; `shape` shaped its rows."""
+        rows = Sink()
+        if shape is not None:
+            rows.shape(shape)
+        own = sum(len(sink.ibase) + len(sink.idirect) for _, sink in columns if sink is not None)
+        if own > _MOST_OWN:
+            for _, sink in columns:
+                rows.ibase.update(sink.ibase if sink is not None else ())
+                rows.idirect.update(sink.idirect if sink is not None else ())
         return ModifiedObject(
             relation.name,
             relation.domain,
             relation.object_id,
-            tuple(self.written(column, sink) for column, sink in columns),
+            tuple(self.written(column, sink, rows) for column, sink in columns),
             relation.location if relation.domain is Domain.STAGE else None,
             "External Named" if relation.domain is Domain.STAGE else None,
+            self.refs(rows.ibase),
+            self.refs(rows.idirect),
+            overwrites,
         )
 
-    def written(self, column: Column, sink: Sink | None) -> ModifiedColumn:
-        """A written column."""
+    def written(self, column: Column, sink: Sink | None, rows: Sink) -> ModifiedColumn:
+        """A written column; what shaped it alone is what is not in `rows`."""
         if sink is None:
             return ModifiedColumn(column.name, column.column_id)
         base = self.refs(sink.base)
         direct = base if sink.direct is sink.base else self.refs(sink.direct)
-        return ModifiedColumn(column.name, column.column_id, base, direct)
+        direct_how, base_how = named(sink.how)
+        return ModifiedColumn(
+            column.name,
+            column.column_id,
+            base,
+            direct,
+            base_how,
+            direct_how,
+            self.refs([r for r in sink.ibase if r not in rows.ibase and r not in sink.base]),
+            self.refs([r for r in sink.idirect if r not in rows.idirect and r not in sink.direct]),
+        )
+
+    def defined(
+        self, relation: Relation, columns: Sequence[Column], frame: Frame, ledger: Ledger
+    ) -> ViewDefinition:
+        """A view over a query that was walked with a ledger of its own."""
+        view = self.modified(
+            relation, list(zip(columns, frame.outs, strict=False)), frame.shape, overwrites=True
+        )
+        direct = _objects(ledger.direct_entries, ledger.direct)
+        return ViewDefinition(view, tuple(direct), tuple(_objects(ledger.base_entries, ledger.base)))
 
     def access(
         self,
@@ -99,6 +143,7 @@ class Tracer(Governing):
         frame: Frame | None = None,
         modified: Sequence[ModifiedObject] = (),
         ddl: ObjectDdl | None = None,
+        defines: ViewDefinition | None = None,
     ) -> Access:
         """The result; a doubt makes it partial and says why."""
         marks = self.settle()
@@ -118,6 +163,7 @@ class Tracer(Governing):
             self.outputs(frame) if frame is not None else (),
             analysis,
             "; ".join(self.doubts) or None,
+            defines=defines,
         )
 
 

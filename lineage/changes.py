@@ -38,12 +38,15 @@ def trace_delete(tracer: Tracer, statement: Statement, tree: exp.Delete) -> Acce
     where = tree.args.get("where")
     if where is not None:
         tracer.shaping(where.args["this"], scope, scope.shape)
-    return _changed(tracer, statement, entry, scope, {})
+    return _changed(tracer, statement, entry, scope, {}, overwrites=where is None)
 
 
 def trace_truncate(tracer: Tracer, statement: Statement, tree: exp.TruncateTable) -> Access:
     """TRUNCATE TABLE t: the object, no columns."""
-    modified = [tracer.modified(target_relation(tracer, table)) for table in tree.expressions]
+    whole = tree.args.get("partition") is None
+    modified = [
+        tracer.modified(target_relation(tracer, table), overwrites=whole) for table in tree.expressions
+    ]
     return tracer.access(statement.statement_type, modified=modified)
 
 
@@ -153,11 +156,19 @@ def _target_scope(tracer: Tracer, tree: Node, ctes: dict[str, Frame] | None = No
     return entry, scope
 
 
-def _changed(tracer: Tracer, statement: Statement, entry: Entry, scope: Scope, written: Written) -> Access:
+def _changed(
+    tracer: Tracer,
+    statement: Statement,
+    entry: Entry,
+    scope: Scope,
+    written: Written,
+    *,
+    overwrites: bool = False,
+) -> Access:
     for _, sink in written.values():
         tracer.ledger.touch(sink)
     tracer.ledger.touch(scope.shape)
     if entry.relation.domain is Domain.VIEW and entry.relation.temporary:
         tracer.doubt("write through a temporary view")
-    modified = tracer.modified(entry.relation, list(written.values()))
+    modified = tracer.modified(entry.relation, list(written.values()), scope.shape, overwrites=overwrites)
     return tracer.access(statement.statement_type, modified=[modified])

@@ -38,7 +38,9 @@ def _load(tracer: Tracer, statement: Statement, tree: exp.Copy, source: Node | N
         frame = tracer.query(_with_stages(source), None, {})
         # Loaded by name where the names fit, as the files' own columns are; else by position.
         pairs = [(c, o) for c, o in zip(columns, frame.outs, strict=False)]
-        return tracer.access(statement.statement_type, modified=[tracer.modified(relation, pairs)])
+        return tracer.access(
+            statement.statement_type, modified=[tracer.modified(relation, pairs, frame.shape)]
+        )
     if not isinstance(source, exp.Literal):
         tracer.doubt("COPY INTO from something else than a path")
         return tracer.access(statement.statement_type, modified=[tracer.modified(relation)])
@@ -81,7 +83,7 @@ def _unload(tracer: Tracer, statement: Statement, tree: exp.Copy, source: Node |
     else:
         frame = Frame([])
     pairs: list[tuple[Column, Sink | None]] = [(Column(o.name), o) for o in frame.outs]
-    return tracer.access(statement.statement_type, modified=[tracer.modified(stage, pairs)])
+    return tracer.access(statement.statement_type, modified=[tracer.modified(stage, pairs, frame.shape)])
 
 
 __all__ = ["Domain", "Source", "trace_copy"]

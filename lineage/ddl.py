@@ -11,9 +11,10 @@ from sqlglot import exp
 
 from lineage.building import Tracer
 from lineage.catalog import schema_exists
-from lineage.model import Access, Column, Domain, Json, ObjectDdl, Relation
+from lineage.model import Access, Column, Domain, Json, ObjectDdl, Relation, ViewDefinition
 from lineage.names import qualify, quote_name
 from lineage.object_ids import object_id
+from lineage.resolve import Ledger
 from lineage.scope import Frame, Refs, Sink
 from lineage.statement import Command, Statement
 from lineage.targets import parts_of
@@ -37,10 +38,16 @@ def trace_create(tracer: Tracer, statement: Statement, tree: exp.Create, *, exis
     relation = _created(tracer, parts, before, _domain(tree, noun))
     operation = "REPLACE" if tree.args.get("replace") else "CREATE"
     if noun == "VIEW":
-        frame = _view_frame(tracer, tree)
+        query = tree.args.get("expression")
+        frame, ledger = _view_frame(tracer, query)
         names = _defined(tree) or _as_made(relation, [Column(o.name) for o in frame.outs])
         frame = _under(names, frame)
-        return tracer.access(kind, frame=frame, ddl=_ddl(relation, operation, _columns(names, relation)))
+        return tracer.access(
+            kind,
+            frame=frame,
+            ddl=_ddl(relation, operation, _columns(names, relation)),
+            defines=_definition(tracer, relation, names, frame, ledger),
+        )
     if tree.args.get("expression") is not None:
         return _as_select(tracer, statement, tree, relation, operation)
     source = _like(tree)
@@ -63,7 +70,8 @@ def _as_select(
     frame = tracer.query(tree.args["expression"], None, {})
     names = _defined(tree) or _as_made(relation, [Column(o.name) for o in frame.outs])
     names = [_known(relation, c) for c in names]
-    modified = tracer.modified(relation, list(zip(names, frame.outs, strict=False)))
+    pairs = list(zip(names, frame.outs, strict=False))
+    modified = tracer.modified(relation, pairs, frame.shape, overwrites=True)
     return tracer.access(
         statement.statement_type,
         modified=[modified],
@@ -80,14 +88,19 @@ def _as_made(relation: Relation, names: list[Column]) -> list[Column]:
     return [name if name.name.lower() in keys else made for name, made in pairs]
 
 
-def _view_frame(tracer: Tracer, tree: exp.Create) -> Frame:
-    # Defining a view reads no data: its query is walked for the names of its columns alone.
-    query = tree.args.get("expression")
-    if query is None:
-        tracer.doubt("CREATE VIEW without a query")
-        return Frame([])
-    with tracer.set_aside():
-        return tracer.query(query, None, {})
+def _view_frame(tracer: Tracer, query: Node | None) -> tuple[Frame, Ledger]:
+    # Defining a view reads no data: its query is walked for its columns, and what it reads set aside.
+    with tracer.set_aside() as ledger:
+        if query is None:
+            tracer.doubt("CREATE VIEW without a query")
+            return Frame([]), ledger
+        return tracer.query(query, None, {}), ledger
+
+
+def _definition(
+    tracer: Tracer, relation: Relation, names: list[Column], frame: Frame, ledger: Ledger
+) -> ViewDefinition:
+    return tracer.defined(relation, [_known(relation, c) for c in names], frame, ledger)
 
 
 def _under(names: list[Column], frame: Frame) -> Frame:
@@ -139,15 +152,16 @@ def trace_alter(tracer: Tracer, statement: Statement, tree: exp.Alter, *, existe
     domain = Domain.VIEW if kind.endswith("VIEW") else Domain.TABLE
     relation = _created(tracer, parts, before, domain)
     properties: Json = {}
-    frame = None
+    frame = defines = None
     for action in tree.args.get("actions") or ():
         if isinstance(action, (exp.Query, exp.Values)):
-            with tracer.set_aside():
-                frame = tracer.query(action, None, {})
-            properties = {**properties, **_columns([Column(o.name) for o in frame.outs], relation)}
+            frame, ledger = _view_frame(tracer, action)
+            names = [Column(o.name) for o in frame.outs]
+            properties = {**properties, **_columns(names, relation)}
+            defines = _definition(tracer, relation, names, frame, ledger)
         else:
             _action(tracer, action, relation, parts, properties)
-    return tracer.access(kind, frame=frame, ddl=_ddl(relation, "ALTER", properties))
+    return tracer.access(kind, frame=frame, ddl=_ddl(relation, "ALTER", properties), defines=defines)
 
 
 def trace_ddl_command(
@@ -297,7 +311,8 @@ def _copied(
         sinks = {column: {entry.ref(column): None} for column in origin.columns}
         tracer.ledger.direct.update({ref: None for refs in sinks.values() for ref in refs})
         tracer.ledger.base.update({ref: None for refs in sinks.values() for ref in refs})
-        modified = [tracer.modified(relation, [(Column(c.name), _sink(refs)) for c, refs in sinks.items()])]
+        pairs = [(_known(relation, Column(c.name)), _sink(refs)) for c, refs in sinks.items()]
+        modified = [tracer.modified(relation, pairs, overwrites=True)]
     return tracer.access(kind, modified=modified, ddl=_ddl(relation, operation, properties))
 
 

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from lineage.resolve import Resolver, column_parts
 from lineage.scope import Frame, Out, Scope, Sink, Source
+from lineage.transformation import AGGREGATED, BELOW, COMPUTED
 from lineage.types import element_type
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ _PAIRS = frozenset(
     }
 )  # fmt: skip
 _SINGLES = frozenset({exp.Paren, exp.Not, exp.Neg, exp.Cast, exp.TryCast})
+_CASTS = frozenset({exp.Cast, exp.TryCast, exp.Paren})
+_KEEPING = _CASTS | {exp.Column, exp.Subquery, exp.Select, exp.Union}
 
 
 class Expressions(Resolver):
@@ -191,6 +194,7 @@ class Expressions(Resolver):
 
     def _count(self, node: Node, scope: Scope, sink: Sink) -> None:
         # count(*) counts rows and reads no column.
+        sink.how |= AGGREGATED
         if not isinstance(node.args["this"], exp.Star):
             self.values(node.args["this"], scope, sink)
             self.values(node.args.get("expressions"), scope, sink)
@@ -198,6 +202,10 @@ class Expressions(Resolver):
     def _grouping(self, node: Node, scope: Scope, sink: Sink) -> None:
         # grouping(a) says which keys a row is grouped by, nothing of their values.
         self.shaping([*node.expressions, *filter(None, [node.args.get("this")])], scope, sink)
+
+    def _aggregate(self, node: Node, scope: Scope, sink: Sink) -> None:
+        sink.how |= AGGREGATED
+        self.values(_parts(node), scope, sink)
 
     def _struct(self, node: Node, scope: Scope, sink: Sink) -> None:
         for item in node.expressions:
@@ -218,6 +226,8 @@ class Expressions(Resolver):
         if parts[-1].lower() in _WITH_UNIT and arguments and _is_unit(arguments[0]):
             arguments = arguments[1:]
         if function is None:
+            if parts[-1].lower() in _AGGREGATES:
+                sink.how |= AGGREGATED
             for item in arguments:
                 self._argument(item, scope, sink)
             return
@@ -232,7 +242,9 @@ class Expressions(Resolver):
         for out in outs:
             sink.direct.update(out.direct)
             sink.idirect.update(out.idirect)
+            sink.how |= out.how & ~BELOW
         for out in result.outs:
+            sink.how |= out.how & BELOW
             sink.base.update(out.base)
             sink.ibase.update(out.ibase)
         sink.ibase.update(result.shape.base)
@@ -259,6 +271,9 @@ class Expressions(Resolver):
         if kind is exp.Bracket and len(node.expressions) == 1:
             return self._element(node, scope, out)
         self.values(node, scope, out)
+        # What has no source, such as a constant in one branch of a UNION, computes nothing from one.
+        if (kind not in _KEEPING or not _is_kept(node)) and (out.base or out.direct):
+            out.how |= COMPUTED
         if kind is exp.Struct:
             out.fields = self._fields(node, scope)
         elif isinstance(node, exp.Array):
@@ -270,6 +285,7 @@ class Expressions(Resolver):
         of = self.out_of(node.args["this"], scope)
         index = node.expressions[0]
         out.merge(of)
+        out.how |= COMPUTED
         element = element_type(of.type)
         if element is not None and isinstance(index, exp.Literal):
             out.plain, out.type = of.plain, element
@@ -339,6 +355,23 @@ def _is_unit(node: Node) -> bool:
     return isinstance(node, exp.Column) and not node.args.get("table") and node.name.lower() in _UNITS
 
 
+def _parts(node: Node) -> list[Node]:
+    found: list[Node] = []
+    for value in node.args.values():
+        if value.__class__ is list:
+            found += [v for v in value if v.__class__ not in _ATOMS]
+        elif isinstance(value, exp.Expr):
+            found.append(value)
+    return found
+
+
+def _is_kept(node: Node) -> bool:
+    # A cast keeps the value (Spark casts what it writes, too), a scalar subquery yields one as it is.
+    while type(node) in _CASTS:
+        node = node.args["this"]
+    return type(node) in _KEEPING
+
+
 def _dots(node: Node) -> list[exp.Dot]:
     found: list[exp.Dot] = []
     while isinstance(node, exp.Dot):
@@ -360,9 +393,30 @@ def _plain_dot(node: Node) -> list[str] | None:
     return [*column_parts(node), *reversed(names)]
 
 
+# Aggregates of Spark 4.2 that are no classes of sqlglot's (or not for every dialect).
+_AGGREGATES = frozenset(
+    {"count_min_sketch", "every", "histogram_numeric", "hll_sketch_agg", "hll_union_agg", "mean",
+     "schema_of_variant_agg", "some", "std", "try_avg", "try_sum", "kll_sketch_agg_bigint",
+     "kll_sketch_agg_double", "kll_sketch_agg_float", "theta_sketch_agg", "theta_union_agg",
+     "theta_intersection_agg", "tuple_sketch_agg", "vector_avg", "vector_sum"}
+)  # fmt: skip
+
+
+def _aggregates(of: type) -> list[type]:
+    classes: list[type] = of.__subclasses__()
+    return [kind for below in classes for kind in (below, *_aggregates(below))]
+
+
 _Handler = Callable[[Expressions, Node, Scope, Sink], None]
 _SPECIAL: dict[type, _Handler] = {
-    exp.Dot: Expressions._dot,  # noqa: SLF001  the table belongs to the class
+    # lag and lead give another row's value, grouping() says how a row was made: they aggregate nothing.
+    **{
+        kind: Expressions._aggregate  # noqa: SLF001  the table belongs to the class
+        for kind in _aggregates(exp.AggFunc)
+        if kind not in (exp.Lag, exp.Lead, exp.Grouping, exp.GroupingId)
+    },
+    exp.Column: Expressions._column,  # noqa: SLF001
+    exp.Dot: Expressions._dot,  # noqa: SLF001
     exp.Window: Expressions._window,  # noqa: SLF001
     exp.Filter: Expressions._filter,  # noqa: SLF001
     exp.Exists: Expressions._exists,  # noqa: SLF001

@@ -10,6 +10,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from lineage.scope import Out, Sink
+from lineage.transformation import COMPUTED
 from lineage.types import element_type, map_types, struct_fields
 
 _FIXED = {
@@ -66,6 +67,7 @@ def generated(name: str, call: exp.Expr, arguments: list[Out]) -> list[Out] | No
 def _derived(name: str, source: Sink, type_text: str = "") -> Out:
     out = Out(name, type_text)
     out.merge(source)
+    out.how |= COMPUTED
     return out
 
 

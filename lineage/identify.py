@@ -20,6 +20,7 @@ from lineage.model import (
     ObjectDdl,
     OutputColumn,
     Relation,
+    ViewDefinition,
 )
 from lineage.object_ids import column_id, object_id
 
@@ -47,6 +48,7 @@ def identify(access: Access, relations: Mapping[str, Relation]) -> Access:
         objects_modified=tuple(ids.modified(o) for o in access.objects_modified),
         object_modified_by_ddl=ddl,
         columns=tuple(ids.output(c) for c in access.columns),
+        defines=ids.definition(access.defines) if access.defines is not None else None,
     )
 
 
@@ -90,23 +92,41 @@ class _Ids:
     def modified(self, found: ModifiedObject) -> ModifiedObject:
         identity = found.object_id or self.object(found.name, found.domain)
         columns = tuple(self._modified(found.name, identity, c) for c in found.columns)
-        return replace(found, object_id=identity, columns=columns)
+        return replace(
+            found,
+            object_id=identity,
+            columns=columns,
+            base_indirect=self.sources(found.base_indirect),
+            direct_indirect=self.sources(found.direct_indirect),
+        )
+
+    def definition(self, found: ViewDefinition) -> ViewDefinition:
+        return ViewDefinition(
+            self.modified(found.view),
+            tuple(self.accessed(o) for o in found.direct_objects),
+            tuple(self.accessed(o) for o in found.base_objects),
+        )
 
     def _modified(self, object_name: str, of_object: int, found: ModifiedColumn) -> ModifiedColumn:
         return replace(
             found,
             column_id=found.column_id or self.column(object_name, of_object, found.name),
-            base_sources=tuple(self.source(s) for s in found.base_sources),
-            direct_sources=tuple(self.source(s) for s in found.direct_sources),
+            base_sources=self.sources(found.base_sources),
+            direct_sources=self.sources(found.direct_sources),
+            base_indirect=self.sources(found.base_indirect),
+            direct_indirect=self.sources(found.direct_indirect),
         )
 
     def output(self, found: OutputColumn) -> OutputColumn:
         return replace(
             found,
-            base_sources=tuple(self.source(s) for s in found.base_sources),
-            direct_sources=tuple(self.source(s) for s in found.direct_sources),
-            indirect_sources=tuple(self.source(s) for s in found.indirect_sources),
+            base_sources=self.sources(found.base_sources),
+            direct_sources=self.sources(found.direct_sources),
+            indirect_sources=self.sources(found.indirect_sources),
         )
+
+    def sources(self, found: tuple[ColumnRef, ...]) -> tuple[ColumnRef, ...]:
+        return tuple([self.source(s) for s in found])
 
     def source(self, found: ColumnRef) -> ColumnRef:
         identity = found.object_id or self.object(found.object_name, found.object_domain)

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Literal
 
+from lineage.transformation import Transformation
+
 Json = dict[str, Any]
 Analysis = Literal["full", "partial", "opaque"]
 
@@ -188,12 +190,20 @@ class AccessedObject:
 
 @dataclass(frozen=True, slots=True)
 class ModifiedColumn:
-    """A written column with the columns that its values came from."""
+    """A written column with the columns that its values came from.
+
+    What follows the sources is lineage beyond the document's record: what is done to either of them on
+    the way, and what shaped this column alone (window keys, the filters of a scalar subquery).
+    """
 
     name: str
     column_id: int | None = None
     base_sources: tuple[ColumnRef, ...] = ()
     direct_sources: tuple[ColumnRef, ...] = ()
+    base_transformation: Transformation = "IDENTITY"
+    direct_transformation: Transformation = "IDENTITY"
+    base_indirect: tuple[ColumnRef, ...] = ()
+    direct_indirect: tuple[ColumnRef, ...] = ()
 
     def to_dict(self) -> Json:
         """The shape of an entry of objects_modified[].columns."""
@@ -210,7 +220,11 @@ class ModifiedColumn:
 
 @dataclass(frozen=True, slots=True)
 class ModifiedObject:
-    """An entry of objects_modified."""
+    """An entry of objects_modified.
+
+    `base_indirect` and `direct_indirect` (filters, join, group and sort keys) shaped every column.
+    `overwrites` says that nothing stays of what was in the object. Neither is part of the record.
+    """
 
     name: str
     domain: Domain
@@ -218,6 +232,9 @@ class ModifiedObject:
     columns: tuple[ModifiedColumn, ...] = ()
     location: str | None = None
     stage_kind: str | None = None
+    base_indirect: tuple[ColumnRef, ...] = ()
+    direct_indirect: tuple[ColumnRef, ...] = ()
+    overwrites: bool = False
 
     def to_dict(self) -> Json:
         """The shape of an entry of objects_modified."""
@@ -269,6 +286,21 @@ class OutputColumn:
     base_sources: tuple[ColumnRef, ...] = ()
     direct_sources: tuple[ColumnRef, ...] = ()
     indirect_sources: tuple[ColumnRef, ...] = ()
+    base_transformation: Transformation = "IDENTITY"
+    direct_transformation: Transformation = "IDENTITY"
+
+
+@dataclass(frozen=True, slots=True)
+class ViewDefinition:
+    """A view that a statement defines: its columns with their sources, and what its query reads.
+
+    Defining a view reads and writes no data, so none of it is part of the record; lineage through the
+    view is.
+    """
+
+    view: ModifiedObject
+    direct_objects: tuple[AccessedObject, ...] = ()
+    base_objects: tuple[AccessedObject, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,6 +320,7 @@ class Access:
     analysis: Analysis = "full"
     reason: str | None = None
     also: tuple[Access, ...] = ()
+    defines: ViewDefinition | None = None
 
     def to_dict(self) -> Json:
         """The JSON of the access-history document (the five audit columns)."""

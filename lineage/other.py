@@ -117,4 +117,6 @@ def trace_load(tracer: Tracer, statement: Statement, tree: exp.LoadData) -> Acce
         tracer.ledger.direct_entries.setdefault(stage)
         tracer.ledger.base_entries.setdefault(stage)
     columns = [(column, None) for column in relation.columns]
-    return tracer.access(statement.statement_type, modified=[tracer.modified(relation, columns)])
+    whole = bool(tree.args.get("overwrite")) and not tree.args.get("partition")
+    modified = tracer.modified(relation, columns, overwrites=whole)
+    return tracer.access(statement.statement_type, modified=[modified])

@@ -12,6 +12,7 @@ from sqlglot import exp
 from lineage.generators import function_title, generated, is_generator
 from lineage.naming import column_name, niladic_name
 from lineage.scope import Frame, Out, Scope, Sink, Source
+from lineage.transformation import COMPUTED
 from lineage.views import Views
 
 Node = exp.Expr
@@ -276,6 +277,7 @@ class Queries(Views):
     def _script_transform(self, item: Node, scope: Scope) -> list[Out]:
         # A script sees every input for every output (Hive's TRANSFORM … USING).
         whole = Out("")
+        whole.how = COMPUTED
         self.values(item.expressions, scope, whole)
         schema = item.args.get("schema")
         names = [c.name for c in schema.expressions] if schema is not None else ["key", "value"]

@@ -67,9 +67,10 @@ class Sink:
     or `shape` brings some that differ. Whoever changes one of them in another way calls `part` before.
     """
 
-    __slots__ = ("base", "direct", "ibase", "idirect")
+    __slots__ = ("base", "direct", "how", "ibase", "idirect")
 
     def __init__(self) -> None:
+        self.how = 0  # bits of lineage.transformation
         self.direct: Refs = {}
         self.base = self.direct
         self.idirect: Refs = {}
@@ -95,6 +96,7 @@ class Sink:
 
     def merge(self, other: Sink) -> None:
         """Take values as values and shaping as shaping."""
+        self.how |= other.how
         if other.direct is not other.base or other.idirect is not other.ibase:
             self.part()
         self.base.update(other.base)
@@ -128,7 +130,7 @@ class Out(Sink):
             return self
         out = Out(name, self.type)
         out.direct, out.base, out.idirect, out.ibase = self.direct, self.base, self.idirect, self.ibase
-        out.plain, out.fields = self.plain, self.fields
+        out.plain, out.fields, out.how = self.plain, self.fields, self.how
         return out
 
     def field(self, path: Sequence[str]) -> Out:
@@ -140,7 +142,7 @@ class Out(Sink):
             return inner.field(path[1:]) if inner is not None else self
         names, kind = _walk(self.type, path)
         out = Out(names[-1] if names else path[-1], kind)
-        out.idirect, out.ibase = self.idirect, self.ibase
+        out.idirect, out.ibase, out.how = self.idirect, self.ibase, self.how
         if self.plain and names:
             out.base = {_deeper(ref, names): None for ref in self.base}
             same = self.direct is self.base

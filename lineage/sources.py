@@ -15,6 +15,7 @@ from lineage.generators import FIXED_ROWS, function_title, generated, is_generat
 from lineage.model import Column, Function
 from lineage.pivots import pivoted
 from lineage.scope import Entry, Frame, Out, Scope, Sink, Source
+from lineage.transformation import BELOW, COMPUTED
 from lineage.types import struct_fields
 
 Node = exp.Expr
@@ -241,6 +242,7 @@ class Sources(Expressions):
                 self.doubt(f"table function {title}")
                 return None
             whole = Out("")
+            whole.how = COMPUTED
             for argument in arguments:
                 whole.merge(argument)
             outs = [whole.renamed(n) for n in names]
@@ -260,6 +262,7 @@ class Sources(Expressions):
 
     def _user_table(self, function: Function, call: Node, arguments: list[Out]) -> list[Out] | None:
         whole = Sink()
+        whole.how = COMPUTED
         for argument in arguments:
             whole.merge(argument)
         outs: list[Out] = []
@@ -275,6 +278,7 @@ class Sources(Expressions):
         for name, inner in zip(names, frame.outs, strict=True):
             out = Out(name)
             out.direct = whole.direct
+            out.how = (whole.how & ~BELOW) | (inner.how & BELOW)
             out.base, out.ibase = inner.base, {**inner.ibase, **frame.shape.ibase}
             outs.append(out)
         return outs
@@ -342,6 +346,7 @@ class Sources(Expressions):
                 merged = Out(one.name)
                 merged.merge(one)
                 merged.merge(two)
+                merged.how |= COMPUTED  # coalesce of both
             merges[key] = merged
         scope.merge_keys(merges, right[0])
 

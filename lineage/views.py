@@ -15,6 +15,7 @@ from lineage.parse import parse
 from lineage.resolve import Ledger
 from lineage.scope import Entry, Frame, Out, Refs, Scope, Sink, Source
 from lineage.sources import Sources
+from lineage.transformation import BELOW, bits
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -62,11 +63,11 @@ class Views(Sources):
             self.keep, self.current, ledger.direct_entries, self.depth = kept
 
     @contextmanager
-    def set_aside(self) -> Iterator[None]:
-        """Walk a query without recording its reads: the definition of a view."""
+    def set_aside(self) -> Iterator[Ledger]:
+        """Walk a query without recording its reads: the definition of a view. Gives their ledger."""
         held, self.ledger = self.ledger, Ledger()
         try:
-            yield
+            yield self.ledger
         finally:
             self.ledger = held
 
@@ -88,7 +89,7 @@ class Views(Sources):
     def _face(self, entry: Entry, column: Column, body: Out) -> Out:
         out = Out(column.name, column.type or body.type)
         out.direct = {entry.ref(column): None}
-        out.base, out.ibase = body.base, body.ibase
+        out.base, out.ibase, out.how = body.base, body.ibase, body.how & BELOW
         out.plain = body.plain
         return out
 
@@ -124,6 +125,7 @@ class Views(Sources):
             out.base = self._refs(column.base_sources, below)
             out.ibase = self._refs(column.indirect_sources, below)
             out.plain = len(out.direct) == 1 and len(out.base) == 1
+            out.how = bits(column.direct_transformation, column.base_transformation)
             outs.append(out)
         # Columns that shaped the rows stand in the objects but in no column's sources.
         shape.part()

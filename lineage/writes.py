@@ -80,10 +80,13 @@ def _written(tracer: Tracer, tree: exp.Insert, frame: Frame) -> ModifiedObject:
     if isinstance(target, exp.Directory):
         location = target.name
         relation = tracer.catalog.path("", location)
-        return tracer.modified(relation, _by_output(frame))
+        return tracer.modified(
+            relation, _by_output(frame), frame.shape, overwrites=bool(tree.args.get("overwrite"))
+        )
     relation = target_relation(tracer, target)
-    _replaced_rows(tracer, tree, target)
-    static = _static_partition(tree, target)
+    replaced = _replaced_rows(tracer, tree, target)
+    parts = _partition(tree, target)
+    static = [item.args["this"].name.lower() for item in parts if isinstance(item, exp.EQ)]
     pairs: list[tuple[Column, Sink | None]] = [(_known(relation, name), None) for name in static]
     columns = _listed(relation, target)
     if tree.args.get("by_name"):
@@ -97,7 +100,12 @@ def _written(tracer: Tracer, tree: exp.Insert, frame: Frame) -> ModifiedObject:
     else:
         tracer.doubt(f"columns of {relation.name}")
         pairs += _by_output(frame)
-    return tracer.modified(relation, pairs)
+    shape = Sink()
+    shape.shape(frame.shape)
+    shape.shape(replaced)
+    # With partitions named, or rows (REPLACE WHERE), the others stay.
+    whole = tree.args.get("overwrite") and not (parts or tree.args.get("where"))
+    return tracer.modified(relation, pairs, shape, overwrites=bool(whole))
 
 
 def _by_output(frame: Frame) -> list[tuple[Column, Sink | None]]:
@@ -127,26 +135,26 @@ def _known(relation: Relation, name: str) -> Column:
     return Column(name)
 
 
-def _static_partition(tree: exp.Insert, target: Node) -> list[str]:
+def _partition(tree: exp.Insert, target: Node) -> list[Node]:
     table = target.args["this"] if isinstance(target, exp.Schema) else target
     partition = table.args.get("partition") or tree.args.get("partition")
-    items = partition.expressions if isinstance(partition, exp.Partition) else ()
-    return [item.args["this"].name.lower() for item in items if isinstance(item, exp.EQ)]
+    return list(partition.expressions) if isinstance(partition, exp.Partition) else []
 
 
-def _replaced_rows(tracer: Tracer, tree: exp.Insert, target: Node) -> None:
+def _replaced_rows(tracer: Tracer, tree: exp.Insert, target: Node) -> Sink:
     # INSERT INTO t REPLACE WHERE p reads the target's columns in p.
     condition = tree.args.get("where")
     keys = tree.args.get("using")
+    own = Sink()
     if condition is None and not keys:
-        return
+        return own
     scope = Scope()
     entry = tracer.entry(parts_of(target))
     scope.add(tracer.governed(entry, Source("", entry=entry), scope))
-    own = Sink()
     tracer.shaping(condition, scope, own)
     for key in keys or ():
         out = tracer.name([key.name], scope)
         own.shape(out or Out(key.name))
     tracer.ledger.touch(scope.shape)
     tracer.ledger.touch(own)
+    return own

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import audit
 from audit.errors import AuditError
-from audit.store.tables import AUDIT_TABLES, quote
+from audit.store.tables import HISTORY_TABLES, quote
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,7 +59,7 @@ def _require_tables(spark: SparkSession, schema: str) -> None:
     from pyspark.errors import AnalysisException
 
     try:
-        for table in AUDIT_TABLES:
+        for table in HISTORY_TABLES:
             # Naming the schema makes an audited session finish its tables, which are made in the background.
             spark.sql(f"SELECT * FROM {quote(schema)}.{table.name}")  # noqa: S608 - names of our own, quoted
     except AnalysisException as error:

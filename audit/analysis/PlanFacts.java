@@ -330,6 +330,7 @@ public class PlanFacts {
     Object version;
     boolean view;
     boolean external;
+    boolean partial;
     boolean temporary;
     boolean streaming;
     String mode;
@@ -426,6 +427,7 @@ public class PlanFacts {
       if (name == null) name = identifierName(table.identifier());
       view = view || table.tableType().name().equals("VIEW");
       external = external || table.tableType().name().equals("EXTERNAL");
+      leaves(table.storage().properties());
       if (provider == null && table.provider().isDefined()) provider = (String) table.provider().get();
       Object uri = some(table.storage().locationUri());
       if (uri != null && locations.isEmpty()) location(uri);
@@ -436,6 +438,7 @@ public class PlanFacts {
     /** A constructor parameter of a command. */
     void part(String field, Object value) {
       String kind = kind(value);
+      if (value instanceof scala.collection.Map && field.toLowerCase().endsWith("options")) leaves((scala.collection.Map) value);
       if (value instanceof CatalogTable) catalogTable(value);
       else if (field.equals("column") && value instanceof TreeNode) change("ALTER", value);
       else if (field.equals("newName") && value instanceof scala.collection.Seq) newName = ((scala.collection.Seq) value).mkString(".");
@@ -481,6 +484,12 @@ public class PlanFacts {
       } else if (value instanceof scala.collection.Seq) {
         changes(field, (scala.collection.Seq) value);
       }
+    }
+
+    /** Whether a writer's options leave rows or partitions of an overwritten table in place. */
+    void leaves(scala.collection.Map options) {
+      String said = options.toString().toLowerCase();
+      partial = partial || said.indexOf("replacewhere ->") >= 0 || said.indexOf("partitionoverwritemode -> dynamic") >= 0;
     }
 
     /** What CREATE TABLE … CLONE copies: the table (Delta 4.4 keeps the clone as the query of its create). */
@@ -567,6 +576,7 @@ public class PlanFacts {
       if (version != null) out.append(",\"version\":").append(version);
       if (view) out.append(",\"view\":true");
       if (external) out.append(",\"external\":true");
+      if (partial) out.append(",\"partial\":true");
       if (temporary) out.append(",\"temporary\":true");
       if (streaming) out.append(",\"streaming\":true");
       if (!locations.isEmpty()) strings(out.append(",\"locations\":"), locations);

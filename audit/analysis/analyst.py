@@ -67,13 +67,18 @@ class Analyst:
             finding = self._by_text(job, plan) or self._by_plan(job, plan)
         return self._completed(job, executions, finding, query_execution)
 
-    def _read(self, catalog: CatalogSnapshot, plan: Any) -> tuple[dict[str, Relation], dict[str, Relation]]:
-        """The relations and the views that a plan has opened, as they were when it was analysed."""
+    def _read(
+        self, catalog: CatalogSnapshot, plan: Any
+    ) -> tuple[dict[str, Relation], dict[str, Relation], bool]:
+        """The relations and the views that a plan has opened, as they were when it was analysed.
+
+        Third, whether it leaves something in place of what it overwrites, which the text need not say.
+        """
         facts = self.plans.collect_facts(plan)
         views = {v.name.casefold(): catalog.session.view(v, plan) for v in facts.views}
         read = named_relations(replace(facts, targets=(), registered=catalog.registered(facts)))
         catalog.learn(read)
-        return read, views
+        return read, views, any(target.keeps_some for target in facts.targets)
 
     def guarded_plan(
         self, catalog: CatalogSnapshot, execution: Execution, query_type: str, captured_by: CapturedBy
@@ -102,7 +107,7 @@ class Analyst:
         statement = job.intent.statement
         if statement is None or (statement.tree is None and statement.command is None):
             return None
-        read, views = ({}, {}) if plan is None else self._read(job.catalog, plan)
+        read, views, keeps = ({}, {}, False) if plan is None else self._read(job.catalog, plan)
         catalog = StatementCatalog(job.catalog, _current(job), read, views, _known(job))
         try:
             access = lineage.trace(statement, catalog, existed=_existed(job))
@@ -115,7 +120,7 @@ class Analyst:
                 self.counts.disagreed += bool(difference)
                 return by_plan
             access = replace(access, reason=access.reason or difference)
-        return Finding(access, "text", read_versions(access, read))
+        return Finding(_keeping(access) if keeps else access, "text", read_versions(access, read))
 
     def _by_plan(self, job: Job, plan: Any | None) -> Finding:
         if plan is None:
@@ -164,6 +169,12 @@ class Analyst:
         else:
             name = finding.access.analysis
             setattr(self.counts, name, getattr(self.counts, name) + 1)
+
+
+def _keeping(access: Access) -> Access:
+    """The same of a statement that overwrites only partitions, by a setting and not by its text."""
+    kept = tuple(replace(written, overwrites=False) for written in access.objects_modified)
+    return replace(access, objects_modified=kept)
 
 
 def _of_procedure(name: str) -> Finding:

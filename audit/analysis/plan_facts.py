@@ -132,4 +132,5 @@ def _target(found: Json) -> Target:
         new_name=found.get("new_name"),
         source=found.get("source"),
         changes=tuple(Change(*change) for change in found.get("changes", ())),
+        partial=bool(found.get("partial")),
     )

@@ -155,6 +155,14 @@ def batch_access(batch: Access, target: Relation | None) -> Access:
         return access
     written = tuple(column for modified in batch.objects_modified for column in modified.columns)
     columns = tuple(replace(column, column_id=None) for column in written)
-    modified = ModifiedObject(target.name, target.domain, target.object_id, columns, _location(target))
+    modified = ModifiedObject(
+        target.name,
+        target.domain,
+        target.object_id,
+        columns,
+        _location(target),
+        base_indirect=tuple(ref for one in batch.objects_modified for ref in one.base_indirect),
+        direct_indirect=tuple(ref for one in batch.objects_modified for ref in one.direct_indirect),
+    )
     known = {target.name.casefold(): target}
     return identify(replace(access, objects_modified=(modified,)), known)

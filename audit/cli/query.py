@@ -23,8 +23,9 @@ from audit.cli.tool import Tool, root_option
 def query(tool: Tool, output: Output, file: Path, param: tuple[str, ...]) -> None:
     """Run the statements of FILE and show the answer of each.
 
-    The tables are `account_usage.access_history` and `account_usage.query_history` (or as the
-    configuration names the schema), with the views beside them; no metastore is needed. A line
+    The tables are `account_usage.access_history`, `query_history`, `column_lineage` and
+    `table_lineage` (or as the configuration names the schema), with the views beside them; no
+    metastore is needed. A line
     `-- :days = 30  how far back` in the file's first comment gives a parameter its default.
     """
     from audit.store.tables import register_tables, require_tables
@@ -34,8 +35,8 @@ def query(tool: Tool, output: Output, file: Path, param: tuple[str, ...]) -> Non
     defaults = {one.name: one.default for one in read(file).parameters}
     values = defaults | dict(_pair(one) for one in param)
     with tool.spark() as spark:
-        require_tables(spark, tool.root)
-        register_tables(spark, tool.root, tool.config.schema)
+        there = require_tables(spark, tool.root)
+        register_tables(spark, tool.root, tool.config.schema, there)
         install(spark, tool.config.schema)
         for text in statements(file.read_text(encoding="utf-8")):
             rows = spark.sql(text, args=values or None).collect()

@@ -1,9 +1,10 @@
-"""Spool to Delta: PySpark Structured Streaming over sealed segments, exactly once into both tables.
+"""Spool to Delta: PySpark Structured Streaming over sealed segments, exactly once into all tables.
 
 In: a spool folder's `sealed/*.jsonl`. Out: appended rows in `<root>/access_history` and
-`<root>/query_history`. Exactly once by two means: the file source's checkpoint lies beside the
-segments and never reads a file twice, and a batch that a killed ingest had begun appends, when it is
-run again, the rows alone that a table lacks. A statement that was shown as RUNNING (`audit.ingest.running`)
+`<root>/query_history`, and in the tables of lineage where a statement has edges. Exactly once by two
+means: the file source's checkpoint lies beside the segments and never reads a file twice, and a batch
+that a killed ingest had begun appends, when it is run again, the rows alone that a table lacks: each
+table has all rows of a batch or none. A statement that was shown as RUNNING (`audit.ingest.running`)
 has its row replaced in the same commit.
 
 Not by Delta's txnAppId and txnVersion: to look one up, Delta 4.4 reads the whole state of the table at
@@ -14,14 +15,17 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from audit.clock import to_datetime
 from audit.config import local_path
 from audit.ids import id_micros
+from audit.ingest.edges import HAS_EDGES, edge_rows, edge_schema, has_edges
 from audit.ingest.running import Published, publish
 from audit.record import Started
 from audit.spool import ingest_lock, remove_checkpoint, remove_ingested
@@ -33,7 +37,10 @@ from audit.store.naming import naming
 from audit.store.tables import (
     ACCESS_HISTORY,
     AUDIT_TABLES,
+    COLUMN_LINEAGE,
+    LINEAGE_TABLES,
     QUERY_HISTORY,
+    TABLE_LINEAGE,
     AuditTable,
     lacking,
     require_tables,
@@ -54,10 +61,14 @@ _QUERY_ID = "CAST(substring(line, 25, 36) AS STRING) AS query_id"
 _SCHEMA = {
     ACCESS_HISTORY: f"STRUCT<access: ARRAY<STRUCT<{ACCESS_HISTORY.row_schema}>>>",
     QUERY_HISTORY: f"STRUCT<query: STRUCT<{QUERY_HISTORY.row_schema}>>",
+    COLUMN_LINEAGE: edge_schema(COLUMN_LINEAGE, "columns"),
+    TABLE_LINEAGE: edge_schema(TABLE_LINEAGE, "tables"),
 }
-_ROWS = {
-    ACCESS_HISTORY: "inline(r.access)",
-    QUERY_HISTORY: "inline(filter(array(r.query), q -> q IS NOT NULL))",
+_ROWS: dict[AuditTable, Callable[[DataFrame], DataFrame]] = {
+    ACCESS_HISTORY: lambda parsed: parsed.selectExpr("inline(r.access)"),
+    QUERY_HISTORY: lambda parsed: parsed.selectExpr("inline(filter(array(r.query), q -> q IS NOT NULL))"),
+    COLUMN_LINEAGE: partial(edge_rows, COLUMN_LINEAGE, "columns"),
+    TABLE_LINEAGE: partial(edge_rows, TABLE_LINEAGE, "tables"),
 }
 _FILE = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
 _LOCK_SECONDS = 600.0
@@ -105,7 +116,8 @@ def _take_in(spark: SparkSession, folder: Path, root: str, running: tuple[Starte
     if not segments and not running:
         return Ingested()
     with naming(f"the records of {folder} could not be taken into {root}"):
-        require_tables(spark, root)
+        made = any(has_edges(segment) for segment in segments)
+        require_tables(spark, root, edges=made, gain=True)
         published = publish(spark, folder, root, running)
         if not segments:
             return Ingested()
@@ -118,27 +130,31 @@ def _take_in(spark: SparkSession, folder: Path, root: str, running: tuple[Starte
             # A UUIDv7 holds its time, which is near enough for what to compact.
             since = to_datetime(id_micros(removed.first_id)).date()
             for table in AUDIT_TABLES:
-                compact(spark, table, root, since, batches + 1)
+                if batches[table]:
+                    compact(spark, table, root, since, batches[table] + 1)
     return Ingested(len(segments), removed.statements, removed.damaged)
 
 
-def _run(spark: SparkSession, layout: Layout, root: str, published: Published) -> int:
-    """Take in what is sealed; returns the number of batches."""
+def _run(spark: SparkSession, layout: Layout, root: str, published: Published) -> Counter[AuditTable]:
+    """Take in what is sealed; returns the number of commits to each table."""
     begun = _begun(layout.checkpoint)
-    batches = 0
+    batches: Counter[AuditTable] = Counter()
 
     def take(batch: DataFrame, batch_id: int) -> None:
-        nonlocal published, batches
+        nonlocal published
         # The stream tells the files alone: Spark hands a batch's rows over one by one, as objects.
-        files = [_pattern(layout.sealed / PurePosixPath(row["path"]).name) for row in batch.collect()]
-        lines = batch.sparkSession.read.text(files).selectExpr("CAST(value AS BINARY) AS line")
+        files = [layout.sealed / PurePosixPath(row["path"]).name for row in batch.collect()]
+        lines = batch.sparkSession.read.text([_pattern(file) for file in files])
+        lines = lines.selectExpr("CAST(value AS BINARY) AS line")
         records = lines.where(_RECORDS)
         replaced = _among(records, published.days)
+        made = any(has_edges(file) for file in files)
         for table in AUDIT_TABLES:
-            _append(table, root, records, published.predicate(replaced), again=batch_id == begun)
+            if made or table not in LINEAGE_TABLES:
+                _append(table, root, records, published.predicate(replaced), again=batch_id == begun)
+                batches[table] += 1
         if replaced:
             published = published.without(replaced).save(layout.path)
-        batches += 1
 
     stream = (
         spark.readStream.format("binaryFile")
@@ -205,5 +221,7 @@ def _append(table: AuditTable, root: str, records: DataFrame, running: str, *, a
 
 def _rows(table: AuditTable, records: DataFrame) -> DataFrame:
     # A record is the spool's own: one that does not parse must stop the ingest, not become nulls.
+    if table in LINEAGE_TABLES:
+        records = records.where(HAS_EDGES)
     parsed = f"from_json({_RECORD}, '{_SCHEMA[table]}', map('mode', 'FAILFAST')) AS r"
-    return records.selectExpr(parsed).selectExpr(_ROWS[table])
+    return _ROWS[table](records.selectExpr(parsed))

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Kind = Literal["S", "E", "F", "R", "G"]
-"""S: a statement starts. E: it ended. F: a fact that its analysis needs. R: its record, the row of
-both audit tables. G: a gap, a counted loss."""
+"""S: a statement starts. E: it ended. F: a fact that its analysis needs. R: its record, the rows of
+the audit tables. G: a gap, a counted loss."""
 
 Durability = Literal["now", "soon", "later"]
 """When the disk has an entry. now: before its append returns. soon: a thread syncs it while its writer goes

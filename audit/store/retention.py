@@ -1,4 +1,4 @@
-"""Retention: whole days of both audit tables are deleted when they are too old.
+"""Retention: whole days of the audit tables are deleted when they are too old.
 
 In: a root, a number of days, a clock. Out: what was deleted, by table and day. The partition column
 alone decides, so Delta only removes files from its log: no data is read or written, and appends of
@@ -8,7 +8,7 @@ Deleting is not freeing. The files lie there until a VACUUM, and VACUUM runs wit
 `delta.deletedFileRetentionDuration` (7 days unless someone sets it), never with a shorter one: a reader
 or a time-travel query that began before the deletion still opens those files, and Delta's own check
 refuses less for that reason. So the space of a day is free by the first run a week after the day was
-deleted; who must have it gone sooner sets that property on both tables, knowing what it costs.
+deleted; who must have it gone sooner sets that property on each table, knowing what it costs.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def oldest_kept(now: int, days: int) -> date:
 def retain(
     spark: SparkSession, root: str, days: int, clock: Clock, *, dry_run: bool = False
 ) -> tuple[Deleted, ...]:
-    """Delete what is older than `days` days from both tables, and free what may be freed.
+    """Delete what is older than `days` days from all tables, and free what may be freed.
 
     Args:
         spark: a session with Delta.
@@ -80,7 +80,7 @@ def retain(
     # VACUUM (Delta 4.4) lists a table's folders in this many tasks: 10,000, minutes for a handful of days.
     spark.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", _LISTING_TASKS)
     with commit_lock(spark, root), naming(f"retention under {root} could not be done"):
-        require_tables(spark, root)
+        require_tables(spark, root, gain=True)
         return tuple(_retain(spark, table, root, first, dry_run=dry_run) for table in AUDIT_TABLES)
 
 

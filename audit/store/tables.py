@@ -1,7 +1,8 @@
-"""The two audit tables: their columns, their creation by path, their names in a metastore.
+"""The audit tables: their columns, their creation by path, their names in a metastore.
 
-In: a root and a SparkSession. Out: Delta tables `<root>/access_history` and `<root>/query_history`
-that any Delta reader opens by path, and tables of the same names in the schema `account_usage`.
+In: a root and a SparkSession. Out: Delta tables `<root>/access_history`, `<root>/query_history`,
+`<root>/column_lineage` and `<root>/table_lineage` that any Delta reader opens by path, and tables of
+the same names in the schema `account_usage`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from audit.errors import AttachError, TableAlteredError, TableMissingError
 from audit.store.conflicts import retried
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import DataFrame, SparkSession
 
 _SOURCE = (
@@ -41,11 +44,15 @@ _REFERENCED = (
 
 @dataclass(frozen=True, slots=True)
 class AuditTable:
-    """An audit table: `columns` are (name, SQL type, comment), `time` is the column of its partition."""
+    """An audit table: `columns` are (name, SQL type, comment), `time` is the column of its partition.
+
+    `sought` are columns beside the id, the time and the user by which readers skip files.
+    """
 
     name: str
     time: str
     columns: tuple[tuple[str, str, str], ...]
+    sought: tuple[str, ...] = ()
 
     @property
     def row_schema(self) -> str:
@@ -65,13 +72,14 @@ class AuditTable:
         prunes by the minimum and maximum of the time column instead, which no zone touches.
         """
         day = f"DATE_ADD(DATE'1970-01-01', CAST(CAST({self.time} AS BIGINT) DIV 86400 AS INT))"
+        skipping = ",".join(("query_id", self.time, "user_name", *self.sought))
         lines = [f"{name} {kind} COMMENT '{text}'" for name, kind, text in self.columns]
         lines.insert(2, f"query_date DATE GENERATED ALWAYS AS ({day}) COMMENT 'Partition: the day (UTC)'")
         return (
             f"CREATE TABLE IF NOT EXISTS {delta_path(self, root)} ({', '.join(lines)})"
             " USING delta PARTITIONED BY (query_date)"
             " TBLPROPERTIES ('delta.enableDeletionVectors' = 'false',"
-            " 'delta.dataSkippingStatsColumns' = '" + f"query_id,{self.time},user_name" + "')"
+            f" 'delta.dataSkippingStatsColumns' = '{skipping}')"
         )
 
 
@@ -141,28 +149,93 @@ QUERY_HISTORY = AuditTable(
     ),
 )
 
-AUDIT_TABLES = (ACCESS_HISTORY, QUERY_HISTORY)
+_WHO = (
+    ("query_id", "STRING", "The statement that made it, as in query_history"),
+    ("query_start_time", "TIMESTAMP", "When the statement started (UTC, microseconds)"),
+    ("user_name", "STRING", "Who issued the statement"),
+    ("query_type", "STRING", "INSERT, MERGE, CREATE_VIEW, DROP_TABLE, ..., as in query_history"),
+)
+_SOUGHT = ("source_object_id", "source_object_name", "target_object_id", "target_object_name")
+
+
+def _side(side: str) -> tuple[tuple[str, str, str], ...]:
+    return (
+        (f"{side}_object_id", "BIGINT", f"The {side}: its id, which survives a rename"),
+        (f"{side}_object_name", "STRING", f"The {side}: its name at that time"),
+        (f"{side}_object_domain", "STRING", f"The {side}: Table, VIEW, STAGE, ..."),
+    )
+
+
+_KIND = ("source_kind", "STRING", "direct: named by the statement; base: the table below a view")
+_OVERWRITES = ("overwrites", "BOOLEAN", "Nothing stayed of what was in the target")
+
+COLUMN_LINEAGE = AuditTable(
+    "column_lineage",
+    "query_start_time",
+    (
+        *_WHO,
+        *_side("source"),
+        ("source_column_id", "BIGINT", "The source column: its id"),
+        ("source_column_name", "STRING", "The source column, with the path of a field inside it"),
+        *_side("target"),
+        ("target_column_id", "BIGINT", "The target column: its id"),
+        ("target_column_name", "STRING", "The target column; null: the source shaped every column"),
+        _KIND,
+        ("is_indirect", "BOOLEAN", "A filter or key that shaped the target and gave it no value"),
+        ("transformation", "STRING", "IDENTITY (cast or not), TRANSFORMATION, AGGREGATION or INDIRECT"),
+    ),
+    _SOUGHT,
+)
+
+TABLE_LINEAGE = AuditTable(
+    "table_lineage",
+    "query_start_time",
+    (
+        *_WHO,
+        *_side("source"),
+        *_side("target"),
+        _KIND,
+        ("is_indirect", "BOOLEAN", "The source shaped rows alone"),
+        _OVERWRITES,
+    ),
+    _SOUGHT,
+)
+
+LINEAGE_TABLES = (COLUMN_LINEAGE, TABLE_LINEAGE)
+"""What is made of what. A statement that writes nothing has no row in them."""
+
+HISTORY_TABLES = (ACCESS_HISTORY, QUERY_HISTORY)
+"""What was accessed, by which statements: every statement has a row."""
+
+AUDIT_TABLES = (ACCESS_HISTORY, *LINEAGE_TABLES, QUERY_HISTORY)
+"""In the order in which ingest commits to them: what stands in query_history stands in all of them."""
+
+_TOGETHER = (HISTORY_TABLES, LINEAGE_TABLES)
+# Made together. A root that is older than lineage has the first pair alone, and gains the second.
 
 
 def create_tables(spark: SparkSession, root: str, *, anew: bool = False) -> None:
     """Create the audit tables under a root where they are missing; check those that are there.
 
-    Any number of processes may do it at the same instant. The caller holds the `commit_lock`.
+    A root of before lineage gains its tables. Any number of processes may do it at the same instant. The
+    caller holds the `commit_lock`.
 
     Args:
         spark: a session with Delta.
         root: folder of the audit tables.
-        anew: make a missing table also where the other one shows that it was there.
+        anew: make a missing table also where another one shows that it was there.
 
     Raises:
         TableAlteredError: a table at the path lacks a column, or has one with another type.
         TableMissingError: one table is there and holds commits, the other is gone.
     """
     missing = [table for table in AUDIT_TABLES if not exists(spark, table, root)]
-    if len(missing) == 1 and not anew:
-        (kept,) = (table for table in AUDIT_TABLES if table not in missing)
-        if _was_written(spark, kept, root):
-            raise _missing(missing[0], root)
+    for pair in _TOGETHER:
+        gone = [table for table in pair if table in missing]
+        if len(gone) == 1 and not anew:
+            (kept,) = (table for table in pair if table not in missing)
+            if _was_written(spark, kept, root):
+                raise _missing(gone[0], root)
     for table in missing:
         _remove_remains(table, root)
         retried(partial(spark.sql, table.create_sql(root)))
@@ -170,27 +243,47 @@ def create_tables(spark: SparkSession, root: str, *, anew: bool = False) -> None
         _check(spark, table, root)
 
 
-def require_tables(spark: SparkSession, root: str) -> None:
-    """Check that both tables are there, as this version makes them.
+def require_tables(
+    spark: SparkSession, root: str, *, edges: bool = True, gain: bool = False
+) -> tuple[AuditTable, ...]:
+    """Check that the tables are there, as this version makes them.
+
+    Args:
+        spark: a session with Delta.
+        root: folder of the audit tables.
+        edges: look at the tables of lineage, too.
+        gain: make them on a root of before lineage; the caller holds the `commit_lock`.
+
+    Returns:
+        Those that are there: all that were asked for, but for lineage on an older root.
 
     Raises:
         TableAlteredError: a table lacks a column, or has one with another type.
         TableMissingError: a table is gone.
     """
-    for table in AUDIT_TABLES:
-        if not exists(spark, table, root):
-            raise _missing(table, root)
+    asked = AUDIT_TABLES if edges else HISTORY_TABLES
+    there = tuple(table for table in asked if exists(spark, table, root))
+    missing = [table for table in asked if table not in there]
+    if gain and missing and all(table in LINEAGE_TABLES for table in missing):
+        create_tables(spark, root)
+        return asked
+    if missing and missing != list(LINEAGE_TABLES):
+        raise _missing(missing[0], root)
+    for table in there:
         _check(spark, table, root)
+    return there
 
 
-def register_tables(spark: SparkSession, root: str, schema: str) -> None:
-    """Make the tables known by name as `<schema>.access_history` and `<schema>.query_history`.
+def register_tables(
+    spark: SparkSession, root: str, schema: str, tables: Sequence[AuditTable] = AUDIT_TABLES
+) -> None:
+    """Make the tables known by name, as `<schema>.access_history` and so on.
 
     Raises:
         AttachError: the metastore has tables of these names, of another root.
     """
     spark.sql(f"CREATE SCHEMA IF NOT EXISTS {quote(schema)}")
-    for table in AUDIT_TABLES:
+    for table in tables:
         name = f"{quote(schema)}.{table.name}"
         location = table.location(root)
         spark.sql(f"CREATE TABLE IF NOT EXISTS {name} USING delta LOCATION '{sql_string(location)}'")

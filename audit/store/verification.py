@@ -13,7 +13,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from audit.record_hash import record_hash
-from audit.store.tables import ACCESS_HISTORY, QUERY_HISTORY, AuditTable, require_tables
+from audit.store.tables import (
+    ACCESS_HISTORY,
+    LINEAGE_TABLES,
+    QUERY_HISTORY,
+    AuditTable,
+    require_tables,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -60,13 +66,17 @@ def verify(
     Raises:
         TableAlteredError: a table is not as this version made it, or gone.
     """
-    require_tables(spark, root)
+    there = require_tables(spark, root)
     days = [f"query_date >= DATE'{since}'"] if since else []
     days += [f"query_date <= DATE'{until}'"] if until else []
     read = partial(_read, spark, root, " AND ".join(days) or "true")
     access, query = read(ACCESS_HISTORY), read(QUERY_HISTORY)
     records, altered = _altered(access, progress)
-    return Verification(records, query.count(), (*altered, *_unpaired(access, query)))
+    faults = [*altered, *_unpaired(access, query)]
+    for table in LINEAGE_TABLES:
+        if table in there:
+            faults += _unfounded(table, read(table), access)
+    return Verification(records, query.count(), tuple(faults))
 
 
 def _read(spark: SparkSession, root: str, days: str, table: AuditTable) -> DataFrame:
@@ -99,6 +109,26 @@ def _unpaired(access: DataFrame, query: DataFrame) -> list[Fault]:
         ),
         "the statement stands twice in query_history": doubled,
     }
+    return _faults(found)
+
+
+def _unfounded(table: AuditTable, edges: DataFrame, access: DataFrame) -> list[Fault]:
+    """Lineage that no statement on record has made, or that stands there twice."""
+    from pyspark.sql import functions as f
+
+    edge = [name for name, _, _ in table.columns if name != "query_start_time"]
+    found = {
+        f"{table.name} has edges of the statement, which has no record in access_history": edges.join(
+            access, "query_id", "left_anti"
+        ),
+        f"an edge of the statement stands twice in {table.name}": (
+            edges.groupBy(*edge).count().where(f.col("count") > 1)
+        ),
+    }
+    return _faults(found)
+
+
+def _faults(found: dict[str, DataFrame]) -> list[Fault]:
     return [
         Fault(row["query_id"], fault)
         for fault, frame in found.items()

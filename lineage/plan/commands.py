@@ -29,6 +29,8 @@ class Written:
     read: Flow = field(default_factory=Flow)
     implied: int = 0
     """Object numbers of the target where the plan scans it: accessed only if a column of it is."""
+    overwrites: bool = False
+    """Nothing stays of what was in the objects."""
 
 
 Rule = Callable[[Tree, Target, PlanReader], Written]
@@ -95,7 +97,19 @@ def _writer(nodes: Tree, target: Target, reader: PlanReader, how: str) -> Writte
     for name, value in zip(names, flow.values(), strict=False):
         columns[name] = union((columns[name], value)) if name in columns else value
     read = scope.flow(flow.out, flow.env, as_condition(union(conditions)))
-    return Written(how, owners, columns, read, goal.base & ~flow.base if goal else 0)
+    implied = goal.base & ~flow.base if goal else 0
+    return Written(how, owners, columns, read, implied, _overwrites(node, target, how))
+
+
+def _overwrites(node: Node, target: Target, how: str) -> bool:
+    """Whether a writer replaces all that was in its target: not some partitions, not chosen rows."""
+    if how != "INSERT":
+        return not target.partial  # saveAsTable with replaceWhere looks like a REPLACE (Delta 4.4)
+    if target.keeps_some:
+        return False
+    if kind(node) == "OverwriteByExpression":
+        return all(len(tree) == 1 and kind(tree[0]) == "Literal" for tree in trees(node.get("deleteExpr")))
+    return target.mode == "Overwrite" or node.get("overwrite") is True
 
 
 def _replaced(node: Node, reader: PlanReader) -> Flow | None:
@@ -151,7 +165,9 @@ def delete(nodes: Tree, target: Target, reader: PlanReader) -> Written:
     flow, owners = _scanned(plan_in(nodes, "target") or plan_in(nodes, "child") or nodes[1:], target, reader)
     scope = Scope.over([flow], None)
     steered = as_condition(union(evaluate(tree, scope, reader) for tree in trees(nodes[0].get("condition"))))
-    return Written("DELETE", owners, {}, scope.flow([], {}, steered), flow.base | flow.direct)
+    every = not any(kind(tree[0]) != "Literal" for tree in trees(nodes[0].get("condition")))
+    read = scope.flow([], {}, steered)
+    return Written("DELETE", owners, {}, read, flow.base | flow.direct, every)
 
 
 def update(nodes: Tree, target: Target, reader: PlanReader) -> Written:

@@ -22,12 +22,14 @@ from lineage.model import (
     ModifiedObject,
     ObjectDdl,
     Relation,
+    ViewDefinition,
 )
 from lineage.plan.commands import Written, owners_of, plan_in
 from lineage.plan.facts import Leaf, Target
 from lineage.plan.reader import PlanReader
 from lineage.plan.scope import Flow
 from lineage.plan.tree import Node, Tree, kind
+from lineage.plan.written import modified_object
 
 Operation = Literal["ALTER", "CREATE", "DROP", "REPLACE", "UNDROP"]
 Query = Callable[[PlanReader, Flow, str], Access]
@@ -260,7 +262,8 @@ def analyze(nodes: Tree, target: Target, reader: PlanReader, queried: Query) -> 
         return Access(statement_type(name))
     if name in _TRUNCATES or name in _RESTORES:
         owners = owners_of(target, nodes[0], reader)
-        written = tuple(ModifiedObject(o.name, o.domain, o.object_id) for o in owners)
+        whole = name in _TRUNCATES and name != "TruncatePartition"
+        written = tuple(ModifiedObject(o.name, o.domain, o.object_id, overwrites=whole) for o in owners)
         return _access(reader, "TRUNCATE" if name in _TRUNCATES else "RESTORE", None, (), written)
     return _defined(nodes[0], target, reader)
 
@@ -331,6 +334,7 @@ def _clone(target: Target, reader: PlanReader) -> Access:
         owners[0].domain,
         owners[0].object_id,
         tuple(ModifiedColumn(name, _id_of(owners[0], name), ref, ref) for name, ref in refs.items()),
+        overwrites=True,
     )
     made_from = {"objectName": origin.name, "objectDomain": origin.domain.value, "objectId": origin.object_id}
     properties: Json = {
@@ -402,7 +406,7 @@ def _view(nodes: Tree, target: Target, reader: PlanReader, queried: Query) -> Ac
     operation: Operation = "REPLACE" if nodes[0].get("replace") else "CREATE"
     if kind(nodes[0]).startswith("Alter"):
         operation = "ALTER"
-    ddl = None
+    ddl = defines = None
     if owners:
         names = given or [name for _, name in flow.out]
         columns = {name: _change("ADD", _id_of(owners[0], name)) for name in names}
@@ -410,6 +414,11 @@ def _view(nodes: Tree, target: Target, reader: PlanReader, queried: Query) -> Ac
             outputs = [replace(one, name=name) for one, name in zip(access.columns, names, strict=True)]
             access = replace(access, columns=tuple(outputs))
         ddl = ObjectDdl(owners[0].name, Domain.VIEW, operation, owners[0].object_id, {"columns": columns})
+        values = dict(zip(names, flow.values(), strict=False))
+        view = modified_object(
+            reader, replace(owners[0], domain=Domain.VIEW), values, flow.by, overwrites=True
+        )
+        defines = ViewDefinition(view, access.direct_objects_accessed, access.base_objects_accessed)
     else:
         reader.doubt(f"{kind(nodes[0])}: the view's name is not known")
     return Access(
@@ -418,6 +427,7 @@ def _view(nodes: Tree, target: Target, reader: PlanReader, queried: Query) -> Ac
         columns=access.columns,
         analysis="partial" if reader.doubts else "full",
         reason="; ".join(reader.doubts) or None,
+        defines=defines,
     )
 
 

@@ -8,16 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lineage.model import (
-    Access,
-    AccessedObject,
-    Analysis,
-    Column,
-    Domain,
-    ModifiedColumn,
-    ModifiedObject,
-    OutputColumn,
-)
+from lineage.model import Access, AccessedObject, Analysis, Domain, OutputColumn
 from lineage.plan import commands, ddl
 from lineage.plan.commands import Written
 from lineage.plan.facts import Leaf, PlanFacts, Target
@@ -26,6 +17,8 @@ from lineage.plan.reader import PlanReader, Resolver
 from lineage.plan.scope import Flow
 from lineage.plan.tree import Tree, children, kind, parse
 from lineage.plan.values import Value, numbers, union
+from lineage.plan.written import modified_object
+from lineage.transformation import named
 
 
 def analyze_plan(plan_json: str | bytes, facts: PlanFacts, resolver: Resolver | None = None) -> Access:
@@ -105,6 +98,7 @@ def _queried(reader: PlanReader, flow: Flow, statement_type: str = "SELECT") -> 
             refs(value.base),
             refs(value.direct),
             refs((value.base_by | flow.by.base_by) & ~value.base),
+            *reversed(named(value.how)),
         )
         for (_, name), value in zip(flow.out, flow.values(), strict=True)
     )
@@ -115,27 +109,11 @@ def _modified(written: Written, reader: PlanReader) -> Access:
     direct, base = accessed(reader, written.read, written.implied)
     defined = ddl.created(written)
     analysis, reason = judged(reader)
-    refs = reader.registry.refs
     modified = tuple(
-        ModifiedObject(
-            owner.name,
-            owner.domain,
-            owner.object_id,
-            tuple(
-                ModifiedColumn(name, _column(owner, name).column_id, refs(value.base), refs(value.direct))
-                for name, value in written.columns.items()
-            ),
-            owner.location if owner.domain is Domain.STAGE else None,
-            "External Named" if owner.domain is Domain.STAGE else None,
-        )
+        modified_object(reader, owner, written.columns, written.read.by, overwrites=written.overwrites)
         for owner in written.owners
     )
     return Access(written.statement_type, direct, base, modified, defined, analysis=analysis, reason=reason)
-
-
-def _column(owner: object, name: str) -> Column:
-    columns: tuple[Column, ...] = getattr(owner, "columns", ())
-    return next((column for column in columns if column.name.lower() == name.lower()), Column(name))
 
 
 def judged(reader: PlanReader) -> tuple[Analysis, str | None]:

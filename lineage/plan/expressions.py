@@ -12,7 +12,8 @@ from typing import Protocol
 
 from lineage.plan.scope import Flow, Scope
 from lineage.plan.tree import Node, Tree, kind
-from lineage.plan.values import NOTHING, Registry, Value, as_condition, numbers, union
+from lineage.plan.values import NOTHING, Registry, Value, as_condition, computed, numbers, union
+from lineage.transformation import AGGREGATED, BELOW, COMPUTED
 
 Kids = list[Value]
 
@@ -46,13 +47,12 @@ def evaluate(nodes: Tree, scope: Scope, reader: Reader) -> Value:
         rule = RULES.get(kind(node))
         if rule is None:
             if count == 1:
-                if stack[-1][4] is not None:
-                    stack[-1] = stack[-1]._replace(shape=None)
+                stack[-1] = computed(stack[-1])
                 continue
             kids = stack[len(stack) - count :] if count else []
             if count:
                 del stack[len(stack) - count :]
-                stack.append(union(kids))
+                stack.append(computed(union(kids)))
             else:
                 stack.append(_leaf(node, reader))
             continue
@@ -101,9 +101,17 @@ def _condition(_node: Node, kids: Kids, _scope: Scope, _reader: Reader) -> Value
 
 def _aggregate(_node: Node, kids: Kids, _scope: Scope, _reader: Reader) -> Value:
     """AggregateExpression: the function first, then the condition of its FILTER clause."""
-    if len(kids) == 1:
-        return kids[0]
-    return union((kids[0], as_condition(union(kids[1:]))))
+    return computed(union((kids[0], as_condition(union(kids[1:])))), AGGREGATED)
+
+
+def _nth_value(_node: Node, kids: Kids, _scope: Scope, _reader: Reader) -> Value:
+    """NthValue is a window function of its own, beside the aggregates first and last."""
+    return computed(union(kids), AGGREGATED)
+
+
+def _window(_node: Node, kids: Kids, _scope: Scope, _reader: Reader) -> Value:
+    """WindowExpression: the function, which says what it does, and its keys."""
+    return union(kids)
 
 
 def _field(node: Node, kids: Kids, _scope: Scope, reader: Reader) -> Value:
@@ -123,7 +131,7 @@ def _field(node: Node, kids: Kids, _scope: Scope, reader: Reader) -> Value:
     if shape is None or name is None:
         return value._replace(shape=None)
     direct, base = (reader.registry.field(number, name) for number in shape)
-    return Value(1 << direct, 1 << base, value.direct_by, value.base_by, (direct, base))
+    return Value(1 << direct, 1 << base, value.direct_by, value.base_by, (direct, base), value.how)
 
 
 def _element(_node: Node, kids: Kids, _scope: Scope, _reader: Reader) -> Value:
@@ -138,7 +146,7 @@ def _struct(_node: Node, kids: Kids, _scope: Scope, _reader: Reader) -> Value:
         for name, value in zip(kids[::2], kids[1::2], strict=False)
         if isinstance(name.shape, str)
     }
-    return union(kids)._replace(shape=shape if len(shape) * 2 == len(kids) else None)
+    return computed(union(kids))._replace(shape=shape if len(shape) * 2 == len(kids) else None)
 
 
 def _literal(node: Node, _kids: Kids, _scope: Scope, _reader: Reader) -> Value:
@@ -170,13 +178,13 @@ def _touched(flow: Flow, reader: Reader) -> Value:
 
 def _pivot_first(_node: Node, kids: Kids, _scope: Scope, _reader: Reader) -> Value:
     """PivotFirst picks the value of one pivot value: the pivot column steers."""
-    return union((as_condition(kids[0]), *kids[1:]))
+    return computed(union((as_condition(kids[0]), *kids[1:])), AGGREGATED)
 
 
 def _function(node: Node, kids: Kids, _scope: Scope, reader: Reader) -> Value:
     """A function that Spark cannot look into: direct and base object, its arguments are sources."""
     name = node.get("udfName") or node.get("name")
-    value = union(kids)
+    value = computed(union(kids))
     if not isinstance(name, str) or name == "<lambda>":
         return value
     bit = 1 << reader.function(name, kind(node))
@@ -191,12 +199,13 @@ def _sql_function(node: Node, kids: Kids, scope: Scope, reader: Reader) -> Value
     """
     body = kids[0]
     given = union(evaluate(tree, scope, reader) for tree in node.get("inputs") or ())
+    how = COMPUTED | (given.how & ~BELOW) | (body.how & BELOW)
     name = function_name(node)
     if name is None:
         reader.doubt("SQLScalarFunction: the JSON lacks the function's name")
-        return Value(given.direct, body.base, given.direct_by, body.base_by | given.base_by)
+        return Value(given.direct, body.base, given.direct_by, body.base_by | given.base_by, None, how)
     bit = 1 << reader.function(name, kind(node))
-    return Value(given.direct, body.base, given.direct_by | bit, body.base_by | given.base_by)
+    return Value(given.direct, body.base, given.direct_by | bit, body.base_by | given.base_by, None, how)
 
 
 def function_name(node: Node) -> str | None:
@@ -208,7 +217,16 @@ def function_name(node: Node) -> str | None:
 RULES: dict[str, Rule] = {
     **dict.fromkeys(("AttributeReference", "PrettyAttribute"), _attribute),
     **dict.fromkeys(
-        ("Alias", "Cast", "UpCast", "KnownNotNull", "KnownNullable", "AssertNotNull", "TempResolvedColumn"),
+        (
+            "Alias",
+            "Cast",
+            "UpCast",
+            "KnownNotNull",
+            "KnownNullable",
+            "AssertNotNull",
+            "TempResolvedColumn",
+            "CheckOverflowInTableWrite",
+        ),
         _same,
     ),
     "OuterReference": _outer,
@@ -216,6 +234,8 @@ RULES: dict[str, Rule] = {
     # Spark 4.2 gives these the window's sort keys as arguments (Analyzer, ResolveWindowOrder).
     **dict.fromkeys(("Rank", "DenseRank", "PercentRank"), _condition),
     "AggregateExpression": _aggregate,
+    "NthValue": _nth_value,
+    "WindowExpression": _window,
     **dict.fromkeys(("GetStructField", "GetArrayStructFields"), _field),
     "GetArrayItem": _element,
     "CreateNamedStruct": _struct,

@@ -54,7 +54,8 @@ class Target:
     """What a command writes or defines.
 
     `mode` is a writer's save mode, `new_name` what a rename gives, `source` the qualified name behind
-    LIKE. `existed` says whether the target was there before; None where nobody looked.
+    LIKE. `existed` says whether the target was there before; None where nobody looked. `partial` says
+    that the writer's own options leave partitions or rows in place.
     """
 
     leaf: Leaf
@@ -63,6 +64,18 @@ class Target:
     source: str | None = None
     changes: tuple[Change, ...] = ()
     existed: bool | None = None
+    partial: bool = False
+
+    @property
+    def keeps_some(self) -> bool:
+        """Whether an overwrite leaves, or may leave, partitions or rows of the target in place.
+
+        Dynamic partition overwrite is a command of its own for Delta (4.4); Spark's file and Hive tables
+        go by a setting that the plan does not hold.
+        """
+        if self.leaf.node in ("InsertIntoHadoopFsRelationCommand", "InsertIntoHiveTable"):
+            return self.partial or bool(self.leaf.partition_columns)
+        return self.partial or "Dynamic" in self.leaf.node
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,8 @@ from lineage.plan.expressions import evaluate, expression_id, function_name
 from lineage.plan.facts import Leaf
 from lineage.plan.scope import Attribute, Flow, Scope
 from lineage.plan.tree import Node, Tree, children, is_tree, kind, trees
-from lineage.plan.values import NOTHING, Value, as_condition, union
+from lineage.plan.values import NOTHING, Value, as_condition, computed, union
+from lineage.transformation import BELOW, COMPUTED
 
 
 class Reader(expressions.Reader, Protocol):
@@ -218,7 +219,7 @@ def _fields(child: Value, names: list[str], reader: Reader) -> list[Value]:
     found = []
     for name in names:
         direct, base = (reader.registry.field(number, name) for number in child.shape)
-        found.append(Value(1 << direct, 1 << base, child.direct_by, child.base_by, (direct, base)))
+        found.append(Value(1 << direct, 1 << base, child.direct_by, child.base_by, (direct, base), child.how))
     return found
 
 
@@ -228,7 +229,7 @@ def _all_to_all(node: Node, kids: list[Flow], outer: Scope | None, reader: Reade
     given = [kid.everything() for kid in kids]
     for field in ("functionExpr", "func"):
         given.extend(evaluate(tree, scope, reader) for tree in trees(node.get(field)))
-    value = union(given)
+    value = computed(union(given))
     made = _made(node, kids)
     env = dict(scope.env)
     env.update((number, value) for number, _ in made)
@@ -320,7 +321,12 @@ def _view(node: Node, kids: list[Flow], _outer: Scope | None, reader: Reader) ->
         source = reader.registry.source(owner, known.get(name) or Column(name))
         base = value.shape[1] if isinstance(value.shape, tuple) else None
         env[number] = Value(
-            1 << source, value.base, 0, value.base_by, (source, base) if base is not None else None
+            1 << source,
+            value.base,
+            0,
+            value.base_by,
+            (source, base) if base is not None else None,
+            value.how & BELOW,
         )
     return Flow(kid.out, env, Value(0, 0, 0, kid.by.base_by), 1 << owner, kid.base)
 
@@ -339,7 +345,14 @@ def _sql_table_function(node: Node, kids: list[Flow], _outer: Scope | None, read
         direct = 1 << reader.registry.sources[reader.function(name, kind(node))].owner
     inside = reader.registry.of(kid.direct)
     env = {
-        number: Value(value.direct & ~inside, value.base, value.direct_by & ~inside, value.base_by)
+        number: Value(
+            value.direct & ~inside,
+            value.base,
+            value.direct_by & ~inside,
+            value.base_by,
+            None,
+            value.how | (COMPUTED & ~BELOW),
+        )
         for number, value in kid.env.items()
     }
     return Flow(kid.out, env, Value(0, 0, kid.by.direct_by & ~inside, kid.by.base_by), direct, kid.base)
@@ -388,7 +401,7 @@ def unknown(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader) -
     reader.doubt(f"unknown operator {kind(node)}")
     scope = Scope.over(kids, outer)
     made = [item for item in _made(node, kids) if item[0] not in scope.env]
-    value = union(kid.everything() for kid in kids)
+    value = computed(union(kid.everything() for kid in kids))
     env = {**scope.env, **{number: value for number, _ in made}}
     kept = [item for kid in kids for item in kid.out]
     return scope.flow(made or kept, env)

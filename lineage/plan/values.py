@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from lineage.model import Column, ColumnRef, Domain, Relation
+from lineage.transformation import COMPUTED
 from lineage.types import field_type, struct_fields
 
 
@@ -18,7 +19,8 @@ class Value(NamedTuple):
     """The sources of one column: direct and base, and the indirect ones of either kind.
 
     `shape` keeps what is needed to follow a field into a struct: the pair of source numbers (direct,
-    base) of an untouched column, the values of a struct built on the way by name, or None.
+    base) of an untouched column, the values of a struct built on the way by name, or None. `how` says
+    what was done to the sources on the way, in the bits of lineage.transformation.
     """
 
     direct: int = 0
@@ -26,6 +28,7 @@ class Value(NamedTuple):
     direct_by: int = 0
     base_by: int = 0
     shape: Any = None
+    how: int = 0
 
 
 NOTHING = Value()
@@ -126,13 +129,24 @@ def numbers(bits: int) -> Iterator[int]:
 
 def union(values: Iterable[Value]) -> Value:
     """A value made of several."""
-    direct = base = direct_by = base_by = 0
+    direct = base = direct_by = base_by = how = 0
     for value in values:
         direct |= value[0]
         base |= value[1]
         direct_by |= value[2]
         base_by |= value[3]
-    return Value(direct, base, direct_by, base_by)
+        how |= value[5]
+    return Value(direct, base, direct_by, base_by, None, how)
+
+
+def computed(value: Value, how: int = COMPUTED) -> Value:
+    """A value made from another one, which has lost its shape by that.
+
+    What has no source computes nothing from one; to count rows is to aggregate them all the same.
+    """
+    if how == COMPUTED and not (value[0] or value[1]):
+        how = 0
+    return Value(value[0], value[1], value[2], value[3], None, value[5] | how)
 
 
 def as_condition(value: Value) -> Value:

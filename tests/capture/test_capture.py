@@ -335,6 +335,7 @@ class Ran:
     access: dict[str, list[Any]]
     queries: dict[str, list[Any]]
     errors: dict[str, BaseException]
+    edges: list[Any]
 
 
 @pytest.fixture(scope="module")
@@ -356,12 +357,35 @@ def ran(audited) -> Ran:
             " JOIN account_usage.query_history q USING (query_id) ORDER BY a.query_start_time, a.query_id"
         ).collect()
         queries = audited.table("account_usage.query_history").collect()
+        edges = audited.table("account_usage.column_lineage").collect()
     access, by_user = defaultdict(list), defaultdict(list)
     for row in found:
         access[row.user_name].append(row)
     for row in queries:
         by_user[row.user_name].append(row)
-    return Ran(access, by_user, errors)
+    return Ran(access, by_user, errors, edges)
+
+
+@pytest.mark.spark
+def test_lineage_holds_every_source_that_a_record_names(ran):
+    """column_lineage and objects_modified say the same of values: no edge more, none less."""
+    named = {
+        (row.query_id, written.objectName, column.columnName, kind, source.objectName, source.columnName)
+        for rows in ran.access.values()
+        for row in rows
+        for written in row.objects_modified
+        for column in written.columns or ()
+        for kind, sources in (("direct", column.directSources), ("base", column.baseSources))
+        for source in sources
+    }
+    value_edges = [e for e in ran.edges if not e.is_indirect and e.target_object_domain != "VIEW"]
+    targets = [(e.query_id, e.target_object_name, e.target_column_name, e.source_kind) for e in value_edges]
+    sources = [(e.source_object_name, e.source_column_name) for e in value_edges]
+    edges = {(*target, *source) for target, source in zip(targets, sources, strict=True)}
+    assert len(edges) == len(value_edges)
+    assert edges == named
+    assert {e.transformation for e in ran.edges} >= {"IDENTITY", "TRANSFORMATION", "INDIRECT"}
+    assert all(e.source_object_id and e.target_object_id for e in ran.edges)
 
 
 @pytest.mark.spark

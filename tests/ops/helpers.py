@@ -20,7 +20,7 @@ from audit.record import Ended, Finding, Started, build_row
 from audit.spool import Spool
 from audit.store.commit_lock import commit_lock
 from audit.store.tables import AUDIT_TABLES, create_tables
-from lineage.model import Access
+from lineage import Access, MemoryCatalog, analyze
 
 NOON = 1_767_268_800_000_000  # 2026-01-01T12:00:00Z
 DAY = 86_400_000_000
@@ -33,6 +33,7 @@ class Source:
         self.clock = ManualClock(now, tick=tick)
         self.ids = IdGenerator(self.clock)
         self.home = home
+        self.access = Access("SELECT")
         self.spool = Spool.open(home, clock=self.clock, ids=self.ids)
 
     def start(self, text="SELECT 1"):
@@ -51,9 +52,7 @@ class Source:
 
     def row(self, started, ended):
         """The record of a statement."""
-        return build_row(
-            started, ended, Finding(Access("SELECT"), "text") if ended.status == "SUCCESS" else None
-        )
+        return build_row(started, ended, Finding(self.access, "text") if ended.status == "SUCCESS" else None)
 
     def run(self, number=1, text="SELECT 1"):
         """Whole statements; their query ids."""
@@ -69,8 +68,15 @@ class Source:
         self.spool.disown()
 
 
+WRITE = analyze(
+    "INSERT INTO t SELECT a, sum(b) AS `s.<script>` FROM u WHERE c > 1 GROUP BY a",
+    MemoryCatalog({"s.t": {"a": "int", "x": "int"}, "s.u": dict.fromkeys("abc", "int")}, current_schema="s"),
+)
+"""A statement with two value edges and two indirect ones of either kind (direct, base): eight rows."""
+
+
 def make_tables(spark, root):
-    """Both audit tables, empty: made anew where something is in the way, else copies of the first."""
+    """The audit tables, empty: made anew where something is in the way, else copies of the first."""
     names = [table.name for table in AUDIT_TABLES]
     if any((root / name).exists() for name in names):
         _create_tables(spark, root)
@@ -119,6 +125,11 @@ def statuses(spark, root):
 def recorded(spark, root):
     """How many rows each query id has in access_history."""
     return Counter(row.query_id for row in read(spark, root, "access_history"))
+
+
+def edges(spark, root, table="column_lineage"):
+    """How many rows each query id has in a table of lineage."""
+    return Counter(row.query_id for row in read(spark, root, table))
 
 
 def live_files(spark, root, table="query_history"):

@@ -85,7 +85,12 @@ def test_retain_says_what_it_would_delete(root):
     """A dry run changes nothing; the days of 2026-01-01 are there until they are too old."""
     code, rows = run(root, "retain", "--days", "1", "--dry-run")
     assert code == 0
-    assert {(row["table"], row["days"]) for row in rows} == {("access_history", 1), ("query_history", 1)}
+    assert {row["table"]: row["days"] for row in rows} == {
+        "access_history": 1,
+        "column_lineage": 0,
+        "table_lineage": 0,
+        "query_history": 1,
+    }
 
 
 def test_a_root_without_tables_is_one_line_and_exit_code_2(spark, tmp_path):

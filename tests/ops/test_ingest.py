@@ -12,7 +12,17 @@ from audit.record import Ended, build_row
 from audit.spool import Spool
 from audit.store.commit_lock import commit_lock
 
-from .helpers import Source, ingest_all, live_files, make_tables, read, recorded, statuses
+from .helpers import (
+    WRITE,
+    Source,
+    edges,
+    ingest_all,
+    live_files,
+    make_tables,
+    read,
+    recorded,
+    statuses,
+)
 
 pytestmark = pytest.mark.spark
 
@@ -108,9 +118,10 @@ def test_publishing_again_after_a_kill_is_a_no_op(spark, source, tmp_path):
     assert statuses(spark, tmp_path) == {running.query_id: "RUNNING"}
 
 
-@pytest.mark.parametrize("committed", ["access_history", "query_history"])
+@pytest.mark.parametrize("committed", ["access_history", "column_lineage", "query_history"])
 def test_a_batch_run_again_adds_nothing(spark, source, tmp_path, monkeypatch, committed):
-    """Killed behind the commit of either table, the batch, run again with more, makes each row once."""
+    """Killed behind the commit of any table, the batch, run again with more, makes each row once."""
+    source.access = WRITE
     shown = source.start()
     take(spark, source, tmp_path)
     source.end(shown)
@@ -122,6 +133,8 @@ def test_a_batch_run_again_adds_nothing(spark, source, tmp_path, monkeypatch, co
     ids = [shown.query_id, *done, *later]
     assert statuses(spark, tmp_path) == dict.fromkeys(ids, "SUCCESS")
     assert recorded(spark, tmp_path) == dict.fromkeys(ids, 1)
+    assert edges(spark, tmp_path) == dict.fromkeys(ids, 8)
+    assert edges(spark, tmp_path, "table_lineage") == dict.fromkeys(ids, 2)
 
 
 def test_a_checkpoint_torn_by_a_power_cut_is_begun_anew(spark, source, tmp_path, monkeypatch):

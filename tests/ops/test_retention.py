@@ -10,7 +10,7 @@ from audit.clock import ManualClock
 from audit.ingest.folder import ingest_folder
 from audit.store.retention import oldest_kept, retain
 
-from .helpers import DAY, NOON, Source, make_tables, read
+from .helpers import DAY, NOON, WRITE, Source, make_tables, read
 
 MIDNIGHT = NOON + DAY // 2  # 2026-01-02T00:00:00Z
 
@@ -26,9 +26,10 @@ def test_a_day_goes_at_midnight(now, first):
 
 @pytest.mark.spark
 def test_days_are_deleted_whole_and_freed(spark, tmp_path):
-    """Of four days the two too old go, to the microsecond, from both tables; their files when Delta may."""
+    """Of four days the two too old go, to the microsecond, from all tables; their files when Delta may."""
     make_tables(spark, tmp_path)
     source = Source(tmp_path, MIDNIGHT, tick=0)
+    source.access = WRITE
     for at in (MIDNIGHT - 367 * DAY, MIDNIGHT - 365 * DAY - 1, MIDNIGHT - 365 * DAY, MIDNIGHT - 1):
         source.clock.set(at)
         source.run()
@@ -38,11 +39,17 @@ def test_days_are_deleted_whole_and_freed(spark, tmp_path):
     planned = retain(spark, str(tmp_path), 365, clock, dry_run=True)
     assert len(read(spark, tmp_path)) == 4
     assert retain(spark, str(tmp_path), 365, clock) == planned
-    assert [one.days for one in planned] == [(date(2024, 12, 31), date(2025, 1, 1))] * 2
-    assert [one.rows for one in planned] == [2, 2]
+    assert [one.days for one in planned] == [(date(2024, 12, 31), date(2025, 1, 1))] * 4
+    assert {one.table: one.rows for one in planned} == {
+        "access_history": 2,
+        "column_lineage": 16,
+        "table_lineage": 4,
+        "query_history": 2,
+    }
     kept = {date(2025, 1, 2), date(2026, 1, 1)}
     assert {row.query_date for row in read(spark, tmp_path)} == kept
-    assert {row.query_date for row in read(spark, tmp_path, "access_history")} == kept
+    for table in ("access_history", "column_lineage", "table_lineage"):
+        assert {row.query_date for row in read(spark, tmp_path, table)} == kept
     history = spark.sql(f"DESCRIBE HISTORY delta.`{tmp_path}/query_history`")
     deletion = history.where("operation = 'DELETE'").first()
     assert (deletion.operationMetrics["numRemovedFiles"], deletion.operationMetrics["numAddedFiles"]) == (
@@ -55,5 +62,5 @@ def test_days_are_deleted_whole_and_freed(spark, tmp_path):
         f"ALTER TABLE delta.`{tmp_path}/query_history`"
         " SET TBLPROPERTIES ('delta.deletedFileRetentionDuration' = 'interval 0 hours')"
     )
-    assert [one.days for one in retain(spark, str(tmp_path), 365, clock)] == [(), ()]
+    assert [one.days for one in retain(spark, str(tmp_path), 365, clock)] == [()] * 4
     assert [file.parent.name for file in old if file.exists()] == ["query_date=2025-01-02"]

@@ -1,0 +1,59 @@
+"""What a command wrote, or a view is made of, as an entry of the result.
+
+In: the values of the columns by name, and what steered the rows. Out: a `ModifiedObject`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from lineage.model import Column, Domain, ModifiedColumn, ModifiedObject, Relation
+from lineage.plan.reader import PlanReader
+from lineage.plan.values import Value, union
+from lineage.transformation import named
+
+_MOST_OWN = 10_000
+"""As in lineage.building: references to what shaped single columns, beyond which the object has them all."""
+
+
+def modified_object(
+    reader: PlanReader, owner: Relation, columns: Mapping[str, Value], rows: Value, *, overwrites: bool
+) -> ModifiedObject:
+    """A written object, its columns with their sources; `rows` steered all of them."""
+    by = union((rows, *columns.values())) if _own(columns) > _MOST_OWN else rows
+    stage = owner.domain is Domain.STAGE
+    refs = reader.registry.refs
+    known = {column.name.lower(): column for column in reversed(owner.columns)}
+    return ModifiedObject(
+        owner.name,
+        owner.domain,
+        owner.object_id,
+        tuple(
+            _column(reader, known.get(name.lower()) or Column(name), name, value, by)
+            for name, value in columns.items()
+        ),
+        owner.location if stage else None,
+        "External Named" if stage else None,
+        refs(by.base_by),
+        refs(by.direct_by),
+        overwrites,
+    )
+
+
+def _own(columns: Mapping[str, Value]) -> int:
+    return sum(value.base_by.bit_count() + value.direct_by.bit_count() for value in columns.values())
+
+
+def _column(reader: PlanReader, column: Column, name: str, value: Value, by: Value) -> ModifiedColumn:
+    refs = reader.registry.refs
+    direct, base = named(value.how)
+    return ModifiedColumn(
+        name,
+        column.column_id,
+        refs(value.base),
+        refs(value.direct),
+        base,
+        direct,
+        refs(value.base_by & ~by.base_by & ~value.base),
+        refs(value.direct_by & ~by.direct_by & ~value.direct),
+    )

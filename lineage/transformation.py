@@ -1,0 +1,41 @@
+"""How a written value comes from its sources: unchanged, computed, or through an aggregate.
+
+In: what the walks of both engines note on their way, as bits: two for the direct sources of a value, two
+for its base sources (a view may aggregate what the statement itself only copies). Out: the name of each.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Transformation = Literal["IDENTITY", "TRANSFORMATION", "AGGREGATION"]
+"""IDENTITY: the value as it is, or cast (Spark casts on every write). TRANSFORMATION: computed from it.
+AGGREGATION: an aggregate, or a window over one, stands somewhere on the way."""
+
+COMPUTED = 0b0101
+AGGREGATED = 0b1010
+BELOW = 0b1100
+"""The bits of the base sources: what a view keeps of what happens inside it."""
+
+_NAMES: tuple[Transformation, ...] = ("IDENTITY", "TRANSFORMATION", "AGGREGATION", "AGGREGATION")
+
+
+_NAMED = tuple([(direct, base) for base in _NAMES for direct in _NAMES])
+
+
+def named(how: int) -> tuple[Transformation, Transformation]:
+    """What is done to the direct sources, and what to the base sources.
+
+    >>> named(COMPUTED | (AGGREGATED & BELOW))
+    ('TRANSFORMATION', 'AGGREGATION')
+    """
+    return _NAMED[how]
+
+
+def bits(direct: Transformation, base: Transformation) -> int:
+    """The bits of two names.
+
+    >>> named(bits("IDENTITY", "AGGREGATION"))
+    ('IDENTITY', 'AGGREGATION')
+    """
+    return _NAMES.index(direct) | _NAMES.index(base) << 2

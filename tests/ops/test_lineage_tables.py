@@ -1,0 +1,114 @@
+"""The tables of lineage: what lands in them, what does not touch them, and roots older than they are."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from audit.errors import TableMissingError
+from audit.ingest.folder import ingest_folder
+from audit.store.commit_lock import commit_lock
+from audit.store.tables import create_tables
+from audit.store.verification import verify
+
+from .helpers import WRITE, Source, edges, make_tables, read, recorded, statuses
+
+pytestmark = pytest.mark.spark
+
+LINEAGE = ("column_lineage", "table_lineage")
+
+
+@pytest.fixture
+def source(spark, tmp_path):
+    """A living driver's spool on a root with empty tables."""
+    make_tables(spark, tmp_path)
+    return Source(tmp_path)
+
+
+def take(spark, source, root):
+    """Seal and ingest."""
+    source.spool.rotate()
+    return ingest_folder(spark, source.spool.path, str(root))
+
+
+def commits(root, table):
+    """How many commits a table has."""
+    return len([*(root / table / "_delta_log").glob("*.json")])
+
+
+def test_edges_become_rows(spark, source, tmp_path):
+    """A row for each edge and source kind; verification finds nothing, and then what was added by hand."""
+    source.run()
+    source.access = WRITE
+    (query_id,) = source.run()
+    take(spark, source, tmp_path)
+    rows = read(spark, tmp_path, "column_lineage")
+    assert {(row.query_id, row.user_name, str(row.query_date)) for row in rows} == {
+        (query_id, "ann", "2026-01-01")
+    }
+    found = sorted(
+        (row.source_column_name, row.target_column_name or "*", row.transformation, row.is_indirect)
+        for row in rows
+        if row.source_kind == "base"
+    )
+    assert found == [
+        ("a", "*", "INDIRECT", True),
+        ("a", "a", "IDENTITY", False),
+        ("b", "x", "AGGREGATION", False),
+        ("c", "*", "INDIRECT", True),
+    ]
+    assert {(row.source_object_name, row.target_object_name) for row in rows} == {
+        ("spark_catalog.s.u", "spark_catalog.s.t")
+    }
+    tables = read(spark, tmp_path, "table_lineage")
+    assert sorted((row.source_kind, row.is_indirect, row.overwrites) for row in tables) == [
+        ("base", False, False),
+        ("direct", False, False),
+    ]
+    assert verify(spark, str(tmp_path)).faults == ()
+    more = f"INSERT INTO delta.`{tmp_path}/table_lineage` SELECT * FROM delta.`{tmp_path}/table_lineage`"
+    spark.sql(more + " WHERE source_kind = 'base'")
+    assert [(fault.query_id, fault.fault) for fault in verify(spark, str(tmp_path)).faults] == [
+        (query_id, "an edge of the statement stands twice in table_lineage")
+    ]
+
+
+def test_what_writes_nothing_does_not_touch_them(spark, source, tmp_path):
+    """A batch of queries commits to the histories alone, and looks at no table of lineage."""
+    for name in LINEAGE:
+        shutil.move(tmp_path / name, tmp_path / f"{name}.aside")
+    ids = source.run(3, "SELECT ',\"edges\":[{'")
+    take(spark, source, tmp_path)
+    assert statuses(spark, tmp_path) == dict.fromkeys(ids, "SUCCESS")
+    assert [(tmp_path / name).exists() for name in LINEAGE] == [False, False]
+
+
+def test_a_root_of_before_gains_them(spark, source, tmp_path):
+    """Records of an older version go in as they are; the first edges make the tables, and none is lost."""
+    for name in LINEAGE:
+        shutil.rmtree(tmp_path / name)
+    before = source.run(2)
+    take(spark, source, tmp_path)
+    assert verify(spark, str(tmp_path)).faults == ()
+    source.access = WRITE
+    after = source.run(2)
+    take(spark, source, tmp_path)
+    assert recorded(spark, tmp_path) == dict.fromkeys([*before, *after], 1)
+    assert edges(spark, tmp_path) == dict.fromkeys(after, 8)
+    assert [commits(tmp_path, name) for name in (*LINEAGE, "query_history")] == [2, 2, 3]
+
+
+def test_a_deleted_one_is_named(spark, source, tmp_path):
+    """Where the other one shows that it was there, it is not made anew in silence; its edges wait."""
+    source.access = WRITE
+    source.run()
+    take(spark, source, tmp_path)
+    shutil.rmtree(tmp_path / "table_lineage")
+    (waiting,) = source.run()
+    with pytest.raises(TableMissingError, match=f"{tmp_path}/table_lineage is not there"):
+        take(spark, source, tmp_path)
+    with commit_lock(spark, str(tmp_path)):
+        create_tables(spark, str(tmp_path), anew=True)
+    take(spark, source, tmp_path)
+    assert edges(spark, tmp_path, "table_lineage") == {waiting: 2}
