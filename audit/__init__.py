@@ -9,16 +9,21 @@ if TYPE_CHECKING:
     from audit.capture.interceptor import Interceptor
     from audit.covered import Coverage
     from audit.face import as_user, attach, coverage, detach, flush, procedure, session, suppress
+    from audit.graph import LineageGraph, diff
+    from audit.lineage_face import lineage
 
 __all__ = [
     "Coverage",
     "Interceptor",
+    "LineageGraph",
     "as_user",
     "attach",
     "coverage",
     "detach",
+    "diff",
     "errors",
     "flush",
+    "lineage",
     "procedure",
     "session",
     "suppress",
@@ -29,6 +34,9 @@ __all__ = [
 _HOMES = {
     "Coverage": "audit.covered",
     "Interceptor": "audit.capture.interceptor",
+    "LineageGraph": "audit.graph",
+    "diff": "audit.graph",
+    "lineage": "audit.lineage_face",
 }
 
 

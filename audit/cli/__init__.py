@@ -10,7 +10,7 @@ __all__ = ["main"]
 
 
 @click.group(
-    cls=Commands, modules=("doctor", "ingest", "query", "retain", "setup", "status", "verify")
+    cls=Commands, modules=("doctor", "ingest", "lineage", "query", "retain", "setup", "status", "verify")
 )
 @click.version_option(package_name="spark-access-history")
 def main() -> None:
