@@ -13,7 +13,7 @@ import time
 from benchmarks import machine, report
 from benchmarks.result import Options, Result
 
-NAMES = ("front_door", "tpch", "ingest", "year", "start", "spool", "crash")
+NAMES = ("front_door", "tpch", "ingest", "year", "start", "spool", "lineage_walk", "crash")
 
 
 def main() -> None:

@@ -123,7 +123,7 @@ class History:
         times = [_micros(t) for t in both]
 
         def joined(of_columns: Any, of_tables: Any) -> Any:
-            return np.concatenate([of_columns, of_tables])
+            return np.concatenate([of_columns, of_tables]) if len(of_tables) else of_columns
 
         return cls(
             time=joined(times[0], times[1][rest]),
@@ -191,7 +191,7 @@ def _plain(array: Any) -> Ints:
     if pa.types.is_boolean(array.type):
         values = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")[first:last].astype(np.int64)
     else:
-        values = np.frombuffer(data, kinds[array.type.bit_width], last)[first:].astype(np.int64)
+        values = np.frombuffer(data, kinds[array.type.bit_width], last)[first:].astype(np.int64, copy=False)
     if array.null_count:
         valid = np.unpackbits(np.frombuffer(validity, np.uint8), bitorder="little")[first:last]
         values = np.where(valid, values, _NONE)
