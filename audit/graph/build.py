@@ -34,10 +34,14 @@ def build(
     moment: int,
 ) -> LineageGraph:
     """Name the nodes and gather the edges."""
-    rows = np.union1d(up.rows, down.rows)
+    met = np.zeros(len(snapshot.row), bool)
+    met[up.rows], met[down.rows] = True, True
+    rows = np.flatnonzero(met)
     hops = {**_hops(down, 1), **{n: h for n, h in _hops(up, -1).items() if h}}
     start = found.nodes[:1] if found.is_object else found.nodes
-    numbers = np.unique(np.concatenate([snapshot.source[rows], snapshot.target[rows], start]))
+    touched = np.zeros(len(snapshot.node_object), bool)
+    touched[snapshot.source[rows]], touched[snapshot.target[rows]], touched[start] = True, True, True
+    numbers = np.flatnonzero(touched)
     nodes = _nodes(snapshot, numbers, hops, moment)
     edges = _edges(snapshot, rows, nodes)
     first = nodes[int(start[0])]
@@ -65,7 +69,7 @@ def _nodes(snapshot: Snapshot, numbers: Ints, hops: dict[int, int], moment: int)
             column_name=labels[number] if is_column else None,
             object_domain=history.domain[obj],
             dropped=None if dropped < 0 else to_datetime(dropped),
-            hops=hops.get(number, _of_object(snapshot, number, hops)),
+            hops=hops[number] if number in hops else _of_object(snapshot, number, hops),
         )
     return nodes
 

@@ -113,13 +113,12 @@ def _backward(
     while len(nodes) and levels.within(way.depth):
         wide, owner = _widened(snapshot, nodes, way)
         wide, times = _latest(snapshot, wide, times[owner])
-        nodes, times = done.news(wide, times, snapshot.life(wide, times))
+        nodes, times, lives = done.news(wide, times, snapshot.life(wide, times))
         rows, at = _rows_of(snapshot, snapshot.by_target, nodes, way, may)
         if not way.ever:
-            target = snapshot.target[rows]
-            held = (snapshot.time[rows] <= times[at]) & (
-                snapshot.life(target, snapshot.time[rows]) == snapshot.life(target, times[at])
-            )
+            held = snapshot.time[rows] <= times[at]
+            rows, at = rows[held], at[held]
+            held = snapshot.life(snapshot.target[rows], snapshot.time[rows]) == lives[at]
             rows, at = rows[held], at[held]
         into_view = snapshot.is_view_node[snapshot.target[rows]]
         read = np.where(into_view, times[at], snapshot.time[rows])
@@ -248,7 +247,7 @@ class _Done:
         self._is_view = is_view
         self._views: set[tuple[int, int]] = set()
 
-    def news(self, nodes: Ints, times: Ints, lives: Ints) -> tuple[Ints, Ints]:
+    def news(self, nodes: Ints, times: Ints, lives: Ints) -> tuple[Ints, Ints, Ints]:
         """Those that were not expanded yet."""
         old = (self._life[nodes] == lives) & (self._time[nodes] >= times)
         views = np.flatnonzero(self._is_view[nodes])
@@ -259,7 +258,7 @@ class _Done:
         nodes, times, lives = nodes[~old], times[~old], lives[~old]
         order = np.lexsort((times, lives))  # of several lives the newest is remembered
         self._life[nodes[order]], self._time[nodes[order]] = lives[order], times[order]
-        return nodes, times
+        return nodes, times, lives
 
 
 class _Levels:
