@@ -14,11 +14,14 @@ from audit.graph.errors import LineageNameUnknown
 from audit.graph.model import Node
 from audit.graph.naming import parts_of
 from audit.store.lineage_tables import snapshot_of
+from lineage.names import quote_name
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from pyspark.sql import SparkSession
+
+_FULL = 3  # parts of a table's name with its catalog
 
 
 def lineage(
@@ -80,12 +83,16 @@ def lineage(
 def _of_catalog(spark: SparkSession, name: str) -> Node | None:
     """A table or column that the catalog knows and no statement on record has moved data of."""
     parts = parts_of(name)
-    for cut in (len(parts), len(parts) - 1):
+    catalogs = {catalog.name.casefold() for catalog in spark.catalog.listCatalogs()}
+    for cut in (len(parts) - 1, len(parts)):
+        # Spark raises where it is asked for a table of a catalog that it does not know.
+        if cut not in (1, 2) and (cut != _FULL or parts[0] not in catalogs):
+            continue
         table = ".".join("`" + part.replace("`", "``") + "`" for part in parts[:cut])
-        if not cut or not spark.catalog.tableExists(table):
+        if not spark.catalog.tableExists(table):
             continue
         columns = {column.casefold(): column for column in spark.table(table).columns}
-        full = ".".join(parts[:cut])
+        full = quote_name(parts[:cut])
         if cut == len(parts):
             return Node(0, full)
         if parts[-1] in columns:

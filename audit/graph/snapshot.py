@@ -182,7 +182,9 @@ def _heirs(history: History, events: Events, known: Ints, names: Ints) -> Ints:
     """For each object the one that bears its name last: itself, unless it was made anew."""
     heir = np.arange(len(names))
     folded: dict[str, int] = {}
-    fold = np.array([folded.setdefault(text.casefold(), len(folded)) for text in history.object_names], int)
+    # A location's letters count as they are.
+    texts = (text if "/" in text else text.casefold() for text in history.object_names)
+    fold = np.array([folded.setdefault(text, len(folded)) for text in texts], int)
     named = np.flatnonzero(names >= 0)
     code = fold[names[named]] if len(named) else named
     if len(np.unique(code)) == len(named):

@@ -42,8 +42,8 @@ def to_svg(graph: LineageGraph) -> str:
     width = max(drawing.layout.width, 420.0) + 2 * _MARGIN + 30
     height = drawing.layout.height + 2 * _MARGIN + _TITLE
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="lineage-graph" {_size(width, height)} role="img">',
-        f"<title>{xml(_heading(graph))}</title>",
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="lineage-graph" {_size(width, height)}',
+        f'role="img" aria-label="{xml(_heading(graph))}">',
         f"<style>{_style()}</style>",
         '<rect class="lg-page" width="100%" height="100%"/>',
         *_caption(drawing, width),

@@ -125,7 +125,10 @@ def _read(table: DeltaTable, fields: tuple[str, ...], *, remote: bool) -> pa.Tab
     from pyarrow.parquet import ParquetFile
 
     def one(uri: str) -> pa.Table:
-        with ParquetFile(_path(table, uri), read_dictionary=dictionary) as file:
+        # Spark writes INT96, which has nanoseconds if nobody says otherwise.
+        with ParquetFile(
+            _path(table, uri), read_dictionary=dictionary, coerce_int96_timestamp_unit="us"
+        ) as file:
             return file.read(columns=list(fields), use_threads=False)
 
     with ThreadPoolExecutor() as pool:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import audit
+from audit import registry
 from audit.graph import Question, answer
 from audit.graph.errors import LineageNameUnknown
 from audit.store import lineage_tables
@@ -28,7 +29,7 @@ def story():
 
 def test_an_audited_session_asks_its_own_root(audited, story):
     """No root is named, options reach the walk, and the question itself leaves no record."""
-    root = audit.attach(audited).driver.config.root
+    root = registry.find(audited).driver.config.root
     story.save(Path(root))
     assert len(audit.lineage(audited, "s.c.y").edges) == 2
     assert len(audit.lineage(audited, "s.c", "upstream", 1, include_indirect=True).edges) == 2

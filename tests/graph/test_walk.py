@@ -134,6 +134,14 @@ def test_a_table_made_anew_is_one_node(story):
     assert len({node.key for node in nodes}) == len({node.name for node in nodes})
 
 
+def test_locations_differ_by_case():
+    """A path is no name: files that differ by a letter's case are two nodes."""
+    story = Story()
+    story.ids = {"s./in/A": 1, "s./in/a": 2}
+    story.write("s.t", {"x": ["s.`/in/A`.x", "s.`/in/a`.x"]})
+    assert story.edges("s.t") == ["s./in/A.x > s.t.x", "s./in/a.x > s.t.x"]
+
+
 def test_indirect_edges_are_followed_when_asked_for(story):
     """A filter shapes all columns of the target, and what shaped the filter's column is on the way."""
     story.write("s.b", {"f": ["s.a.f"]})
