@@ -16,7 +16,7 @@ from audit import identity, registry
 from audit.analysis.job import Intent
 from audit.capture.interceptor import Interceptor
 from audit.config import load
-from audit.coverage import Coverage, measure_coverage
+from audit.covered import Coverage, measure_coverage
 from audit.driver import SUPPRESS_TAG
 from audit.errors import AttachError, ProcedureError
 from audit.identity import Identity, user_tag

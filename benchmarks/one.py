@@ -13,7 +13,18 @@ import time
 from benchmarks import machine, report
 from benchmarks.result import Options, Result
 
-NAMES = ("front_door", "tpch", "ingest", "year", "start", "spool", "crash", "lineage_speed", "sql_corpus")
+NAMES = (
+    "front_door",
+    "tpch",
+    "ingest",
+    "year",
+    "start",
+    "spool",
+    "crash",
+    "lineage_speed",
+    "lineage_walk",
+    "sql_corpus",
+)
 
 
 def main() -> None:

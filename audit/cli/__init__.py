@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import click
 
-from audit.cli.doctor import doctor
-from audit.cli.ingest import ingest
 from audit.cli.output import Commands
-from audit.cli.query import query
-from audit.cli.retain import retain
-from audit.cli.setup import setup
-from audit.cli.status import status
-from audit.cli.verify import verify
 
 __all__ = ["main"]
 
 
-@click.group(cls=Commands)
+@click.group(
+    cls=Commands, modules=("doctor", "ingest", "lineage", "query", "retain", "setup", "status", "verify")
+)
 @click.version_option(package_name="spark-access-history")
 def main() -> None:
     """Access history for Spark and Delta Lake."""
-
-
-for command in (doctor, ingest, query, retain, setup, status, verify):
-    main.add_command(command)

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, TypeVar
 
 import click
 import orjson
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from audit.errors import AuditError
 
@@ -32,6 +30,10 @@ class Output:
         if self.as_json:
             click.echo(orjson.dumps(rows, option=orjson.OPT_INDENT_2, default=str))
             return
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+
         table = Table(title=Text(title) if title else None, title_justify="left")
         for key in rows[0] if rows else ():
             table.add_column(key, overflow="fold")
@@ -46,7 +48,27 @@ class Output:
 
 
 class Commands(click.Group):
-    """A group of commands that turns an `AuditError` into one line on stderr and exit code 2."""
+    """Commands that turn an `AuditError` into one line on stderr and exit code 2.
+
+    Args:
+        modules: a module beside this one for each command, with the command under its name; imported when
+            the command is asked for, so that none waits for what another needs.
+    """
+
+    def __init__(self, *args: Any, modules: tuple[str, ...] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._modules = modules
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All names, in the order of the alphabet."""
+        return sorted({*super().list_commands(ctx), *self._modules})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of a name."""
+        if cmd_name not in self._modules:
+            return super().get_command(ctx, cmd_name)
+        found: click.Command = getattr(import_module(f"{__package__}.{cmd_name}"), cmd_name)
+        return found
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command that was asked for."""

@@ -1,0 +1,152 @@
+"""The two lineage tables read without a JVM, once for each of their versions.
+
+In: a root. Out: a `Snapshot` of the graph. delta-rs says which files a version has; files of this machine are
+read by pyarrow, those elsewhere through delta-rs with the credentials of the environment. Where it does not
+know the store (HDFS, say), a SparkSession reads.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+from audit.config import local_path
+from audit.graph.errors import LineageTablesUnreadable
+from audit.graph.history import COLUMN_FIELDS, TABLE_FIELDS, TEXTS, History
+from audit.graph.snapshot import FOREVER, Snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pyarrow as pa
+    from deltalake import DeltaTable
+    from pyspark.sql import SparkSession
+
+COLUMN_LINEAGE, TABLE_LINEAGE = "column_lineage", "table_lineage"
+_FIELDS = {COLUMN_LINEAGE: COLUMN_FIELDS, TABLE_LINEAGE: TABLE_FIELDS}
+
+
+@dataclass(frozen=True, slots=True)
+class LineageTables:
+    """The lineage tables under a root at one version; equal ones hold the same rows."""
+
+    root: str
+    versions: tuple[int, int]
+
+    @classmethod
+    def newest(cls, root: str) -> LineageTables:
+        """What is there now.
+
+        Raises:
+            LineageTablesUnreadable: a table is not there, or its log cannot be read.
+        """
+        column, table = (_open(root, name).version() for name in (COLUMN_LINEAGE, TABLE_LINEAGE))
+        return cls(root, (column, table))
+
+    def read(self, name: str) -> pa.Table:
+        """The rows of one of the tables, with the columns that the graph needs."""
+        version = self.versions[0 if name == COLUMN_LINEAGE else 1]
+        return _read(_open(self.root, name, version), _FIELDS[name], remote=local_path(self.root) is None)
+
+
+def snapshot_of(
+    root: str, moment: int | None = None, spark: Callable[[], SparkSession] | None = None
+) -> Snapshot:
+    """The graph under a root as of a moment (UTC microseconds; None: now).
+
+    Args:
+        root: folder of the audit tables.
+        moment: the last microsecond that counts.
+        spark: gives a session that reads what delta-rs cannot.
+
+    Raises:
+        LineageTablesUnreadable: the tables are not there, or nothing here can read them.
+    """
+    try:
+        tables = LineageTables.newest(root)
+    except _Foreign as error:
+        if spark is None:
+            raise LineageTablesUnreadable(
+                f"the lineage tables under {root} cannot be read without Spark ({error})",
+                "ask with audit.lineage(spark, ...) instead",
+            ) from error
+        return Snapshot.of(_by_spark(spark(), root), FOREVER if moment is None else moment)
+    return _snapshot(tables, FOREVER if moment is None else moment)
+
+
+# One history, since of a million edges it takes 150 MB; two moments of it, to compare.
+@lru_cache(maxsize=1)
+def _history(tables: LineageTables) -> History:
+    return History.read(tables.read(COLUMN_LINEAGE), tables.read(TABLE_LINEAGE))
+
+
+@lru_cache(maxsize=2)
+def _snapshot(tables: LineageTables, moment: int) -> Snapshot:
+    return Snapshot.of(_history(tables), moment)
+
+
+class _Foreign(Exception):
+    """What delta-rs cannot read, and Spark may."""
+
+
+def _open(root: str, name: str, version: int | None = None) -> DeltaTable:
+    from deltalake import DeltaTable
+    from deltalake.exceptions import DeltaError, TableNotFoundError
+
+    local = local_path(root)
+    # As a URL: in a path delta-rs (1.6) would take a % for the beginning of an escape.
+    where = f"{root.rstrip('/')}/{name}" if local is None else (local.absolute() / name).as_uri()
+    try:
+        return DeltaTable(where, version=version)
+    except TableNotFoundError as error:
+        if str(error).startswith("Unknown scheme"):
+            raise _Foreign(str(error)) from error
+        raise LineageTablesUnreadable(
+            f"there is no table {name} under {root}",
+            "it comes with the first statements that are taken in: run `audit ingest`, or audit.flush(spark)",
+        ) from error
+    except (DeltaError, OSError, ValueError) as error:
+        raise _Foreign(str(error)) from error
+
+
+def _read(table: DeltaTable, fields: tuple[str, ...], *, remote: bool) -> pa.Table:
+    import pyarrow as pa
+
+    dictionary = [name for name in fields if name in TEXTS]
+    if remote:
+        from pyarrow.dataset import ParquetReadOptions
+
+        options = ParquetReadOptions(dictionary_columns=set(dictionary))
+        return table.to_pyarrow_dataset(parquet_read_options=options).to_table(columns=list(fields))
+    # pyarrow.dataset takes longer to import than a usual history to read.
+    from pyarrow.parquet import ParquetFile
+
+    def one(uri: str) -> pa.Table:
+        # Spark writes INT96, which has nanoseconds if nobody says otherwise.
+        with ParquetFile(
+            _path(table, uri), read_dictionary=dictionary, coerce_int96_timestamp_unit="us"
+        ) as file:
+            return file.read(columns=list(fields), use_threads=False)
+
+    with ThreadPoolExecutor() as pool:
+        parts = list(pool.map(one, table.file_uris()))
+    if not parts:  # a table without a file yet
+        return pa.schema(table.schema().to_arrow()).empty_table().select(list(fields))
+    return pa.concat_tables(parts, promote_options="permissive")
+
+
+def _path(table: DeltaTable, uri: str) -> str:
+    """A file of this machine; delta-rs gives names as a URL has them."""
+    folder = urlsplit(table.table_uri).path
+    return unquote(folder) + unquote(uri.removeprefix("file://").removeprefix(folder))
+
+
+def _by_spark(spark: SparkSession, root: str) -> History:
+    def rows(name: str) -> Any:
+        frame = spark.read.format("delta").load(f"{root.rstrip('/')}/{name}")
+        return frame.select(*_FIELDS[name]).toArrow()
+
+    return History.read(rows(COLUMN_LINEAGE), rows(TABLE_LINEAGE))

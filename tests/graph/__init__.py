@@ -1,0 +1,1 @@
+"""The lineage graph: walks, names, forms, the picture; stories stand in for what a driver records."""
