@@ -64,6 +64,8 @@ class Config:
         ingest_interval_seconds: between two runs of the thread, in seconds.
         retention_days: how long records are kept, in days.
         listener: watch Spark's events for what the front door did not see.
+        cross_check: the share of statements, 0.0 to 1.0, that both engines analyse, off the caller's thread;
+            where they differ, the record says so.
         sources: for each field where its value came from, in words.
     """
 
@@ -79,6 +81,7 @@ class Config:
     ingest_interval_seconds: int = 300
     retention_days: int = 365
     listener: bool = True
+    cross_check: float = 0.0
     sources: Mapping[str, str] = field(
         default_factory=lambda: MappingProxyType({}), compare=False, repr=False
     )
@@ -215,6 +218,11 @@ def _parsed(name: str, text: str, variable: str) -> Any:
             return int(text)
         except ValueError:
             raise ConfigInvalid(f"{variable} is {text!r}", "it is a whole number") from None
+    if kind == "float":
+        try:
+            return float(text)
+        except ValueError:
+            raise ConfigInvalid(f"{variable} is {text!r}", "it is a number") from None
     return text
 
 
@@ -258,7 +266,9 @@ def _checked(name: str, value: Any, where: str) -> Any:
     if isinstance(value, Path):
         value = str(value)
     kind, valid, wish = _RULES.get(name, (str, lambda text: bool(text.strip()), "text that is not empty"))
-    # True is an int to Python, never to us
+    # True is an int to Python, never to us; 1 is a number where 0.5 is one
+    if kind is float and type(value) is int:
+        value = float(value)
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)) or not valid(value):
         raise ConfigInvalid(f"{name} ({where}) is {value!r}", f"it is {wish}")
     return value
@@ -284,5 +294,6 @@ _RULES: Mapping[str, tuple[type, Callable[[Any], object], str]] = MappingProxyTy
         "retention_days": (int, lambda days: days >= 1, "a number of days, at least 1"),
         "durable": (bool, lambda _: True, "true or false"),
         "listener": (bool, lambda _: True, "true or false"),
+        "cross_check": (float, lambda share: 0.0 <= share <= 1.0, "a share of statements, 0.0 to 1.0"),
     }
 )

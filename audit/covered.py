@@ -18,7 +18,9 @@ class Coverage:
 
     `text`, `plan` and `listener` were analysed in full, by SQL text, by Spark's plan, or by a plan
     that the listener caught past the front door; `partial` and `opaque` were recorded with a reason.
-    `disagreed` counts statements where text and plan differed and the plan was taken. `lost` counts
+    `disagreed` counts statements where text and plan differed and the plan was taken. `cross_checked` counts
+    those that both engines analysed to the last column (`cross_check` in the configuration), `differed`
+    those of them where the two said different things: such a record is partial and says what. `lost` counts
     executions whose events Spark dropped, and entries that the spool could not take.
     """
 
@@ -28,6 +30,8 @@ class Coverage:
     partial: int
     opaque: int
     disagreed: int
+    cross_checked: int
+    differed: int
     lost: int
     failures: tuple[tuple[str, str], ...]
 
@@ -61,6 +65,8 @@ def measure_coverage(driver: Driver) -> Coverage:
         partial=counts.partial,
         opaque=counts.opaque,
         disagreed=counts.disagreed,
+        cross_checked=counts.cross_checked,
+        differed=counts.differed,
         lost=lost,
         failures=tuple(driver.analyst.failures),
     )

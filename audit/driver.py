@@ -62,7 +62,7 @@ class Driver:
         self.streams = Streams(self)
         self.plans = PlanFactsReader(jvm.view(spark.sparkContext))
         self.catalog = SessionCatalog(self.spark, self.plans)
-        self.analyst = Analyst(self.plans, listening=config.listener)
+        self.analyst = Analyst(self.plans, listening=config.listener, cross_check=config.cross_check)
         self.executions = _listen(spark) if config.listener else None
         self.untagged = Untagged()
         self.worker = Worker(self, self.analyst)

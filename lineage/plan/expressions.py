@@ -135,8 +135,11 @@ def _field(node: Node, kids: Kids, _scope: Scope, reader: Reader) -> Value:
 
 
 def _element(_node: Node, kids: Kids, _scope: Scope, _reader: Reader) -> Value:
-    """GetArrayItem: an element of an untouched array has the array's fields."""
-    return union(kids)._replace(shape=kids[0].shape if isinstance(kids[0].shape, tuple) else None)
+    """GetArrayItem: an element of an untouched array, at a constant place, has the array's fields."""
+    array, place = kids
+    return union(kids)._replace(
+        shape=array.shape if isinstance(array.shape, tuple) and not place.base else None
+    )
 
 
 def _struct(_node: Node, kids: Kids, _scope: Scope, _reader: Reader) -> Value:
