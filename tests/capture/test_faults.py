@@ -13,7 +13,7 @@ pytestmark = pytest.mark.spark
 # A place in the code, and whether some record says that it broke. Elsewhere the other engine says it all, or
 # what is unknown is a figure beside the lineage.
 PLACES = {
-    "lineage.parse.tokenize": False,
+    "lineage.parse.cut": False,
     "lineage.parse.parse_tokens": False,
     "audit.analysis.analyst.lineage.trace": True,
     "audit.analysis.analyst.analyze_plan": True,
