@@ -211,7 +211,7 @@ def drawn(query_id: str, share: float) -> bool:
     """Whether a statement is among a share of all; the same answer each time, after a crash too.
 
     >>> [drawn(f"query {n}", 0.5) for n in range(6)]
-    [False, True, True, True, True, False]
+    [True, True, False, False, True, True]
     >>> drawn("any", 1.0), drawn("any", 0.0)
     (True, False)
     """
