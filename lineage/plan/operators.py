@@ -207,7 +207,9 @@ def _generated(tree: Tree, names: list[str], scope: Scope, reader: Reader) -> li
         child = evaluate(tree[1:], scope, reader)
         position = [NOTHING] if name == "PosExplode" else []  # a number of its own, not a value of the array
         of = width - len(position)
-        return [*position, *([child] if of == 1 and isinstance(child.shape, tuple) else [value] * of)]
+        # An element of an array has the array's fields.
+        element = value._replace(shape=child.shape) if isinstance(child.shape, tuple) else value
+        return [*position, *([element] if of == 1 else [value] * of)]
     if name == "Inline":
         child = evaluate(tree[1:], scope, reader)
         if isinstance(child.shape, tuple):
