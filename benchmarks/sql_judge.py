@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import lineage
 from audit import jvm
+from audit.analysis.analyst import with_new_columns
 from audit.analysis.plan_facts import PlanFactsReader
 from audit.analysis.spark_catalog import SessionCatalog, StatementCatalog, named_relations
 from benchmarks.engines import Difference, differences
@@ -134,7 +135,7 @@ class Judge:
         found = {}
         for name, was in before.targets.items():
             now = self.catalog.look_up(name, before.current)
-            found[name] = was if now is None else now if was is None else _grown(was, now)
+            found[name] = was if now is None else now if was is None else with_new_columns(was, now)
         return found
 
 
@@ -151,11 +152,6 @@ class Before:
         """Whether the first target is there; None for a statement without one."""
         found: Sequence[Any] = tuple(self.targets.values())
         return found[0] is not None if found else None
-
-
-def _grown(was: Relation, now: Relation) -> Relation:
-    names = {column.name.casefold() for column in was.columns}
-    return replace(was, columns=was.columns + tuple(c for c in now.columns if c.name.casefold() not in names))
 
 
 def _looked(facts: PlanFacts, *, existed: bool | None) -> PlanFacts:

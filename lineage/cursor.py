@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from lineage.model import Column
 from lineage.tokens import read_name, word
 
 _OPENING = frozenset({"(", "[", "{"})
@@ -91,6 +92,20 @@ class Cursor:
     def type_span(self, *stops: str) -> str:
         """The text of a type, in which `<` and `>` are brackets."""
         return self._span(stops, _type_depth)
+
+    def columns(self, *ends: str) -> tuple[Column, ...]:
+        """`(a INT, b STRING)`, or () without a bracket. A type ends at one of the words `ends`."""
+        found: list[Column] = []
+        if not self.take("("):
+            return ()
+        while not self.done and not self.take(")"):
+            name = self.name()
+            if not name:
+                break
+            found.append(Column(name[0], self.type_span(",", ")", *ends)))
+            self.span(",", ")")
+            self.take(",")
+        return tuple(found)
 
     def _span(self, stops: tuple[str, ...], deeper: Callable[[str], int]) -> str:
         first, depth = self.at, 0

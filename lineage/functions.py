@@ -49,18 +49,7 @@ def read_function(text: str) -> Function:
 
 def _columns(at: Cursor) -> tuple[Column, ...]:
     """`(a INT DEFAULT 1, b STRING COMMENT 'x')`."""
-    found: list[Column] = []
-    if not at.take("("):
-        return ()
-    while not at.done and not at.take(")"):
-        name = at.name()
-        if not name:
-            break
-        kind = at.type_span(",", ")", "DEFAULT", "COMMENT", "NOT")
-        at.span(",", ")")
-        found.append(Column(name[0], kind))
-        at.take(",")
-    return tuple(found)
+    return at.columns("DEFAULT", "COMMENT", "NOT")
 
 
 def _returned(at: Cursor) -> tuple[str, bool]:

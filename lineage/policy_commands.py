@@ -9,7 +9,7 @@ from __future__ import annotations
 from sqlglot.tokenizer_core import TokenType
 
 from lineage.cursor import Cursor
-from lineage.model import Column, Domain, Policy
+from lineage.model import Domain, Policy
 from lineage.statement import Change, Command
 
 _POLICIES = {"MASKING": Domain.MASKING_POLICY, "ROW": Domain.ROW_ACCESS_POLICY}
@@ -36,7 +36,7 @@ def create_policy(at: Cursor, domain: Domain, *, replace: bool) -> Command | Non
     name = at.name()
     if not name or not at.take("AS"):
         return None
-    parameters = _signature(at)
+    parameters = at.columns()
     data_type = at.type_span("->") if at.take("RETURNS") else ""
     if not data_type or not at.take("->") or at.done:
         return None
@@ -112,19 +112,6 @@ def row_policy(at: Cursor) -> Change | None:
 
 def _noun(domain: Domain) -> str:
     return domain.value.replace(" ", "_")
-
-
-def _signature(at: Cursor) -> tuple[Column, ...]:
-    found: list[Column] = []
-    if not at.take("("):
-        return ()
-    while not at.done and not at.take(")"):
-        name = at.name()
-        if not name:
-            break
-        found.append(Column(name[0], at.type_span(",", ")")))
-        at.take(",")
-    return tuple(found)
 
 
 def _cut_options(at: Cursor) -> tuple[tuple[str, str | None], ...]:

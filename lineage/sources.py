@@ -351,7 +351,7 @@ class Sources(Expressions):
         scope.merge_keys(merges, right[0])
 
     def _merged(self, key: str, left: list[Source], scope: Scope) -> Out | None:
-        # The key as an earlier USING of the same group of joins left it.
+        # The key as an earlier USING left it.
         for source, merges in reversed(scope.steps):
             if key in merges and source in left:
                 return merges[key]

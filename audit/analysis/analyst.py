@@ -295,12 +295,12 @@ def _known(job: Job) -> dict[tuple[str, ...], Relation | None]:
     for parts, before in (job.before.relations if job.before else {}).items():
         after = known.get(parts)
         known[parts] = (
-            before if after is None else after if before is None else _with_new_columns(before, after)
+            before if after is None else after if before is None else with_new_columns(before, after)
         )
     return known
 
 
-def _with_new_columns(before: Relation, after: Relation) -> Relation:
+def with_new_columns(before: Relation, after: Relation) -> Relation:
     """A table as it was, with the columns that the statement has added."""
     names = {column.name.casefold() for column in before.columns}
     added = tuple(column for column in after.columns if column.name.casefold() not in names)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from audit.analysis.plan_facts import PlanFactsReader
 from benchmarks.corpus import Corpus
 from lineage import MemoryCatalog, analyze
 from lineage.agreement import differences
-from lineage.plan import analyze_plan
+
+from .planner import Planner
 
 pytestmark = pytest.mark.spark
 
@@ -42,7 +42,7 @@ def tables_of(corpus):
 def test_engines_agree(session, corpus, schema):
     """Objects, columns and the sources of each output column: text and plan say the same of every query."""
     session.sql(f"USE {schema}")
-    reader = PlanFactsReader(session.sparkContext._jvm)
+    planner = Planner(session)
     tables = tables_of(corpus)[schema]
     catalog = MemoryCatalog(
         {f"{schema}.{name}": columns for name, columns in tables.items()}, current_schema=schema
@@ -50,7 +50,7 @@ def test_engines_agree(session, corpus, schema):
     found, outputs = [], 0
     for name, sql in getattr(corpus, schema)().items():
         text = analyze(sql, catalog)
-        plan = analyze_plan(*reader.read(session.sql(sql)._jdf.queryExecution().analyzed()))
+        plan = planner.access(sql)
         assert (text.analysis, plan.analysis) == ("full", "full"), (name, text.reason, plan.reason)
         found += [f"{name}: {what}" for what in differences(text, plan)]
         outputs += len(text.columns)

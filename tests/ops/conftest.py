@@ -4,8 +4,17 @@ import pytest
 
 from audit.store.own_session import own_session
 
+from .helpers import Source, make_tables
+
 
 @pytest.fixture(scope="module")
 def spark(spark):
     """The audit's own session beside the one of the test process."""
     return own_session(spark)
+
+
+@pytest.fixture
+def source(spark, tmp_path):
+    """A living driver's spool on a root with empty tables."""
+    make_tables(spark, tmp_path)
+    return Source(tmp_path)

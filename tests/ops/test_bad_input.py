@@ -24,7 +24,7 @@ from audit.ingest.folder import ingest_folder
 from audit.store.commit_lock import commit_lock
 from audit.store.tables import create_tables
 
-from .helpers import Source, ingest_all, make_tables, recorded, statuses
+from .helpers import Source, ingest_all, recorded, statuses
 
 pytestmark = pytest.mark.spark
 
@@ -33,13 +33,6 @@ def take(spark, source, root):
     """Seal and ingest."""
     source.spool.rotate()
     return ingest_folder(spark, source.spool.path, str(root))
-
-
-@pytest.fixture
-def source(spark, tmp_path):
-    """A living driver's spool on a root with empty tables."""
-    make_tables(spark, tmp_path)
-    return Source(tmp_path)
 
 
 @pytest.mark.parametrize("place", ["file", "proc"])

@@ -27,13 +27,6 @@ from .helpers import (
 pytestmark = pytest.mark.spark
 
 
-@pytest.fixture
-def source(spark, tmp_path):
-    """A living driver's spool on a root with empty tables."""
-    make_tables(spark, tmp_path)
-    return Source(tmp_path)
-
-
 def take(spark, source, root):
     """Seal and ingest, showing what runs."""
     source.spool.rotate()

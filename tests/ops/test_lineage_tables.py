@@ -12,18 +12,11 @@ from audit.store.commit_lock import commit_lock
 from audit.store.tables import create_tables
 from audit.store.verification import verify
 
-from .helpers import WRITE, Source, edges, make_tables, read, recorded, statuses
+from .helpers import WRITE, edges, read, recorded, statuses
 
 pytestmark = pytest.mark.spark
 
 LINEAGE = ("column_lineage", "table_lineage")
-
-
-@pytest.fixture
-def source(spark, tmp_path):
-    """A living driver's spool on a root with empty tables."""
-    make_tables(spark, tmp_path)
-    return Source(tmp_path)
 
 
 def take(spark, source, root):
