@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 import lineage
 from benchmarks import sessions
 from benchmarks.corpus import Corpus
-from benchmarks.engines import EXPLAINED, Difference, explanation
+from benchmarks.engines import EXPLAINED, explanation
 from benchmarks.result import DATA, Options, Result, Row, Say
 from benchmarks.sql_check import Checked, Checker
 from benchmarks.sql_files import SqlFile, sql_files
 from benchmarks.sql_judge import PARENTS
 from benchmarks.sql_world import SETTINGS, furnish
+from lineage.agreement import Difference
 
 if TYPE_CHECKING:
     from pathlib import Path

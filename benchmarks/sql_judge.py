@@ -17,7 +17,7 @@ from audit import jvm
 from audit.analysis.analyst import with_new_columns
 from audit.analysis.plan_facts import PlanFactsReader
 from audit.analysis.spark_catalog import SessionCatalog, StatementCatalog, named_relations
-from benchmarks.engines import Difference, differences
+from lineage.agreement import Difference, differences, different_definitions
 from lineage.model import Access, Relation
 from lineage.plan import analyze_plan
 from lineage.plan.facts import PlanFacts, Target
@@ -128,7 +128,7 @@ class Judge:
         by_plan = analyze_plan(shape, facts)
         both = (by_text.analysis, by_plan.analysis) == ("full", "full")
         compared = both and statement.statement_type not in PARENTS
-        found = tuple(differences(by_text, by_plan)) if compared else ()
+        found = (*differences(by_text, by_plan), *different_definitions(by_text, by_plan)) if compared else ()
         return Judgement(statement.statement_type, plan.nodeName(), by_text, by_plan, found)
 
     def _known(self, before: Before) -> dict[tuple[str, ...], Relation | None]:

@@ -1,12 +1,14 @@
 """What the two engines say of one statement, compared.
 
-In: two `Access`es. Out: the differences, in words; nothing where they agree. Ids, the order of objects and
-columns, and the case of names are left out: they are not the statement's meaning.
+In: two `Access`es. Out: `Difference`s; none where they agree. Ids, the order of objects and columns, and the
+case of names are left out, but for the names of a query's outputs: they are not the statement's meaning.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from lineage.model import Access, AccessedObject, ColumnRef, Domain, ModifiedObject, OutputColumn
 
@@ -17,8 +19,35 @@ _ACCESSED = {
 _SOURCES = ("base_sources", "direct_sources", "indirect_sources")
 
 
-def differences(text: Access, plan: Access, *, names: bool = True) -> Iterator[str]:
-    """What the plan's engine sees otherwise than the text's.
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What the engines say otherwise.
+
+    Attributes:
+        kind: which objects and columns are read; how many outputs; how an output is called; what it comes
+            from; what is written; what is defined.
+        where: the object, output or column.
+        text, plan: what the one says and what the other says; of sources, what it alone says.
+    """
+
+    kind: Literal["objects", "outputs", "name", "sources", "modified", "ddl"]
+    where: str
+    text: Any
+    plan: Any
+
+    def __str__(self) -> str:
+        alone = " alone" if self.kind == "sources" else ""
+        return f"{self.where}: text{alone} {_listed(self.text)}, plan{alone} {_listed(self.plan)}"
+
+
+def _listed(said: Any) -> str:
+    if said is None:
+        return "nothing"
+    return f"({', '.join(sorted(said))})" if isinstance(said, set) else str(said)
+
+
+def differences(text: Access, plan: Access, *, names: bool = True) -> Iterator[Difference]:
+    """What the plan's engine sees otherwise than the text's in what is read and written.
 
     Args:
         text: from `lineage.trace`.
@@ -30,7 +59,14 @@ def differences(text: Access, plan: Access, *, names: bool = True) -> Iterator[s
     yield from _written(text.objects_modified, plan.objects_modified)
 
 
-def _read(text: Access, plan: Access) -> Iterator[str]:
+def different_definitions(text: Access, plan: Access) -> Iterator[Difference]:
+    """What they see otherwise in what is defined; a plan must have been told what its targets were before."""
+    one, two = _defined(text), _defined(plan)
+    if one != two:
+        yield Difference("ddl", plan.statement_type, one, two)
+
+
+def _read(text: Access, plan: Access) -> Iterator[Difference]:
     for kind, sources in _ACCESSED.items():
         one, two = _objects(getattr(text, kind)), _objects(getattr(plan, kind))
         used = {_column(ref)[:2] for out in text.columns for name in sources for ref in getattr(out, name)}
@@ -41,7 +77,7 @@ def _read(text: Access, plan: Access) -> Iterator[str]:
                 # Spark's plan has no trace of it where `*` or a struct stood in between.
                 mine = {column for column in mine if column in other or (name, column) in used}
             if mine != other:
-                yield f"{kind} {name}: text {_listed(mine)}, plan {_listed(other)}"
+                yield Difference("objects", f"{kind} {name}", mine, other)
 
 
 def _objects(accessed: Sequence[AccessedObject]) -> dict[str, set[str]]:
@@ -58,37 +94,48 @@ def _column(ref: ColumnRef) -> tuple[str, ...]:
     return tuple([part.casefold() for part in (ref.object_name, ref.column_name, *ref.field_path)])
 
 
-def _listed(columns: set[str] | None) -> str:
-    return "nothing" if columns is None else f"({', '.join(sorted(columns))})"
-
-
-def _outputs(text: Sequence[OutputColumn], plan: Sequence[OutputColumn], *, names: bool) -> Iterator[str]:
-    mine, other = ([column.name for column in columns] for columns in (text, plan))
-    if mine != other and (names or len(mine) != len(other)):
-        yield f"outputs: text {mine}, plan {other}"
-    for one, two in zip(text, plan, strict=False):
+def _outputs(
+    text: Sequence[OutputColumn], plan: Sequence[OutputColumn], *, names: bool
+) -> Iterator[Difference]:
+    if len(text) != len(plan):
+        yield Difference("outputs", "outputs", [c.name for c in text], [c.name for c in plan])
+    for at, (one, two) in enumerate(zip(text, plan, strict=False)):
+        if names and one.name != two.name:
+            yield Difference("name", f"output {at}", one.name, two.name)
         for kind in _SOURCES:
             yield from _sources(f"{one.name} {kind}", getattr(one, kind), getattr(two, kind))
 
 
-def _written(text: Sequence[ModifiedObject], plan: Sequence[ModifiedObject]) -> Iterator[str]:
+def _written(text: Sequence[ModifiedObject], plan: Sequence[ModifiedObject]) -> Iterator[Difference]:
     first, second = ({item.name.casefold(): item for item in items} for items in (text, plan))
     for name in sorted({*first, *second}):
         one, two = first.get(name), second.get(name)
         if one is None or two is None:
-            yield f"{name} is modified for the {'plan' if one is None else 'text'} alone"
+            yield Difference("modified", name, _modified(one), _modified(two))
             continue
         mine, other = ({c.name.casefold(): c for c in item.columns} for item in (one, two))
-        for column in sorted({*mine, *other}):
-            if column not in mine or column not in other:
-                yield f"{name}.{column} is written for the {'text' if column in mine else 'plan'} alone"
-                continue
+        if mine.keys() != other.keys():
+            yield Difference("modified", name, {*mine}, {*other})
+        for column in sorted(mine.keys() & other.keys()):
             for kind in _SOURCES[:2]:
                 sources = getattr(mine[column], kind), getattr(other[column], kind)
                 yield from _sources(f"{name}.{column} {kind}", *sources)
 
 
-def _sources(what: str, text: Sequence[ColumnRef], plan: Sequence[ColumnRef]) -> Iterator[str]:
+def _modified(item: ModifiedObject | None) -> set[str] | None:
+    return None if item is None else {column.name.casefold() for column in item.columns}
+
+
+def _sources(what: str, text: Sequence[ColumnRef], plan: Sequence[ColumnRef]) -> Iterator[Difference]:
     one, two = (set(map(_column, refs)) for refs in (text, plan))
     if one != two:
-        yield f"{what}: text alone {sorted(one - two)}, plan alone {sorted(two - one)}"
+        yield Difference("sources", what, sorted(one - two), sorted(two - one))
+
+
+def _defined(access: Access) -> tuple[Any, ...] | None:
+    ddl = access.object_modified_by_ddl
+    if ddl is None:
+        return None
+    columns = ddl.properties.get("columns", {})
+    changes = sorted((name.casefold(), column.get("subOperationType")) for name, column in columns.items())
+    return (ddl.name.casefold(), ddl.domain.value, ddl.operation_type, changes)

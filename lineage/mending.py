@@ -84,10 +84,12 @@ def _alias_from(tokens: list[Token]) -> list[Token]:
 def _bare_stars(tokens: list[Token]) -> list[Token]:
     # SELECT (*) is SELECT *.
     gone: set[int] = set()
-    for at in range(1, len(tokens) - 2):
-        inside = [word(tokens, at + n) for n in range(3)]
-        if inside == ["(", "*", ")"] and word(tokens, at - 1) in ("SELECT", ","):
-            gone |= {at, at + 2}
+    for at, token in enumerate(tokens):
+        if token.token_type is not TokenType.STAR:
+            continue
+        around = word(tokens, at - 1), word(tokens, at + 1)
+        if around == ("(", ")") and word(tokens, at - 2) in ("SELECT", ","):
+            gone |= {at - 1, at + 1}
     return [token for at, token in enumerate(tokens) if at not in gone]
 
 
@@ -357,7 +359,9 @@ def _substrings(tokens: list[Token]) -> list[Token]:
     # and forgets which it was. With a space after it the name is one that sqlglot does not know.
     found = list(tokens)
     for at, token in enumerate(tokens):
-        if word(tokens, at) == "SUBSTR" and word(tokens, at + 1) == "(" and not _has_from(tokens, at + 1):
+        if token.token_type is not TokenType.VAR or token.text.upper() != "SUBSTR":
+            continue
+        if word(tokens, at + 1) == "(" and not _has_from(tokens, at + 1):
             found[at] = made(TokenType.VAR, f"{token.text} ", token)
     return found
 

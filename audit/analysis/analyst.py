@@ -137,7 +137,7 @@ class Analyst:
         if by_plan.analysis != "full":
             return access
         self.counts.cross_checked += 1
-        found = list(differences(access, by_plan, names=False))
+        found = list(map(str, differences(access, by_plan, names=False)))
         if not found:
             return access
         self.counts.differed += 1

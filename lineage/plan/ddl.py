@@ -255,7 +255,7 @@ def analyze(nodes: Tree, target: Target, reader: PlanReader, queried: Query) -> 
     if name in _QUERIES:
         what, where = _QUERIES[name]
         query = plan_in(nodes, where)
-        return queried(reader, reader.plan(query) if query else Flow(), what)
+        return replace(queried(reader, reader.plan(query) if query else Flow(), what), columns=())
     if name in _CLONES:
         return _clone(target, reader)
     if name in _SILENT:

@@ -130,7 +130,7 @@ def accessed(
 
     Objects in `implied` count only if one of their columns is used.
     """
-    used = union((flow.everything(), flow.by))
+    used = union((flow.everything(), flow.by, flow.named))
     return (
         _objects(reader, flow.direct, implied, used.direct | used.direct_by),
         _objects(reader, flow.base, implied, used.base | used.base_by),

@@ -162,13 +162,17 @@ def _scalar_subquery(node: Node, _kids: Kids, scope: Scope, reader: Reader) -> V
     """A scalar subquery yields its column; its filters steer. Its children are the outer columns."""
     flow = reader.plan(node["plan"], scope)
     value = flow.values()[0] if flow.out else NOTHING
-    return union((value, flow.by, _touched(flow, reader)))._replace(shape=value.shape)
+    read = union((value, flow.by, _touched(flow, reader)))
+    scope.name(union((read, flow.named)))
+    return read._replace(shape=value.shape)
 
 
 def _steering_subquery(node: Node, _kids: Kids, scope: Scope, reader: Reader) -> Value:
     """EXISTS and the list of IN never yield values, only rows (document: "EXISTS Subquery")."""
     flow = reader.plan(node["plan"], scope)
-    return as_condition(union((flow.everything(), flow.by, _touched(flow, reader))))
+    read = as_condition(union((flow.everything(), flow.by, _touched(flow, reader))))
+    scope.name(union((read, flow.named)))
+    return read
 
 
 def _touched(flow: Flow, reader: Reader) -> Value:
@@ -201,6 +205,7 @@ def _sql_function(node: Node, kids: Kids, scope: Scope, reader: Reader) -> Value
     "UDFs & Stored Procedure notes").
     """
     body = kids[0]
+    scope.unname(body)
     given = union(evaluate(tree, scope, reader) for tree in node.get("inputs") or ())
     how = COMPUTED | (given.how & ~BELOW) | (body.how & BELOW)
     name = function_name(node)

@@ -130,7 +130,7 @@ def _join(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader) -> 
 def _lateral_join(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader) -> Flow:
     scope = Scope.over(kids, outer)
     right = reader.plan(node["right"][0]["plan"], scope)
-    both = Scope({**kids[0].env, **right.env}, outer, scope.by, scope.direct, scope.base)
+    both = Scope({**kids[0].env, **right.env}, outer, scope.by, scope.direct, scope.base, scope.named)
     both.touch(right)
     return both.flow(kids[0].out + right.out, both.env, steering(node, ("condition",), both, reader))
 
@@ -310,11 +310,14 @@ def _stored(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader) -
 
 
 def _view(node: Node, kids: list[Flow], _outer: Scope | None, reader: Reader) -> Flow:
-    """A view is the direct object instead of what it reads; an outer view hides an inner one."""
+    """A view is the direct object instead of what it reads; an outer view hides an inner one.
+
+    Of what its text names, only what stands behind a column that is used counts.
+    """
     kid = kids[0]
     relation = reader.view(node, kid.out)
     if relation is None:
-        return kid
+        return Flow(kid.out, kid.env, kid.by, kid.direct, kid.base)
     owner = reader.registry.object(relation)
     known = {column.name: column for column in relation.columns}
     env = {}
@@ -384,7 +387,7 @@ def _loop_ref(node: Node, _kids: list[Flow], _outer: Scope | None, reader: Reade
 def _renamed(flow: Flow, out: list[Attribute]) -> Flow:
     """The same columns, by position, under other expression ids."""
     env = {number: flow.env[old] for (number, _), (old, _) in zip(out, flow.out, strict=False)}
-    return Flow(out, env, flow.by, flow.direct, flow.base)
+    return Flow(out, env, flow.by, flow.direct, flow.base, flow.named)
 
 
 def _metrics(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader) -> Flow:

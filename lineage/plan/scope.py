@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from lineage.plan.values import NOTHING, Value, union
+from lineage.plan.values import NOTHING, Value, as_condition, union
 
 Attribute = tuple[int, str]
 
@@ -19,7 +19,8 @@ class Flow:
 
     `out` lists its columns (expression id, name) in order; `env` gives their values by id. `by` holds
     what steered its rows (filters, join, group and sort keys). `direct` and `base` are sets of object
-    numbers that were touched, columns or not. Children's dicts are shared, never changed.
+    numbers that were touched, columns or not. `named` is what subqueries read, whether or not anything uses
+    the column that they stand in. Children's dicts are shared, never changed.
     """
 
     out: list[Attribute] = field(default_factory=list)
@@ -27,6 +28,7 @@ class Flow:
     by: Value = NOTHING
     direct: int = 0
     base: int = 0
+    named: Value = NOTHING
 
     def values(self) -> list[Value]:
         """The values of the columns, in order."""
@@ -46,13 +48,14 @@ class Scope:
     by: Value = NOTHING
     direct: int = 0
     base: int = 0
+    named: Value = NOTHING
 
     @classmethod
     def over(cls, kids: list[Flow], outer: Scope | None) -> Scope:
         """The scope of an operator above `kids`."""
         if len(kids) == 1:
             kid = kids[0]
-            return cls(kid.env, outer, kid.by, kid.direct, kid.base)
+            return cls(kid.env, outer, kid.by, kid.direct, kid.base, kid.named)
         scope = cls({}, outer)
         for kid in kids:
             scope.env.update(kid.env)
@@ -64,6 +67,17 @@ class Scope:
         self.by = union((self.by, flow.by))
         self.direct |= flow.direct
         self.base |= flow.base
+        self.name(flow.named)
+
+    def name(self, value: Value) -> None:
+        """Take over what subqueries have read."""
+        if value is not NOTHING:
+            self.named = as_condition(union((self.named, value)))
+
+    def unname(self, body: Value) -> None:
+        """The body of a function names nothing for the statement: what it reads is base alone."""
+        if self.named is not NOTHING:
+            self.named = self.named._replace(direct_by=self.named.direct_by & ~(body.direct | body.direct_by))
 
     def find(self, number: int) -> Value | None:
         """The value of a column, looked up outwards."""
@@ -80,4 +94,4 @@ class Scope:
         by = self.by
         if steered is not NOTHING:
             by = Value(0, 0, by[2] | steered[0] | steered[2], by[3] | steered[1] | steered[3])
-        return Flow(out, env, by, self.direct, self.base)
+        return Flow(out, env, by, self.direct, self.base, self.named)

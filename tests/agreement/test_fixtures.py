@@ -57,7 +57,7 @@ def test_engines_agree_on_a_fixture(ask, case):
     """Objects, columns and sources of each fixture: text and plan say the same."""
     text, plan = analyze(case.sql.rstrip(";"), fixtures.catalog()), ask(case.sql)
     assert text.analysis == plan.analysis, (text.reason, plan.reason)
-    assert list(differences(text, plan)) == [], case.rule
+    assert list(map(str, differences(text, plan))) == [], case.rule
 
 
 @pytest.mark.parametrize("case", EXCEPTIONS, ids=[case.name for case in EXCEPTIONS])

@@ -1,0 +1,60 @@
+"""Random queries over random tables, asked of both engines.
+
+`RANDOM_QUERIES=5000` looks for new ones, that many of each world; otherwise they are the same in each run.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from lineage import MemoryCatalog, analyze
+from lineage.agreement import differences
+
+from .planner import Planner
+from .random_queries import queries, quoted, schema
+
+pytestmark = pytest.mark.spark
+
+SEARCH = int(os.environ.get("RANDOM_QUERIES", "0"))
+EXAMPLES = SEARCH or 75
+WORLDS = {f"random{seed}": schema(seed) for seed in range(4)}
+
+
+@pytest.fixture(scope="module")
+def session(spark):
+    """A session with the tables of each world in a schema of their own."""
+    session = spark.newSession()
+    for world, tables in WORLDS.items():
+        session.sql(f"CREATE SCHEMA {world}")
+        for name, columns in tables.items():
+            listed = ", ".join(f"{quoted(column)} {kind}" for column, kind in columns)
+            session.sql(f"CREATE TABLE {world}.{name} ({listed}) USING parquet")
+    yield session
+    for world in WORLDS:
+        session.sql(f"DROP SCHEMA {world} CASCADE")
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_engines_agree_on_any_query(session, world):
+    """Objects, columns, and all three kinds of sources of each output: text and plan say the same."""
+    tables = WORLDS[world]
+    catalog = MemoryCatalog(
+        {f"{world}.{name}": dict(columns) for name, columns in tables.items()}, current_schema=world
+    )
+    session.sql(f"USE {world}")
+    planner = Planner(session)
+
+    # The same queries in each run: what is pushed is not to blame for what was there before.
+    @settings(
+        max_examples=EXAMPLES, derandomize=not SEARCH, deadline=None, suppress_health_check=list(HealthCheck)
+    )
+    @given(sql=queries(tables))
+    def agree(sql):
+        text, plan = analyze(sql, catalog), planner.access(sql)
+        assert (text.analysis, plan.analysis) == ("full", "full"), (text.reason, plan.reason)
+        assert list(map(str, differences(text, plan))) == []
+
+    agree()
