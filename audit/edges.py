@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from lineage.model import Access, AccessedObject, ColumnRef, Domain, ModifiedObject
+from lineage.model import CODE, Access, AccessedObject, ColumnRef, Domain, ModifiedObject
 
 Json = dict[str, Any]
-_CODE = frozenset({Domain.FUNCTION, Domain.PROCEDURE})
 _KINDS = ("direct", "base")
 _SHAPED = "INDIRECT"
 
@@ -136,7 +135,7 @@ def _tables(
             )
     for kind, objects in zip(_KINDS, accessed, strict=True):
         for item in objects:
-            if item.domain not in _CODE and item.name != written.name and (item.name, kind) not in rows:
+            if item.domain not in CODE and item.name != written.name and (item.name, kind) not in rows:
                 indirect = item.domain is not Domain.STAGE and not _counts(written)
                 rows[item.name, kind] = (_object(item.name, item.domain, item.object_id), indirect)
     merged: dict[tuple[str, bool], Json] = {}

@@ -120,6 +120,9 @@ def _written(text: Sequence[ModifiedObject], plan: Sequence[ModifiedObject]) -> 
             for kind in _SOURCES[:2]:
                 sources = getattr(mine[column], kind), getattr(other[column], kind)
                 yield from _sources(f"{name}.{column} {kind}", *sources)
+            for kind in ("base_functions", "direct_functions"):
+                calls = [{_name(f) for f in getattr(c[column], kind)} for c in (mine, other)]
+                yield from _different(f"{name}.{column} {kind}", *calls)
 
 
 def _modified(item: ModifiedObject | None) -> set[str] | None:
@@ -127,9 +130,12 @@ def _modified(item: ModifiedObject | None) -> set[str] | None:
 
 
 def _sources(what: str, text: Sequence[ColumnRef], plan: Sequence[ColumnRef]) -> Iterator[Difference]:
-    one, two = (set(map(_column, refs)) for refs in (text, plan))
-    if one != two:
-        yield Difference("sources", what, sorted(one - two), sorted(two - one))
+    yield from _different(what, *(set(map(_column, refs)) for refs in (text, plan)))
+
+
+def _different(what: str, text: set[Any], plan: set[Any]) -> Iterator[Difference]:
+    if text != plan:
+        yield Difference("sources", what, sorted(text - plan), sorted(plan - text))
 
 
 def _defined(access: Access) -> tuple[Any, ...] | None:

@@ -24,7 +24,7 @@ from lineage.model import (
     ViewDefinition,
 )
 from lineage.resolve import Ledger
-from lineage.scope import Entry, Frame, Ref, Refs, Sink
+from lineage.scope import CALLED_BASE, CALLED_DIRECT, Entry, Frame, Ref, Refs, Sink
 from lineage.transformation import named
 
 _MOST_OWN = 10_000
@@ -124,6 +124,8 @@ class Tracer(Governing):
             direct_how,
             self.refs([r for r in sink.ibase if r not in rows.ibase and r not in sink.base]),
             self.refs([r for r in sink.idirect if r not in rows.idirect and r not in sink.direct]),
+            _called(sink, CALLED_BASE),
+            _called(sink, CALLED_DIRECT),
         )
 
     def defined(
@@ -165,6 +167,10 @@ class Tracer(Governing):
             "; ".join(self.doubts) or None,
             defines=defines,
         )
+
+
+def _called(sink: Sink, kind: int) -> tuple[AccessedObject, ...]:
+    return tuple(_functions(f for f, kinds in sink.calls.items() if kinds & kind)) if sink.calls else ()
 
 
 def _without(refs: tuple[ColumnRef, ...], places: list[int]) -> tuple[ColumnRef, ...]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from lineage.resolve import Resolver, column_parts
-from lineage.scope import Frame, Out, Scope, Sink, Source
+from lineage.scope import CALLED_BASE, CALLED_DIRECT, Frame, Out, Scope, Sink, Source
 from lineage.transformation import AGGREGATED, BELOW, COMPUTED
 from lineage.types import element_type
 
@@ -231,7 +231,7 @@ class Expressions(Resolver):
             for item in arguments:
                 self._argument(item, scope, sink)
             return
-        self.saw_function(function)
+        sink.call(self.saw_function(function))
         outs = [self.out_of(item, scope) for item in arguments]
         if function.body is None:
             for out in outs:
@@ -243,8 +243,10 @@ class Expressions(Resolver):
             sink.direct.update(out.direct)
             sink.idirect.update(out.idirect)
             sink.how |= out.how & ~BELOW
+            sink.call(out.calls, CALLED_DIRECT)
         for out in result.outs:
             sink.how |= out.how & BELOW
+            sink.call(out.calls, CALLED_BASE)
             sink.base.update(out.base)
             sink.ibase.update(out.ibase)
         sink.ibase.update(result.shape.base)

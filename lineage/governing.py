@@ -15,7 +15,7 @@ from lineage.model import Attachment, Column, Domain, Function, Json, Policy
 from lineage.names import split_name
 from lineage.query import Queries
 from lineage.resolve import Ledger
-from lineage.scope import Entry, Frame, Out, Ref, Refs, Scope, Sink, Source
+from lineage.scope import CALLED_BASE, CALLED_DIRECT, Entry, Frame, Out, Ref, Refs, Scope, Sink, Source
 
 _SCHEMA = 2
 
@@ -99,6 +99,9 @@ class Governing(Queries):
         out.direct, out.idirect = column.direct, column.idirect
         out.base = {ref: None for value in frame.outs for ref in value.base}
         out.ibase = {ref: None for value in frame.outs for ref in value.ibase}
+        out.call(column.calls, CALLED_DIRECT)
+        for value in frame.outs:
+            out.call(value.calls, CALLED_BASE)
         out.ibase.update(frame.shape.base)
         out.ibase.update(frame.shape.ibase)
         # Below a view's masked column another may lie: both are in force.

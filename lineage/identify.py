@@ -115,6 +115,8 @@ class _Ids:
             direct_sources=self.sources(found.direct_sources),
             base_indirect=self.sources(found.base_indirect),
             direct_indirect=self.sources(found.direct_indirect),
+            base_functions=tuple(self.accessed(f) for f in found.base_functions),
+            direct_functions=tuple(self.accessed(f) for f in found.direct_functions),
         )
 
     def output(self, found: OutputColumn) -> OutputColumn:

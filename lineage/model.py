@@ -6,6 +6,7 @@ shapes of the access-history document (field names, nesting and omission of empt
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Literal
@@ -33,6 +34,10 @@ class Domain(str, Enum):
     MASKING_POLICY = "MASKING POLICY"
     ROW_ACCESS_POLICY = "ROW ACCESS POLICY"
     TAG = "TAG"
+
+
+CODE = frozenset({Domain.FUNCTION, Domain.PROCEDURE})
+"""What runs instead of being read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,10 +195,11 @@ class AccessedObject:
 
 @dataclass(frozen=True, slots=True)
 class ModifiedColumn:
-    """A written column with the columns that its values came from.
+    """A written column with the columns that its values came from, and the functions that made them.
 
-    What follows the sources is lineage beyond the document's record: what is done to either of them on
-    the way, and what shaped this column alone (window keys, the filters of a scalar subquery).
+    `direct_functions` are those that the statement calls, `base_functions` those that are no SQL.
+    Transformations and indirect sources are lineage beyond the document's record: what is done to the
+    sources on the way, and what shaped this column alone (window keys, the filters of a scalar subquery).
     """
 
     name: str
@@ -204,15 +210,17 @@ class ModifiedColumn:
     direct_transformation: Transformation = "IDENTITY"
     base_indirect: tuple[ColumnRef, ...] = ()
     direct_indirect: tuple[ColumnRef, ...] = ()
+    base_functions: tuple[AccessedObject, ...] = ()
+    direct_functions: tuple[AccessedObject, ...] = ()
 
     def to_dict(self) -> Json:
-        """The shape of an entry of objects_modified[].columns."""
+        """The shape of an entry of objects_modified[].columns; functions stand behind the columns."""
         return _trim(
             {
                 "columnId": self.column_id,
                 "columnName": self.name,
-                "baseSources": [s.to_dict() for s in self.base_sources],
-                "directSources": [s.to_dict() for s in self.direct_sources],
+                "baseSources": _dicts(self.base_sources, self.base_functions),
+                "directSources": _dicts(self.direct_sources, self.direct_functions),
             },
             keep=("baseSources", "directSources"),
         )
@@ -332,6 +340,10 @@ class Access:
             "object_modified_by_ddl": ddl.to_dict() if ddl else None,
             "policies_referenced": list(self.policies_referenced),
         }
+
+
+def _dicts(columns: Iterable[ColumnRef], functions: Iterable[AccessedObject]) -> list[Json]:
+    return [*(column.to_dict() for column in columns), *(function.to_dict() for function in functions)]
 
 
 def _trim(value: Json, keep: tuple[str, ...] = ()) -> Json:

@@ -15,7 +15,7 @@ from lineage.errors import BadNameError
 from lineage.model import Domain, Function, Relation
 from lineage.names import qualify, quote_name, split_name
 from lineage.pipes import PIPED
-from lineage.scope import Entry, Frame, Out, Refs, Scope, Sink, Source
+from lineage.scope import CALLED_BASE, CALLED_DIRECT, Calls, Entry, Frame, Out, Refs, Scope, Sink, Source
 
 # Spark reads these without parentheses when no column has the name (ResolveReferences,
 # LiteralFunctionResolution); sqlglot leaves some of them as columns.
@@ -116,12 +116,16 @@ class Resolver:
             self._functions[key] = self.catalog.function(key, self.current)
         return self._functions[key]
 
-    def saw_function(self, function: Function) -> None:
+    def saw_function(self, function: Function) -> Calls:
         """Record a function: direct where the statement names it, base where its body is not SQL."""
+        kinds = 0
         if self.keep:
             self.ledger.functions.setdefault(function.name, function)
+            kinds = CALLED_DIRECT
         if function.body is None or function.domain is Domain.PROCEDURE:
             self.ledger.base_functions.setdefault(function.name, function)
+            kinds |= CALLED_BASE
+        return {function: kinds} if kinds else {}
 
     # -- columns -----------------------------------------------------------------------------
 

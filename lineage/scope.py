@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from lineage.model import Column, Relation
+from lineage.model import Column, Function, Relation
 from lineage.names import split_name
 from lineage.types import field_name, field_type, map_types
 
@@ -58,6 +58,10 @@ class Ref:
 
 
 Refs = dict[Ref, None]
+Calls = dict[Function, int]
+"""Functions whose results a value holds, with the bits `CALLED_DIRECT` and `CALLED_BASE`."""
+CALLED_DIRECT = 0b01
+CALLED_BASE = 0b10
 
 
 class Sink:
@@ -67,10 +71,11 @@ class Sink:
     or `shape` brings some that differ. Whoever changes one of them in another way calls `part` before.
     """
 
-    __slots__ = ("base", "direct", "how", "ibase", "idirect")
+    __slots__ = ("base", "calls", "direct", "how", "ibase", "idirect")
 
     def __init__(self) -> None:
         self.how = 0  # bits of lineage.transformation
+        self.calls: Calls | None = None
         self.direct: Refs = {}
         self.base = self.direct
         self.idirect: Refs = {}
@@ -82,6 +87,14 @@ class Sink:
             self.direct = dict(self.base)
         if self.idirect is self.ibase:
             self.idirect = dict(self.ibase)
+
+    def call(self, calls: Calls | None, kinds: int = CALLED_DIRECT | CALLED_BASE) -> None:
+        """Take over calls of functions, of these kinds; dicts are shared, so a new one is made."""
+        if not calls:
+            return
+        mine = dict(self.calls or {})
+        mine.update({f: mine.get(f, 0) | kind & kinds for f, kind in calls.items() if kind & kinds})
+        self.calls = mine
 
     def shape(self, other: Sink) -> None:
         """Take everything of another sink as shaping, not as value."""
@@ -97,6 +110,8 @@ class Sink:
     def merge(self, other: Sink) -> None:
         """Take values as values and shaping as shaping."""
         self.how |= other.how
+        if other.calls:
+            self.call(other.calls)
         if other.direct is not other.base or other.idirect is not other.ibase:
             self.part()
         self.base.update(other.base)
@@ -130,7 +145,7 @@ class Out(Sink):
             return self
         out = Out(name, self.type)
         out.direct, out.base, out.idirect, out.ibase = self.direct, self.base, self.idirect, self.ibase
-        out.plain, out.fields, out.how = self.plain, self.fields, self.how
+        out.plain, out.fields, out.how, out.calls = self.plain, self.fields, self.how, self.calls
         return out
 
     def field(self, path: Sequence[str]) -> Out:
@@ -142,7 +157,7 @@ class Out(Sink):
             return inner.field(path[1:]) if inner is not None else self
         names, kind = _walk(self.type, path)
         out = Out(names[-1] if names else path[-1], kind)
-        out.idirect, out.ibase, out.how = self.idirect, self.ibase, self.how
+        out.idirect, out.ibase, out.how, out.calls = self.idirect, self.ibase, self.how, self.calls
         if self.plain and names:
             out.base = {_deeper(ref, names): None for ref in self.base}
             same = self.direct is self.base

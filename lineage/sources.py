@@ -14,7 +14,7 @@ from lineage.expressions import Expressions, call_arguments
 from lineage.generators import FIXED_ROWS, function_title, generated, is_generator
 from lineage.model import Column, Function
 from lineage.pivots import pivoted
-from lineage.scope import Entry, Frame, Out, Scope, Sink, Source
+from lineage.scope import CALLED_BASE, CALLED_DIRECT, Entry, Frame, Out, Scope, Sink, Source
 from lineage.transformation import BELOW, COMPUTED
 from lineage.types import struct_fields
 
@@ -232,7 +232,6 @@ class Sources(Expressions):
         function = self.function([*prefix, title])
         outs: list[Out] | None
         if function is not None:
-            self.saw_function(function)
             outs = self._user_table(function, call, arguments)
         else:
             outs = generated(title, call, arguments)
@@ -263,6 +262,7 @@ class Sources(Expressions):
     def _user_table(self, function: Function, call: Node, arguments: list[Out]) -> list[Out] | None:
         whole = Sink()
         whole.how = COMPUTED
+        whole.call(self.saw_function(function))
         for argument in arguments:
             whole.merge(argument)
         outs: list[Out] = []
@@ -279,6 +279,8 @@ class Sources(Expressions):
             out = Out(name)
             out.direct = whole.direct
             out.how = (whole.how & ~BELOW) | (inner.how & BELOW)
+            out.call(whole.calls, CALLED_DIRECT)
+            out.call(inner.calls, CALLED_BASE)
             out.base, out.ibase = inner.base, {**inner.ibase, **frame.shape.ibase}
             outs.append(out)
         return outs

@@ -90,7 +90,7 @@ class Views(Sources):
         out = Out(column.name, column.type or body.type)
         out.direct = {entry.ref(column): None}
         out.base, out.ibase, out.how = body.base, body.ibase, body.how & BELOW
-        out.plain = body.plain
+        out.plain, out.calls = body.plain, body.calls
         return out
 
     def _by_column(self, relation: Relation, columns: Sequence[Column], inner: Frame) -> list[Out]:

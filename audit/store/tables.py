@@ -21,14 +21,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
-_SOURCE = (
-    "STRUCT<columnName: STRING, columnId: BIGINT, objectDomain: STRING, objectId: BIGINT, objectName: STRING>"
-)
+_COLUMN = "columnName: STRING, columnId: BIGINT, objectDomain: STRING, objectId: BIGINT, objectName: STRING"
+_SIGNATURE = "argumentSignature: STRING, dataType: STRING"
+_SOURCE = f"STRUCT<{_COLUMN}, {_SIGNATURE}>"
 _OBJECT = (
     "STRUCT<objectDomain: STRING, objectId: BIGINT, objectName: STRING,"
     " columns: ARRAY<STRUCT<columnId: BIGINT, columnName: STRING>>,"
-    " location: STRING, stageKind: STRING, argumentSignature: STRING, dataType: STRING>"
+    f" location: STRING, stageKind: STRING, {_SIGNATURE}>"
 )
 _MODIFIED = (
     "STRUCT<objectDomain: STRING, objectId: BIGINT, objectName: STRING,"
@@ -210,6 +211,10 @@ HISTORY_TABLES = (ACCESS_HISTORY, QUERY_HISTORY)
 AUDIT_TABLES = (ACCESS_HISTORY, *LINEAGE_TABLES, QUERY_HISTORY)
 """In the order in which ingest commits to them: what stands in query_history stands in all of them."""
 
+_GAINED = "objects_modified.element.columns.element.{}.element.{} STRING"
+# Before functions were sources, a source was a column. Fields inside a struct may come at its end.
+_BEFORE_FUNCTIONS = f"objects_modified ARRAY<{_MODIFIED.replace(_SOURCE, f'STRUCT<{_COLUMN}>')}>"
+
 _TOGETHER = (HISTORY_TABLES, LINEAGE_TABLES)
 # Made together. A root that is older than lineage has the first pair alone, and gains the second.
 
@@ -217,8 +222,8 @@ _TOGETHER = (HISTORY_TABLES, LINEAGE_TABLES)
 def create_tables(spark: SparkSession, root: str, *, anew: bool = False) -> None:
     """Create the audit tables under a root where they are missing; check those that are there.
 
-    A root of before lineage gains its tables. Any number of processes may do it at the same instant. The
-    caller holds the `commit_lock`.
+    A root of before lineage gains its tables, one of before functions their fields. Any number of processes
+    may do it at the same instant. The caller holds the `commit_lock`.
 
     Args:
         spark: a session with Delta.
@@ -240,7 +245,7 @@ def create_tables(spark: SparkSession, root: str, *, anew: bool = False) -> None
         _remove_remains(table, root)
         retried(partial(spark.sql, table.create_sql(root)))
     for table in AUDIT_TABLES:
-        _check(spark, table, root)
+        _check(spark, table, root, gain=True)
 
 
 def require_tables(
@@ -252,7 +257,7 @@ def require_tables(
         spark: a session with Delta.
         root: folder of the audit tables.
         edges: look at the tables of lineage, too.
-        gain: make them on a root of before lineage; the caller holds the `commit_lock`.
+        gain: make what an older root lacks; the caller holds the `commit_lock`.
 
     Returns:
         Those that are there: all that were asked for, but for lineage on an older root.
@@ -270,7 +275,7 @@ def require_tables(
     if missing and missing != list(LINEAGE_TABLES):
         raise _missing(missing[0], root)
     for table in there:
-        _check(spark, table, root)
+        _check(spark, table, root, gain=gain)
     return there
 
 
@@ -355,21 +360,41 @@ def _missing(table: AuditTable, root: str) -> TableMissingError:
     )
 
 
-def _check(spark: SparkSession, table: AuditTable, root: str) -> None:
+def _check(spark: SparkSession, table: AuditTable, root: str, *, gain: bool) -> None:
+    path = table.location(root)
+    found = dict(_types(spark.read.format("delta").load(path).schema))
+    for name, wanted in _types(_fields(table.row_schema)):
+        there = found.get(name)
+        if there == wanted:
+            continue
+        if (name, there) in _types(_fields(_BEFORE_FUNCTIONS)):
+            if gain:
+                _gain_functions(spark, table, root)
+            continue
+        fault = "is missing" if there is None else f"is of type {there}, not {wanted}"
+        raise TableAlteredError(
+            f"the column {name} of the audit table {path} {fault}",
+            f"undo the change (RESTORE TABLE delta.`{path}` TO VERSION AS OF ..., see DESCRIBE HISTORY)"
+            " and run `audit ingest`; until then the records wait in the spool",
+        )
+
+
+def _fields(ddl: str) -> StructType:
     from pyspark.sql.types import StructType
 
-    path = table.location(root)
-    found = {
-        field.name: field.dataType.simpleString() for field in spark.read.format("delta").load(path).schema
-    }
-    wanted_fields = StructType.fromDDL(table.row_schema)
-    assert isinstance(wanted_fields, StructType)  # noqa: S101 - PySpark types it as any DataType
-    for field in wanted_fields:
-        wanted, there = field.dataType.simpleString(), found.get(field.name)
-        if there != wanted:
-            fault = "is missing" if there is None else f"is of type {there}, not {wanted}"
-            raise TableAlteredError(
-                f"the column {field.name} of the audit table {path} {fault}",
-                f"undo the change (RESTORE TABLE delta.`{path}` TO VERSION AS OF ..., see DESCRIBE HISTORY)"
-                " and run `audit ingest`; until then the records wait in the spool",
-            )
+    fields = StructType.fromDDL(ddl)
+    assert isinstance(fields, StructType)  # noqa: S101 - PySpark types it as any DataType
+    return fields
+
+
+def _types(fields: StructType) -> list[tuple[str, str]]:
+    return [(field.name, field.dataType.simpleString()) for field in fields]
+
+
+def _gain_functions(spark: SparkSession, table: AuditTable, root: str) -> None:
+    fields = [
+        _GAINED.format(side, name)
+        for side in ("baseSources", "directSources")
+        for name in ("argumentSignature", "dataType")
+    ]
+    retried(partial(spark.sql, f"ALTER TABLE {delta_path(table, root)} ADD COLUMNS ({', '.join(fields)})"))

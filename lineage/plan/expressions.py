@@ -195,7 +195,7 @@ def _function(node: Node, kids: Kids, _scope: Scope, reader: Reader) -> Value:
     if not isinstance(name, str) or name == "<lambda>":
         return value
     bit = 1 << reader.function(name, kind(node))
-    return value._replace(direct_by=value.direct_by | bit, base_by=value.base_by | bit)
+    return value._replace(direct=value.direct | bit, base=value.base | bit)
 
 
 def _sql_function(node: Node, kids: Kids, scope: Scope, reader: Reader) -> Value:
@@ -213,7 +213,7 @@ def _sql_function(node: Node, kids: Kids, scope: Scope, reader: Reader) -> Value
         reader.doubt("SQLScalarFunction: the JSON lacks the function's name")
         return Value(given.direct, body.base, given.direct_by, body.base_by | given.base_by, None, how)
     bit = 1 << reader.function(name, kind(node))
-    return Value(given.direct, body.base, given.direct_by | bit, body.base_by | given.base_by, None, how)
+    return Value(given.direct | bit, body.base, given.direct_by, body.base_by | given.base_by, None, how)
 
 
 def function_name(node: Node) -> str | None:

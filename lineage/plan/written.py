@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from lineage.model import Column, Domain, ModifiedColumn, ModifiedObject, Relation
+from lineage.model import CODE, AccessedObject, Column, Domain, ModifiedColumn, ModifiedObject, Relation
 from lineage.plan.reader import PlanReader
-from lineage.plan.values import Value, union
+from lineage.plan.values import Value, numbers, union
 from lineage.transformation import named
 
 _MOST_OWN = 10_000
@@ -56,4 +56,16 @@ def _column(reader: PlanReader, column: Column, name: str, value: Value, by: Val
         direct,
         refs(value.base_by & ~by.base_by & ~value.base),
         refs(value.direct_by & ~by.direct_by & ~value.direct),
+        functions(reader, value.base),
+        functions(reader, value.direct),
     )
+
+
+def functions(reader: PlanReader, bits: int) -> tuple[AccessedObject, ...]:
+    """The functions in a set of sources."""
+    registry = reader.registry
+    owners = dict.fromkeys(
+        registry.sources[number].owner for number in numbers(bits) if registry.sources[number].column is None
+    )
+    found = [registry.objects[owner] for owner in owners]
+    return tuple(AccessedObject(f.name, f.domain, f.object_id) for f in found if f.domain in CODE)

@@ -54,7 +54,6 @@ REASONS = {
     "IF NOT EXISTS w CLONE": "a clone is shallow or deep in Spark's grammar",
     "TABLE IF EXISTS gone": "Spark's grammar lacks it",
     "ALTER SCHEMA sales SET": "owner is a reserved property",
-    "SELECT py(": "no function of that name in Spark's world",
     "g(v) > 1": "Spark takes no SQL function in UPDATE",
     "s.run(": "no procedure of that name in Spark's world",
     "uses_f": "a view takes no temporary function, and Python's are temporary",

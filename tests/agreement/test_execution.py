@@ -50,6 +50,7 @@ class World:
         self._now = {}
         self.change(frozenset())
         self.spark.udf.register("f", lambda n: n, "int")
+        self.spark.udf.register("py", lambda n, s: f"{n}{s}", "string")
         for statement in VIEWS:
             self.spark.sql(statement)
 

@@ -38,6 +38,7 @@ def world(spark):
     session.sql("CREATE SCHEMA s")
     session.sql("USE s")
     session.udf.register("f", lambda n: n, "int")
+    session.udf.register("py", lambda n, s: f"{n}{s}", "string")
     for statement in WORLD:
         session.sql(statement)
     yield session

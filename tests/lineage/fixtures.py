@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lineage import Access, ColumnRef, MemoryCatalog
-from lineage.model import AccessedObject, Column, Domain, Function, Json
+from lineage.model import AccessedObject, Column, Domain, Function, Json, ModifiedColumn
 
 FOLDER = Path(__file__).parent / "fixtures"
 CATALOG = "spark_catalog."
@@ -137,7 +137,7 @@ def rendered(access: Access) -> tuple[str, ...]:
         )
     for item in access.objects_modified:
         lines.append(f"write {item.domain.value} {_short(item.name)}")
-        lines += [f"  {c.name} <- {_sources(c.direct_sources, c.base_sources)}" for c in item.columns]
+        lines += [f"  {c.name} <- {_made_of(c)}" for c in item.columns]
     ddl = access.object_modified_by_ddl
     if ddl is not None:
         properties = json.dumps(_without_ids(ddl.properties), ensure_ascii=False)
@@ -173,6 +173,15 @@ def _refs(refs: Iterable[ColumnRef]) -> str:
 
 def _sources(direct: tuple[ColumnRef, ...], base: tuple[ColumnRef, ...]) -> str:
     return _refs(direct) if direct == base else f"{_refs(direct)} => {_refs(base)}"
+
+
+def _made_of(column: ModifiedColumn) -> str:
+    if not (column.direct_functions or column.base_functions):
+        return _sources(column.direct_sources, column.base_sources)
+    kinds = (column.direct_sources, column.direct_functions), (column.base_sources, column.base_functions)
+    sides = [_refs(refs).split(", ") * bool(refs) + [f"{_short(f.name)}()" for f in fs] for refs, fs in kinds]
+    direct, base = map(", ".join, sides)
+    return direct if direct == base else f"{direct} => {base}"
 
 
 def _without_ids(value: object) -> object:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 
 import pytest
 
 from audit.errors import TableMissingError
 from audit.ingest.folder import ingest_folder
 from audit.store.commit_lock import commit_lock
-from audit.store.tables import create_tables
+from audit.store.tables import ACCESS_HISTORY, create_tables
 from audit.store.verification import verify
+from lineage import MemoryCatalog, analyze
+from lineage.model import Column, Function
 
 from .helpers import WRITE, edges, read, recorded, statuses
 
@@ -90,6 +93,32 @@ def test_a_root_of_before_gains_them(spark, source, tmp_path):
     assert recorded(spark, tmp_path) == dict.fromkeys([*before, *after], 1)
     assert edges(spark, tmp_path) == dict.fromkeys(after, 8)
     assert [commits(tmp_path, name) for name in (*LINEAGE, "query_history")] == [2, 2, 3]
+
+
+def test_a_root_of_before_functions_gains_their_fields(spark, source, tmp_path):
+    """What an older version wrote stays as it was, and a function is on record among the sources."""
+    shutil.rmtree(tmp_path / "access_history")
+    signature = ", argumentSignature: STRING, dataType: STRING>"
+    columns = [
+        (name, kind.replace(f"objectName: STRING{signature}", "objectName: STRING>"), text)
+        for name, kind, text in ACCESS_HISTORY.columns
+    ]
+    spark.sql(replace(ACCESS_HISTORY, columns=tuple(columns)).create_sql(str(tmp_path)))
+    source.access = WRITE
+    before = source.run()
+    take(spark, source, tmp_path)
+    assert verify(spark, str(tmp_path)).faults == ()
+    function = Function("f", parameters=(Column("n", "INT"),), data_type="INT")
+    catalog = MemoryCatalog({"s.t": {"a": "int"}}, functions={"s.f": function}, current_schema="s")
+    source.access = analyze("INSERT INTO t SELECT f(a) FROM t", catalog)
+    after = source.run()
+    take(spark, source, tmp_path)
+    assert verify(spark, str(tmp_path)).faults == ()
+    assert recorded(spark, tmp_path) == dict.fromkeys([*before, *after], 1)
+    (row,) = (row for row in read(spark, tmp_path, "access_history") if row.query_id in after)
+    (column,) = row.objects_modified[0].columns
+    said = [(one.objectDomain, one.columnName, one.argumentSignature) for one in column.directSources]
+    assert said == [("Table", "a", None), ("FUNCTION", None, "(n INT)")]
 
 
 def test_a_deleted_one_is_named(spark, source, tmp_path):
