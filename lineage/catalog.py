@@ -59,6 +59,9 @@ class GovernedCatalog(Catalog, Protocol):
     def governance_id(self, domain: Domain, name: str) -> int | None:
         """The id of a policy or tag by its fully qualified name, None where there is none."""
 
+    def tagged(self, name: str, column: str | None, tag: str) -> bool:
+        """Whether a tag is set on an object (fully qualified), or on a column of it, by itself."""
+
 
 class ListedCatalog(Catalog, Protocol):
     """A catalog that knows its schemas, so that IF [NOT] EXISTS can be told of them."""

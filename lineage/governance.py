@@ -7,9 +7,10 @@ and the overlay of a script hold one each; a real catalog answers from its own t
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from lineage.catalog import GovernedCatalog
 from lineage.model import Attachment, Column, Domain, Policy, Relation
 from lineage.names import qualify, quote_name, split_name
 from lineage.object_ids import object_id
@@ -39,7 +40,7 @@ class _Set:
 class Governance:
     """The state that DDL on policies and tags leaves behind."""
 
-    def __init__(self, below: Callable[[Relation], Sequence[Attachment]] | None = None) -> None:
+    def __init__(self, below: GovernedCatalog | None = None) -> None:
         self._below = below
         self._policies: dict[tuple[Domain, str], Policy] = {}
         self._tags: dict[str, dict[str, None]] = {}
@@ -64,10 +65,19 @@ class Governance:
     def governance_id(self, domain: Domain, name: str) -> int | None:
         """The id of a policy or tag by its fully qualified name, None where there is none."""
         key = name.casefold()
-        if domain is Domain.TAG:
-            return object_id(domain.value, name) if key in self._tags else None
+        if domain is Domain.TAG and key in self._tags:
+            return object_id(domain.value, name)
         policy = self._policies.get((domain, key))
-        return None if policy is None else policy.policy_id
+        if policy is not None:
+            return policy.policy_id
+        return None if self._below is None else self._below.governance_id(domain, name)
+
+    def tagged(self, name: str, column: str | None, tag: str) -> bool:
+        """Whether a tag is set on an object, or on a column of it, by itself."""
+        place = self._places.get((name.casefold(), None if column is None else column.casefold()))
+        if place is not None and tag.casefold() in place.tags:
+            return True
+        return self._below is not None and self._below.tagged(name, column, tag)
 
     # -- DDL -----------------------------------------------------------------------------------
 
@@ -76,9 +86,9 @@ class Governance:
         if command.domain in _GOVERNED:
             self._object(command, here)
         elif command.domain is Domain.SCHEMA:
-            self._set(command, quote_name((here[0], *command.target)[-2:]), here)
+            self.protect(quote_name((here[0], *command.target)[-2:]), command.changes, here)
         elif command.changes:
-            self._set(command, quote_name(qualify(command.target, here)), here)
+            self.protect(quote_name(qualify(command.target, here)), command.changes, here)
 
     def _object(self, command: Command, here: Here) -> None:
         domain = command.domain or Domain.TAG
@@ -130,8 +140,9 @@ class Governance:
             for place in self._places.values():
                 place.tags = {new if k == key else k: v for k, v in place.tags.items()}
 
-    def _set(self, command: Command, name: str, here: Here) -> None:
-        for change in command.changes:
+    def protect(self, name: str, changes: Sequence[Change], here: Here) -> None:
+        """Policies and tags are put on an object and its columns, or taken off."""
+        for change in changes:
             column = change.column.casefold() if change.column is not None else None
             place = self._places.setdefault((name.casefold(), column), _Set())
             _change(place, change, here)
@@ -160,7 +171,7 @@ class Governance:
 
     def policies(self, relation: Relation) -> tuple[Attachment, ...]:
         """The policies in force on a relation: row access first, then masking, column by column."""
-        found = tuple(self._below(relation)) if self._below is not None else ()
+        found = tuple(self._below.policies(relation)) if self._below is not None else ()
         if not self._places or relation.temporary:
             return found
         name = relation.name.casefold()

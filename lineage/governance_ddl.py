@@ -7,6 +7,7 @@ name with their subOperationType.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -157,10 +158,24 @@ def _properties(tracer: Tracer, command: Command) -> Json:
         if command.domain in _NAMED
         else _relation(tracer, command.target, command.domain or Domain.TABLE)
     )
-    for change in command.changes:
+    _add(tracer, found, command.changes, relation)
+    return found
+
+
+def protected(tracer: Tracer, access: Access, changes: Sequence[Change]) -> Access:
+    """What a CREATE defines, with the policies and tags that it sets at once."""
+    ddl = access.object_modified_by_ddl
+    if ddl is None:
+        return access
+    properties = dict(ddl.properties)
+    _add(tracer, properties, changes, None)
+    return replace(access, object_modified_by_ddl=replace(ddl, properties=properties))
+
+
+def _add(tracer: Tracer, found: Json, changes: Sequence[Change], relation: Relation | None) -> None:
+    for change in changes:
         at = found if change.column is None else _column(found, relation, change.column)
         at.setdefault(_GROUPS[change.domain], {}).update(_changed(tracer, change, relation))
-    return found
 
 
 def _new_name(tracer: Tracer, command: Command) -> str:
@@ -191,11 +206,18 @@ def _changed(tracer: Tracer, change: Change, relation: Relation | None) -> Json:
     for name in names or _in_force(tracer, change, relation):
         found[name] = {
             "objectId": {"value": _id(tracer, change.domain, name)},
-            "subOperationType": change.operation,
+            "subOperationType": "ALTER" if _was_set(tracer, change, relation, name) else change.operation,
         }
         if change.value is not None:
             found[name]["tagValue"] = {"value": change.value}
     return found
+
+
+def _was_set(tracer: Tracer, change: Change, relation: Relation | None, tag: str) -> bool:
+    """Whether a tag that is set has a value already, so that it is changed."""
+    if change.domain is not Domain.TAG or change.operation != "ADD" or relation is None:
+        return False
+    return tracer.governance is not None and tracer.governance.tagged(relation.name, change.column, tag)
 
 
 def _in_force(tracer: Tracer, change: Change, relation: Relation | None) -> list[str]:
@@ -210,4 +232,4 @@ def _in_force(tracer: Tracer, change: Change, relation: Relation | None) -> list
     ]
 
 
-__all__ = ["is_governance", "trace_governance"]
+__all__ = ["is_governance", "protected", "trace_governance"]

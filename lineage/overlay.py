@@ -75,6 +75,10 @@ class Overlay:
         """The id of a policy or tag after the statements so far."""
         return self._governance.governance_id(domain, name)
 
+    def tagged(self, name: str, column: str | None, tag: str) -> bool:
+        """Whether a tag is set on an object, or on a column of it, by itself."""
+        return self._governance.tagged(name, column, tag)
+
     def follow(self, statement: Statement, access: Access) -> None:
         """Take over what a statement changed."""
         command, tree = statement.command, statement.tree
@@ -92,6 +96,9 @@ class Overlay:
             self._swap(access)
         else:
             self._ddl(access)
+        made = access.object_modified_by_ddl
+        if statement.changes and made is not None:
+            self._governance.protect(made.name, statement.changes, self._current)
 
     def _function(self, statement: Statement, tree: exp.Create) -> None:
         try:
@@ -190,8 +197,7 @@ class Overlay:
 def _governance_of(catalog: Catalog) -> Governance:
     if isinstance(catalog, MemoryCatalog):
         return catalog.governance
-    below = governed(catalog)
-    return Governance(None if below is None else below.policies)
+    return Governance(governed(catalog))
 
 
 def _changed(columns: list[Column], name: str, change: dict[str, object], table: str) -> list[Column]:

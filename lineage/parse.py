@@ -19,8 +19,9 @@ from lineage.commands import read_command
 from lineage.kinds import QUERY_STARTS, SESSION_KINDS, kind_of_tree, kind_of_words
 from lineage.mending import literal_identifiers, mend
 from lineage.pipes import unpiped
+from lineage.protections import without_protections
 from lineage.second_try import second_try
-from lineage.statement import Command, Statement
+from lineage.statement import Change, Command, Statement
 from lineage.targets import targets_of_tree
 from lineage.tokens import cut, deeper_than, depth, parse_tokens, word
 
@@ -78,13 +79,14 @@ def _understood(sql: str) -> Statement:  # noqa: PLR0911  one return a kind of t
     command = read_command(tokens, sql)
     if command is not None:
         return _of_command(sql, command, tokens)
+    tokens, changes = without_protections(tokens, sql, upper)
     readable, reason = _readable(tokens, types, upper)
     if readable is None:
         return _without_tree(sql, tokens, reason)
     tree, reason = _tree(mend(readable, types, upper), sql)
     if tree is None:
         return _without_tree(sql, tokens, reason)
-    return _of_tree(sql, tokens, tree)
+    return _of_tree(sql, tokens, tree, changes)
 
 
 def _holds_semicolon(tokens: list[Token]) -> bool:
@@ -170,7 +172,7 @@ def _without_tree(sql: str, tokens: list[Token], reason: str) -> Statement:
     )
 
 
-def _of_tree(sql: str, tokens: list[Token], tree: exp.Expr) -> Statement:
+def _of_tree(sql: str, tokens: list[Token], tree: exp.Expr, changes: tuple[Change, ...]) -> Statement:
     kind, is_query, temporary = kind_of_tree(tree)
     if kind == "UNKNOWN":
         return _without_tree(sql, tokens, f"{type(tree).__name__.upper()} is not understood")
@@ -184,4 +186,5 @@ def _of_tree(sql: str, tokens: list[Token], tree: exp.Expr) -> Statement:
         changes_session=temporary or kind in SESSION_KINDS,
         tree=tree,
         temporary=temporary,
+        changes=changes,
     )

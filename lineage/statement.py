@@ -82,6 +82,7 @@ class Statement:
         tree: sqlglot's tree, None where there is none that can be trusted.
         reason: why `tree` is None.
         command: what a reader of its own took from the tokens.
+        changes: policies and tags that a CREATE sets at once; the tree has none of them.
         seen: what it accessed by version of a catalog and user; `lineage.seen` keeps it.
     """
 
@@ -94,6 +95,7 @@ class Statement:
     reason: str | None = None
     command: Command | None = None
     temporary: bool = False
+    changes: tuple[Change, ...] = ()
     seen: dict[tuple[Hashable, str | None], Access] = field(default_factory=dict, repr=False)
     _memo: dict[str, Any] = field(default_factory=dict, repr=False)
 

@@ -16,7 +16,7 @@ from lineage.catalog import Catalog
 from lineage.changes import trace_delete, trace_merge, trace_truncate, trace_update
 from lineage.copying import trace_copy
 from lineage.ddl import trace_alter, trace_create, trace_ddl_command, trace_drop
-from lineage.governance_ddl import is_governance, trace_governance
+from lineage.governance_ddl import is_governance, protected, trace_governance
 from lineage.model import Access
 from lineage.other import trace_cache, trace_command, trace_load
 from lineage.statement import Statement
@@ -69,7 +69,8 @@ def _trace(tracer: Tracer, statement: Statement, *, existed: bool | None) -> Acc
         return tracer.access(statement.statement_type, frame=tracer.query(tree, None, {}))
     ddl = _DDL.get(type(tree))
     if ddl is not None:
-        return ddl(tracer, statement, tree, existed=existed)
+        access = ddl(tracer, statement, tree, existed=existed)
+        return protected(tracer, access, statement.changes) if statement.changes else access
     family = _FAMILIES.get(type(tree))
     if family is None:
         return Access(statement.statement_type, analysis="opaque", reason=f"{type(tree).__name__}")
