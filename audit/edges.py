@@ -20,8 +20,8 @@ _SHAPED = "INDIRECT"
 def edges(access: Access) -> list[Json]:
     """What a statement made of what.
 
-    Statements that end a target's lineage (DROP, TRUNCATE, an overwrite with constants) or rename it
-    give a target with one table row that has no source.
+    Statements that end a target's lineage (DROP, TRUNCATE, an overwrite with constants), bring it back
+    (UNDROP) or rename it give a target with one table row that has no source.
 
     >>> from lineage import MemoryCatalog, analyze
     >>> catalog = MemoryCatalog({"s.t": {"a": "int"}, "s.u": {"b": "int"}}, current_schema="s")
@@ -57,12 +57,12 @@ def _once(targets: list[Json]) -> list[Json]:
 
 
 def _of_ddl(access: Access) -> list[Json]:
-    """A DROP, a rename, or a REPLACE without a query: no source, and query_type says which."""
+    """A DROP, an UNDROP, a rename, or a REPLACE without a query: no source, and query_type says which."""
     ddl = access.object_modified_by_ddl
     if ddl is None or ddl.domain is Domain.SCHEMA or access.objects_modified:
         return []
     new_name = ddl.properties.get("objectName", {}).get("value")
-    if not new_name and ddl.operation_type not in ("DROP", "REPLACE"):
+    if not new_name and ddl.operation_type not in ("DROP", "UNDROP", "REPLACE"):
         return []
     target = _named(new_name or ddl.name, ddl.domain, ddl.object_id)
     ended = ddl.operation_type == "REPLACE"
