@@ -31,8 +31,10 @@ from sample_queries.screen import Screen, short
 if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
 
+    from audit.graph.model import LineageGraph, Node
+
 PLANES = "spark_catalog.raw.planes"
-MART = "spark_catalog.mart.carrier_delay"
+FED = "spark_catalog.mart.carrier_delay.avg_delay"
 ROUNDS = 3
 # Many plans once each: the quick compiler and a small collector are the better choice.
 QUICK = {
@@ -140,7 +142,7 @@ def _time(call: Callable[[], object]) -> float:
 
 
 def _answer(screen: Screen, spark: SparkSession) -> None:
-    with screen.working(total=5) as progress:
+    with screen.working(total=len(_QUESTIONS) + 1) as progress:
         task = progress.task_ids[0]
         progress.update(task, description="From the spool into the tables")
         audit.flush(spark)
@@ -149,16 +151,16 @@ def _answer(screen: Screen, spark: SparkSession) -> None:
         for name, given in _QUESTIONS.items():
             progress.update(task, advance=1, description=queries.load(name).question)
             found[name] = queries.load(name).ask(spark, **given)
+        progress.update(task, advance=1, description=f"Where does {short(FED)} come from?")
+        fed = audit.lineage(spark, FED)
     _who_read(screen, found["who_read_object"])
-    _what_fed(screen, found["modified_from"], found["upstream_of_column"])
+    _what_fed(screen, fed)
     _latest_ddl(screen, found["ddl_history"])
     _refused(screen, found["failed_and_denied"])
 
 
 _QUESTIONS: dict[str, dict[str, str | int]] = {
     "who_read_object": {"object_name": PLANES},
-    "modified_from": {"object_name": MART},
-    "upstream_of_column": {"object_name": MART, "column_name": "avg_delay"},
     "ddl_history": {},
     "failed_and_denied": {},
 }
@@ -178,22 +180,20 @@ def _who_read(screen: Screen, rows: list[Row]) -> None:
     )
 
 
-def _what_fed(screen: Screen, modified: list[Row], upstream: list[Row]) -> None:
-    screen.heading("What fed mart.carrier_delay.avg_delay?", "from base column to base column, to the file")
-    tree = Tree(Text("mart.carrier_delay.avg_delay", "bold"), guide_style="dim")
-    direct = next(row["direct_sources"] for row in modified if row["column_name"] == "avg_delay")
-    _grow(tree, MART, "avg_delay", upstream, f"   named in the statement: {short(direct)}")
+def _what_fed(screen: Screen, fed: LineageGraph) -> None:
+    screen.heading(f"What fed {short(FED)}?", "column by column, down to the file")
+    tree = Tree(Text(short(FED), "bold"), guide_style="dim")
+    _grow(tree, fed, fed.nodes[0])
     screen.show(tree)
 
 
-def _grow(tree: Tree, name: str, column: str, upstream: list[Row], note: str = "") -> None:
-    for row in upstream:
-        if (row["object_name"], row["column_name"]) == (name, column):
-            source, source_column = row["source_object_name"], row["source_column_name"]
-            text = Text.assemble(f"{short(source)}.{source_column}", (note, "dim"))
-            if row["source_domain"] == "STAGE":
-                text = Text.assemble(f"{short(source)}", (f"   column {source_column}", "dim"))
-            _grow(tree.add(text), source, source_column, upstream)
+def _grow(tree: Tree, graph: LineageGraph, node: Node) -> None:
+    for edge in graph.edges:
+        if edge.target.key == node.key:
+            source = edge.source
+            how = f"   {', '.join(edge.transformations).lower()}, by {', '.join(edge.users)}"
+            named = f"{short(source.object_name)}.{source.column_name}"
+            _grow(tree.add(Text.assemble(named, (how, "dim"))), graph, source)
 
 
 def _latest_ddl(screen: Screen, rows: list[Row]) -> None:
@@ -247,12 +247,15 @@ def _account(screen: Screen, spark: SparkSession, cost: Cost) -> None:
 
 
 def _what_next(screen: Screen, root: str) -> None:
-    python = os.path.relpath(sys.executable) if Path.cwd() in Path(sys.executable).parents else "python"
+    here = Path.cwd() in Path(sys.executable).parents
+    python = os.path.relpath(sys.executable) if here else "python"
+    shell = Path(python).with_name("audit")
     option = "" if root == ".audit" else f" --root {root}"
     screen.heading("What next", f"everything is in {root}/")
     lines = {
         f"{python} -m sample_queries.run": "the sample queries",
         f"{python} -m sample_queries.run{option} who_read_column": "asks one",
+        f"{shell} lineage{option} mart.carrier_delay": "the way of a whole table",
         f"{python} -m sample_queries.demo{option}": "once more",
     }
     width = max(map(len, lines)) + 3

@@ -9,6 +9,7 @@ WITH RECURSIVE edge AS (
   FROM account_usage.columns_written
   WHERE source_kind = 'base' AND query_start_time >= current_timestamp() - make_dt_interval(:days)
     AND NOT (object_name = source_object_name AND column_name = source_column_name)
+    AND NOT source_object_domain <=> 'FUNCTION'
 ), upstream (hop, object_name, column_name, source_object_name, source_column_name, source_domain, path) AS (
   SELECT 1, object_name, column_name, source_object_name, source_column_name, source_object_domain,
     array(concat(object_name, '.', column_name))

@@ -12,10 +12,10 @@ CREATE OR REPLACE VIEW {schema}.columns_written (
   column_name COMMENT 'The column written',
   column_id COMMENT 'Survives a rename where the table maps its columns',
   source_kind COMMENT 'direct or base; null where there is no source',
-  source_object_domain COMMENT 'Table, VIEW, STAGE, ...',
-  source_object_name COMMENT 'Where the value came from',
+  source_object_domain COMMENT 'Table, VIEW, STAGE, FUNCTION, ...',
+  source_object_name COMMENT 'Where the value came from, or the function that made it',
   source_object_id COMMENT 'Survives a rename',
-  source_column_name COMMENT 'The column that the value came from'
+  source_column_name COMMENT 'The column that the value came from; null for a function'
 ) COMMENT 'Writes: one row for each query, column written and source' AS
 SELECT query_id, query_start_time, query_date, user_name, o.objectDomain, o.objectName, o.objectId,
   c.columnName, c.columnId,
