@@ -255,7 +255,7 @@ def _what_next(screen: Screen, root: str) -> None:
     lines = {
         f"{python} -m sample_queries.run": "the sample queries",
         f"{python} -m sample_queries.run{option} who_read_column": "asks one",
-        f"{shell} lineage{option} mart.carrier_delay": "the way of a whole table",
+        f"{shell} lineage{option} mart.carrier_delay": "a whole table's way",
         f"{python} -m sample_queries.demo{option}": "once more",
     }
     width = max(map(len, lines)) + 3
