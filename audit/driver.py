@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from audit.config import Config
     from audit.identity import Identity
     from audit.ids import IdGenerator
+    from lineage.statement import Target
 
 SUPPRESS_TAG = "audit-suppressed"
 SESSION_MARK = "spark.audit.session"
@@ -104,11 +105,11 @@ class Driver:
         if not self._attached:
             self.close()
 
-    def catalog_facts(self, interceptor: Interceptor, targets: Sequence[Sequence[str]]) -> CatalogFacts:
+    def catalog_facts(self, interceptor: Interceptor, targets: Sequence[Target]) -> CatalogFacts:
         """What the targets of a DDL statement are at this moment."""
         current = interceptor.current_schema()
         with jvm.tagged(interceptor.spark.sparkContext, SUPPRESS_TAG):
-            found = {tuple(t): interceptor.catalog.look_up(t, current) for t in targets}
+            found = {target.parts: interceptor.catalog.target(target, current) for target in targets}
         return CatalogFacts(found)
 
     def catalog_changed(self) -> None:

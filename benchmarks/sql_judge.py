@@ -110,8 +110,8 @@ class Judge:
         """What is to be known before a statement runs."""
         statement = lineage.parse(sql)
         current = jvm.current_schema(self.session)
-        names = [target.parts for target in statement.targets] if statement.is_ddl else []
-        return Before(statement, current, {name: self.catalog.look_up(name, current) for name in names})
+        targets = statement.targets if statement.is_ddl else ()
+        return Before(statement, current, {t.parts: self.catalog.target(t, current) for t in targets})
 
     def after(self, before: Before, frame: DataFrame) -> Judgement:
         """Both engines on what has run."""

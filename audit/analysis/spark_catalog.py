@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from audit import jvm
 from lineage.model import Column, Domain, Function, Relation
+from lineage.names import quote_name
 from lineage.object_ids import column_id, object_id
 from lineage.plan import Leaf, PlanFacts, analyze_plan
 from lineage.plan.facts import ViewFact, quoted
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from audit.analysis.plan_facts import PlanFactsReader
+    from lineage.statement import Target
 
 Current = tuple[str, str]
 Key = tuple[Current, tuple[str, ...]]
@@ -58,6 +60,14 @@ class SessionCatalog:
         """The table or view that a name means now, with `current` as current catalog and schema."""
         plan = self._analyzed(parts, current)
         return None if plan is None else _relation_of(self, plan)
+
+    def target(self, target: Target, current: Current) -> Relation | None:
+        """What a statement is about to create, change or drop, as it is now."""
+        if target.domain is not Domain.SCHEMA:
+            return self.look_up(target.parts, current)
+        name = _sql_name(target.parts if len(target.parts) > 1 else (current[0], *target.parts))
+        there = self.spark._jsparkSession.catalog().databaseExists(name)
+        return Relation(quote_name(target.parts), Domain.SCHEMA) if there else None
 
     def view(self, fact: ViewFact, plan: Any) -> Relation:
         """A view of a plan; one over a DataFrame has no text and is traced by what is below it."""

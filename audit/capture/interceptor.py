@@ -231,7 +231,7 @@ class Interceptor:
         return self._guarded(lambda: self._targets(statement), None)
 
     def _targets(self, statement: lineage.Statement) -> CatalogFacts | None:
-        targets = [target.parts for target in statement.targets]
+        targets = statement.targets
         return self.driver.catalog_facts(self, targets) if targets else None
 
     def _guarded(self, ask: Callable[[], T], otherwise: T) -> T:

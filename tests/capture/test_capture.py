@@ -157,7 +157,9 @@ sql(
 sql("drop if exists nothing", "DROP TABLE IF EXISTS s.nothing", "DROP_TABLE text full")
 sql("drop", "DROP TABLE s.made", "DROP_TABLE text full; ddl DROP Table s.made")
 sql("create schema", "CREATE SCHEMA s2", "CREATE_SCHEMA text full; ddl CREATE SCHEMA s2")
-sql("drop schema", "DROP SCHEMA s2", "DROP_SCHEMA text full; ddl DROP SCHEMA s2")
+sql("create schema that is there", "CREATE SCHEMA IF NOT EXISTS s2", "CREATE_SCHEMA text full")
+sql("drop schema", "DROP SCHEMA IF EXISTS s2", "DROP_SCHEMA text full; ddl DROP SCHEMA s2")
+sql("drop schema again", "DROP SCHEMA IF EXISTS s2", "DROP_SCHEMA text full")
 sql(
     "create view", "CREATE VIEW s.w AS SELECT a FROM s.t", "CREATE_VIEW text full; ddl CREATE VIEW s.w(a:ADD)"
 )
