@@ -90,6 +90,7 @@ class History:
     @classmethod
     def read(cls, columns: pa.Table, tables: pa.Table) -> History:
         """The rows of both tables as arrays."""
+        tables, ended = _without_schemas(tables)
         both = (columns, tables)
         names, object_names = _texts(*(t[f"{end}_object_name"] for t in both for end in _ENDS))
         objects, object_ids = _numbers(
@@ -147,7 +148,7 @@ class History:
             users=user_names,
             transformations=transformations,
             query_ids=query_ids,
-            events=_events(both, objects, names, times, is_view, queries[1]),
+            events=_with_ends(_events(both, objects, names, times, is_view, queries[1]), object_names, ended),
         )
 
 
@@ -303,3 +304,42 @@ def _events(
         drops=flags(typed("DROP")),
         undrops=flags(typed("UNDROP")),
     )
+
+
+_Ended = list[tuple[int, str]]  # when a schema was dropped, and its name
+
+
+def _without_schemas(tables: pa.Table) -> tuple[pa.Table, _Ended]:
+    """The rows about tables, and the schemas that were dropped, in the order of time."""
+    (codes,), types = _texts(tables["query_type"])
+    of_schema = np.isin(codes, [at for at, text in enumerate(types) if text == "DROP_SCHEMA"])
+    if not of_schema.any():
+        return tables, []
+    gone = tables.take(np.flatnonzero(of_schema))
+    names = gone["target_object_name"].cast(pa.string()).to_pylist()
+    return tables.take(np.flatnonzero(~of_schema)), sorted(zip(_micros(gone).tolist(), names, strict=True))
+
+
+def _with_ends(events: Events, names: tuple[str, ...], ended: _Ended) -> Events:
+    """A schema takes along what is in it: a drop of each object whose name at that time lies in it."""
+    for time, schema in ended:
+        before = np.flatnonzero(events.time < time)
+        before = before[np.argsort(events.time[before], kind="stable")]
+        newest = dict(zip(events.obj[before].tolist(), before.tolist(), strict=True))
+        prefix = f"{schema.casefold()}."
+        held = [
+            at
+            for at in newest.values()
+            if names[events.name[at]].casefold().startswith(prefix) and not events.drops[at]
+        ]
+        yes, no = np.ones(len(held), bool), np.zeros(len(held), bool)
+        events = Events(
+            obj=np.concatenate([events.obj, events.obj[held]]),
+            time=np.concatenate([events.time, np.full(len(held), time)]),
+            name=np.concatenate([events.name, events.name[held]]),
+            resets=np.concatenate([events.resets, yes]),
+            defines=np.concatenate([events.defines, no]),
+            drops=np.concatenate([events.drops, yes]),
+            undrops=np.concatenate([events.undrops, no]),
+        )
+    return events

@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from audit.graph.errors import LineageNameUnknown
 from audit.graph.snapshot import FOREVER
 from audit.graph.walk import Way, downstream, upstream
 
 from .story import NOON, Story
+from .story import at as moment_of
 
 
 @pytest.fixture
@@ -110,6 +112,24 @@ def test_an_undrop_brings_the_edges_back(story):
     story.end("s.t", "UNDROP_TABLE")
     assert story.edges("s.t.x") == ["s.a.x > s.t.x"]
     assert story.ask("s.t.x").nodes[0].dropped is None
+
+
+def test_a_dropped_schema_takes_its_tables_along(story):
+    """What was in it by its name of then is gone; what had moved out, or came later, is there."""
+    story.write("s.t", {"x": ["q.a.x"]})
+    story.write("s.old", {"x": ["q.a.x"]})
+    story.rename("s.old", "q.kept")
+    story.write("s2.t", {"x": ["q.a.x"]})
+    story.end("S", "DROP_SCHEMA")
+    gone = story.day
+    assert story.edges("q.a.x", "downstream") == ["q.a.x > q.kept.x", "q.a.x > s2.t.x"]
+    assert story.ask("s.t").nodes[0].dropped == moment_of(gone)
+    assert story.edges("s.t.x", day=gone - 0.5) == ["q.a.x > s.t.x"]
+    with pytest.raises(LineageNameUnknown):
+        story.ask("s")
+    story.anew("s.t")
+    story.write("s.t", {"x": ["q.b.x"]}, query="CREATE_TABLE_AS_SELECT", replaces=True)
+    assert story.edges("s.t.x") == ["q.b.x > s.t.x"]
 
 
 def test_a_rename_keeps_a_node_one_node(story):
