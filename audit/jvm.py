@@ -240,6 +240,11 @@ def plan_id(query_execution: Any) -> int:
     return int(query_execution.id())
 
 
+def session_of(query_execution: Any) -> str:
+    """Spark's UUID of the session that a plan belongs to."""
+    return str(query_execution.sparkSession().sessionUUID())
+
+
 def sql_text(query_execution: Any) -> str | None:
     """The SQL text that a plan came from (`spark.sql`), None for a DataFrame's."""
     return option(query_execution.logical().origin().sqlText())

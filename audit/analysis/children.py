@@ -68,7 +68,7 @@ def unseen_row(driver: Driver, analyst: Analyst, execution: Execution) -> Row | 
     if execution.is_delta_bookkeeping or _hands_over(execution):
         return None
     query_execution = execution.query_execution
-    session = query_execution.sparkSession().sessionUUID()
+    session = jvm.session_of(query_execution)
     interceptor = driver.interceptor(session)
     text = jvm.sql_text(query_execution)
     statement = lineage.parse(text) if text else None

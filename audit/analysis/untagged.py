@@ -28,14 +28,25 @@ class Claim(ABC):
 
 
 class FailureOf(Claim):
-    """The execution as which Spark reports that it cannot resolve a text."""
+    """The execution as which Spark reports that it cannot resolve a text.
 
-    def __init__(self, text: str) -> None:
+    Args:
+        text: what failed.
+        session_id: where: another session, audited or not, may have asked the same.
+    """
+
+    def __init__(self, text: str, session_id: str) -> None:
         self._text = text
+        self._session_id = session_id
 
     def fits(self, execution: Execution) -> bool:
         """A failure of that text, under the name that `QueryExecution.assertAnalyzed` gives it (4.2)."""
-        return execution.name == "analyze" and jvm.sql_text(execution.query_execution) == self._text
+        of = execution.query_execution
+        return (
+            execution.name == "analyze"
+            and jvm.sql_text(of) == self._text
+            and jvm.session_of(of) == self._session_id
+        )
 
 
 class RunOf(Claim):

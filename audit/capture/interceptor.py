@@ -81,7 +81,7 @@ class Interceptor:
     def _analyse(self, statement: lineage.Statement, call: Callable[[], T]) -> T:
         """Let Spark resolve a query. Nothing runs yet, so nothing is recorded but a failure."""
         runs_nothing = self._guarded(lambda: self._runs_nothing(statement), otherwise=False)
-        claim = FailureOf(statement.text) if runs_nothing else None
+        claim = FailureOf(statement.text, self.session_id) if runs_nothing else None
         if claim is not None:
             self.driver.untagged.begin(claim)
         handed_over = False

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
@@ -88,10 +89,35 @@ def used(ctes, text):
 
 
 def query(draft, depth):
-    """A SELECT or a set operation; its columns have names of their own."""
+    """A SELECT, a set operation, a PIVOT or an UNPIVOT; its columns have names of their own."""
     if depth and draft.chance(5):
         return set_operation(draft, depth)
+    if depth and draft.chance(9):
+        return draft.pick((pivot, unpivot))(draft, depth)
     return select(draft, depth)
+
+
+def pivot(draft, depth):
+    """Rows of three INT columns, turned."""
+    inner = select(draft, depth - 1, ints=3)
+    (kept, _), (key, _), (value, _) = inner.columns[:3]
+    names = [draft.fresh("p"), draft.fresh("p")]
+    call = f"{draft.pick(('max', 'count'))}({value})"
+    turned = f"PIVOT ({call} FOR {key} IN (1 AS {names[0]}, 2 AS {names[1]}))"
+    columns = [(kept, "INT"), *((name, "INT") for name in names)]
+    return Query(f"SELECT {kept}, {', '.join(names)} FROM ({inner.text}) {turned}", columns)
+
+
+def unpivot(draft, depth):
+    """Columns as rows."""
+    inner = select(draft, depth - 1, ints=3)
+    (kept, _), (one, _), (two, _) = inner.columns[:3]
+    value, name = draft.fresh("v"), draft.fresh("n")
+    turned = f"UNPIVOT ({value} FOR {name} IN ({one}, {two}))"
+    return Query(
+        f"SELECT {kept}, length({name}) AS {name}, {value} FROM ({inner.text}) {turned}",
+        [(kept, "INT"), (name, "INT"), (value, "INT")],
+    )
 
 
 def set_operation(draft, depth):
@@ -113,10 +139,13 @@ def source(draft, depth, scope):
     elif choice >= 4:
         inner = query(draft, depth - 1)
         columns, text = inner.columns, f"({inner.text}) {alias}"
+    elif draft.chance(9):
+        columns = [("v1", "INT"), ("v2", "INT")]
+        text = f"(VALUES (1, 2), (3, 4)) AS {alias}(v1, v2)"
     else:
         name = draft.pick(sorted(draft.tables))
         columns, text = draft.tables[name], f"{name} AS {alias}"
-    if draft.chance(6):
+    if draft.chance(6) and "VALUES" not in text[:8]:
         columns = [(draft.fresh("r"), kind) for _, kind in columns]
         text += f"({', '.join(name for name, _ in columns)})"
     scope += [(f"{alias}.{quoted(name)}", kind, alias) for name, kind in columns]
@@ -133,6 +162,12 @@ def from_clause(draft, depth):
         )
         added = []
         right = source(draft, depth, added)
+        keys = shared(scope, added)
+        if keys and kind in ("JOIN", "LEFT JOIN", "FULL JOIN") and draft.chance(2):
+            key = draft.pick(keys)
+            text = f"{text} {kind} {right} USING ({key})"
+            scope = [*scope, *added, (key, "INT", None)]
+            continue
         if kind == ",":
             text, scope = f"{text}, {right}", scope + added
             continue
@@ -142,6 +177,12 @@ def from_clause(draft, depth):
         text = f"{text} {kind} {right}{on}"
         if "SEMI" not in kind and "ANTI" not in kind:
             scope = scope + added
+    if depth and draft.chance(6):
+        alias, made = draft.fresh("l"), draft.fresh("m")
+        inner, columns = from_clause(draft, 0)
+        where = f"{leaf(draft, columns)} = {outer_leaf(scope, draft)}"
+        text += f", LATERAL (SELECT {scalar(draft, columns, 1)} AS {made} FROM {inner} WHERE {where}) {alias}"
+        scope = [*scope, (f"{alias}.{made}", "INT", alias)]
     if draft.chance(4):
         arrays = [ref for ref, kind, _ in scope if kind.startswith("ARRAY")]
         if arrays:
@@ -149,6 +190,16 @@ def from_clause(draft, depth):
             text += f" LATERAL VIEW {draft.pick(('', 'OUTER '))}explode({draft.pick(arrays)}) {name} AS x"
             scope = [*scope, (f"{name}.x", "INT", name)]
     return text, scope
+
+
+def shared(scope, added):
+    """Names of plain columns that each side has once: what USING may name."""
+    sides = [
+        Counter(reference.split(".", 1)[-1].lower() for reference, *_ in side) for side in (scope, added)
+    ]
+    plain = {reference.split(".", 1)[-1] for reference, kind, _ in added if kind == "INT"}
+    left = {reference.split(".", 1)[-1] for reference, kind, _ in scope if kind == "INT"}
+    return sorted(name for name in plain & left if all(side[name.lower()] == 1 for side in sides))
 
 
 def leaf(draft, scope):
@@ -189,6 +240,9 @@ def scalar(draft, scope, depth):
             f"abs(-({one}))",
             f"({one} + {two})",
             f"({one} * {two})",
+            f"named_struct('f', {one}, 'g', {two}).g",
+            f"map('k', {one}, 'l', {two})['l']",
+            f"transform(array({one}), x -> x + {two})[0]",
         )
     )
 
@@ -220,10 +274,13 @@ def select(draft, depth, ints=None):
     items, columns = [], []
     for _ in range(ints or draft.draw(st.integers(1, 3))):
         name = draft.fresh("c")
-        items.append(f"{windowed(draft, scope) if draft.chance(5) else scalar(draft, scope, 2)} AS {name}")
+        value = windowed(draft, scope) if draft.chance(5) else scalar(draft, scope, 2)
+        if columns and "OVER" not in items[-1] and draft.chance(5):
+            value = f"({columns[-1][0]} + {leaf(draft, scope)})"  # an alias of the same list
+        items.append(f"{value} AS {name}")
         columns.append((name, "INT"))
     if ints is None and draft.chance(3):
-        aliases = sorted({alias for *_, alias in scope})
+        aliases = sorted({alias for *_, alias in scope if alias})
         alias = draft.pick(aliases)
         mine = [
             (reference.split(".", 1)[1].strip("`"), kind)
@@ -259,6 +316,14 @@ def grouped(draft, scope, text, where, ints):
         columns.append((name, "INT"))
     having = f" HAVING {aggregate(draft, scope)} > 1" if draft.chance(3) else ""
     group = f" GROUP BY {key}" if keyed else ""
+    second = leaf(draft, scope)
+    if keyed and not second.isdigit() and second != key and draft.chance(3):
+        sets = (
+            f"ROLLUP ({key}, {second})",
+            f"CUBE ({key}, {second})",
+            f"{key}, {second} GROUPING SETS (({key}), ({second}))",
+        )
+        group = f" GROUP BY {draft.pick(sets)}"
     return Query(f"SELECT {', '.join(items)} FROM {text}{where}{group}{having}", columns)
 
 

@@ -107,6 +107,18 @@ def test_a_query_that_spark_cannot_resolve_is_on_record_once(audited):
     audited.sql("DROP TABLE unresolved")
 
 
+def test_another_sessions_failure_of_the_same_text_is_its_own(spark, audited):
+    """A session that is not audited, just before: what Spark reports of it is not taken for the audited one's."""
+    plain = spark.newSession()
+    text = "SELECT nothing, 'of the same text'"
+    for session in (plain, audited) * 10:
+        with pytest.raises(AnalysisException, match="nothing"):
+            session.sql(text)
+    rows = [row for row in history(audited, "tester") if row.query_text == text]
+    ids = [session._jsparkSession.sessionUUID() for session in (plain, audited)]
+    assert Counter(row.session_id for row in rows) == dict.fromkeys(ids, 10)
+
+
 def test_each_collect_of_one_frame_is_on_record_once(audited):
     """It has no tag: its execution is known by the frame's plan, and one past the front door still is one."""
     audited.sql("CREATE TABLE shared USING delta AS SELECT id FROM range(100)")
