@@ -72,7 +72,7 @@ def _read(text: Access, plan: Access) -> Iterator[Difference]:
         used = {_column(ref)[:2] for out in text.columns for name in sources for ref in getattr(out, name)}
         for name in sorted({*one, *two}):
             mine, other = one.get(name), two.get(name)
-            if text.columns and mine is not None and other is not None and mine > other:
+            if not text.objects_modified and mine is not None and other is not None and mine > other:
                 # What a subquery names and nobody uses is accessed ("explicitly or through shortcuts");
                 # Spark's plan has no trace of it where `*` or a struct stood in between.
                 mine = {column for column in mine if column in other or (name, column) in used}

@@ -112,13 +112,17 @@ def _under(names: list[Column], frame: Frame) -> Frame:
 
 def _unrecorded(tracer: Tracer, statement: Statement, tree: exp.Create) -> Access:
     # Temporary views and functions are no objects of the record.
-    frame = None
-    query = tree.args.get("expression")
-    if statement.statement_type == "CREATE_VIEW" and isinstance(query, (exp.Query, exp.Values)):
-        with tracer.set_aside():
-            frame = tracer.query(query, None, {})
-            frame = _under(_defined(tree), frame)
-    return tracer.access(statement.statement_type, frame=frame)
+    query = tree.args.get("expression") if statement.statement_type == "CREATE_VIEW" else None
+    return _redefined(tracer, statement.statement_type, query, _defined(tree))
+
+
+def _redefined(tracer: Tracer, kind: str, query: Node | None, names: list[Column]) -> Access:
+    """A temporary view: its columns, and nothing recorded."""
+    if not isinstance(query, (exp.Query, exp.Values)):
+        return tracer.access(kind)
+    with tracer.set_aside():
+        frame = _under(names, tracer.query(query, None, {}))
+    return tracer.access(kind, frame=frame)
 
 
 def trace_drop(tracer: Tracer, statement: Statement, tree: exp.Drop, *, existed: bool | None) -> Access:
@@ -148,7 +152,8 @@ def trace_alter(tracer: Tracer, statement: Statement, tree: exp.Alter, *, existe
     if tree.args.get("exists") and not _there(before, existed=existed):
         return tracer.access(kind)
     if before is not None and before.temporary:
-        return tracer.access(kind)
+        (query, *_) = tree.args.get("actions") or [None]
+        return _redefined(tracer, kind, query, [])
     domain = Domain.VIEW if kind.endswith("VIEW") else Domain.TABLE
     relation = _created(tracer, parts, before, domain)
     properties: Json = {}

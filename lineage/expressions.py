@@ -404,6 +404,14 @@ _AGGREGATES = frozenset(
 )  # fmt: skip
 
 
+def is_aggregate(node: Node) -> bool:
+    """Whether a node aggregates the rows of a group; over a window it does not."""
+    kind = type(node)
+    if isinstance(node.parent, exp.Window) and node.arg_key == "this":
+        return False
+    return _SPECIAL.get(kind) in _AGGREGATING or (kind is exp.Anonymous and node.name.lower() in _AGGREGATES)
+
+
 def _aggregates(of: type) -> list[type]:
     classes: list[type] = of.__subclasses__()
     return [kind for below in classes for kind in (below, *_aggregates(below))]
@@ -436,4 +444,6 @@ _SPECIAL: dict[type, _Handler] = {
     ),
 }
 
-__all__ = ["Expressions", "Source", "call_arguments"]
+_AGGREGATING = (Expressions._aggregate, Expressions._count)  # noqa: SLF001
+
+__all__ = ["Expressions", "Source", "call_arguments", "is_aggregate"]

@@ -36,6 +36,8 @@ _TYPED = {
     exp.DType.DATE: "DATE", exp.DType.TIMESTAMP: "TIMESTAMP", exp.DType.TIMESTAMPTZ: "TIMESTAMP",
     exp.DType.TIMESTAMPLTZ: "TIMESTAMP", exp.DType.TIMESTAMPNTZ: "TIMESTAMP_NTZ",
 }  # fmt: skip
+# Functions that cast, of those that sqlglot does not know as such.
+_CASTS = frozenset({"bigint", "binary", "decimal", "smallint", "tinyint"})
 # What sqlglot wraps around an argument of its own accord, or adds as a last one.
 _WRAPPERS = (exp.TsOrDsToDate, exp.TsOrDsToTimestamp, exp.TimeStrToTime)
 _ADDED = frozenset({"unit", "format", "zone", "safe", "style", "typed", "ignore_nulls"})
@@ -48,8 +50,12 @@ def column_name(node: Node) -> str:
     >>> [column_name(e) for e in sqlglot.parse_one("SELECT a.b, SUM(x + 1), count(*), NOT a").expressions]
     ['b', 'sum((x + 1))', 'count(1)', '(NOT a)']
     """
+    # Spark 4.2, ResolveAliases: a cast column keeps its name.
     if type(node) in (exp.Cast, exp.TryCast) and type(node.args["this"]) is exp.Column:
-        return node.args["this"].name  # Spark 4.2, ResolveAliases: a cast column keeps its name
+        return node.args["this"].name
+    if type(node) is exp.Anonymous and node.name.lower() in _CASTS and node.expressions:
+        argument = node.expressions[0]
+        return argument.name if type(argument) is exp.Column else _shown(node)
     return _shown(node)
 
 

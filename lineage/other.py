@@ -77,7 +77,8 @@ def _cached(tracer: Tracer, statement: Statement, command: Command) -> Access:
         query = parse(command.text)
         if query.tree is None or not query.is_query:
             return Access(statement.statement_type, analysis="opaque", reason=query.reason)
-        return tracer.access(statement.statement_type, frame=tracer.query(query.tree, None, {}))
+        tracer.query(query.tree, None, {})
+        return tracer.access(statement.statement_type)
     if not command.target:
         return Access(statement.statement_type)
     scope = Scope()
@@ -88,7 +89,7 @@ def _cached(tracer: Tracer, statement: Statement, command: Command) -> Access:
     for out in frame.outs:
         tracer.ledger.touch(out)
     tracer.ledger.touch(frame.shape)
-    return tracer.access(statement.statement_type, frame=frame)
+    return tracer.access(statement.statement_type)
 
 
 _TOUCHING: dict[str, Callable[[Tracer, Statement, Command], Access | None]] = {
@@ -105,7 +106,8 @@ def trace_cache(tracer: Tracer, statement: Statement, tree: exp.Cache) -> Access
     query = tree.args.get("expression")
     if query is None:
         return tracer.access(statement.statement_type)
-    return tracer.access(statement.statement_type, frame=tracer.query(query, None, {}))
+    tracer.query(query, None, {})
+    return tracer.access(statement.statement_type)
 
 
 def trace_load(tracer: Tracer, statement: Statement, tree: exp.LoadData) -> Access:

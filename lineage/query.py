@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from lineage.expressions import is_aggregate
 from lineage.generators import function_title, generated, is_generator
 from lineage.naming import column_name, niladic_name
 from lineage.scope import Frame, Out, Scope, Sink, Source
@@ -184,7 +185,7 @@ class Queries(Views):
         for window in args.get("windows") or ():
             self._named_window(window, scope)
         outs = self._outputs(args["expressions"], scope)
-        self._group(args.get("group"), outs, scope)
+        self._group(args.get("group"), args["expressions"], outs, scope)
         self._after(args, outs, scope)
         distinct = args.get("distinct")
         if distinct is not None:
@@ -207,7 +208,8 @@ class Queries(Views):
             return
         output = Scope(scope, scope.ctes)
         output.windows = scope.windows
-        output.add(Source("", outs))
+        # A struct's field hides no column of its name.
+        output.add(Source("", sorted(outs, key=_is_field)))
         for key, clause in clauses:
             if key in ("having", "qualify"):
                 self.shaping(clause.args["this"], output, scope.shape)
@@ -283,12 +285,12 @@ class Queries(Views):
         names = [c.name for c in schema.expressions] if schema is not None else ["key", "value"]
         return [whole.renamed(name) for name in names]
 
-    def _group(self, group: Node | None, outs: list[Out], scope: Scope) -> None:
+    def _group(self, group: Node | None, items: list[Node], outs: list[Out], scope: Scope) -> None:
         if group is None:
             return
         if group.args.get("all"):
-            for out in outs:
-                scope.shape.shape(out)
+            for item in items:
+                self._group_by(item, scope)
             return
         keys: list[Node] = list(group.expressions)
         for key in ("grouping_sets", "cube", "rollup"):
@@ -296,6 +298,19 @@ class Queries(Views):
                 if isinstance(item, exp.Expr):
                     keys += item.expressions
         self._keys(keys, outs, scope, scope.shape)
+
+    def _group_by(self, item: Node, scope: Scope) -> None:
+        # GROUP BY ALL: what aggregates nothing, and of what does the columns outside of its aggregates.
+        if type(item) is exp.Star or (type(item) is exp.Column and type(item.args["this"]) is exp.Star):
+            for out in self.star(item, scope):
+                scope.shape.shape(out)
+            return
+        nodes = list(item.walk(prune=lambda node: isinstance(node, exp.Query) or is_aggregate(node)))
+        if any(map(is_aggregate, nodes)):
+            nodes = [node for node in nodes if isinstance(node, (exp.Column, exp.Query))]
+            self.shaping(nodes, scope, scope.shape)
+        else:
+            self.shaping(item, scope, scope.shape)
 
     def _keys(self, keys: list[Node], outs: list[Out], scope: Scope, sink: Sink) -> None:
         for key in keys:
@@ -309,6 +324,10 @@ class Queries(Views):
                     sink.shape(out)
             else:
                 self.shaping(inner, scope, sink)
+
+
+def _is_field(out: Out) -> bool:
+    return out.plain and any(ref.path for ref in out.direct)
 
 
 def _names(node: Node, name: str) -> bool:

@@ -262,7 +262,7 @@ class Resolver:
             if source is not None:
                 if source.open:
                     self.doubt("star over unknown columns")
-                return source.all()
+                return at.star_of(source)
             at = at.outer
         return self._struct_star(self.name(parts, scope))
 

@@ -7,7 +7,7 @@ keys are `Ref`s compared by identity, which keeps their order and costs no hashi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from lineage.model import Column, Function, Relation
 from lineage.names import split_name
@@ -254,20 +254,32 @@ def _name_parts(name: str) -> tuple[str, ...]:
     return split_name(name) if "`" in name else tuple(name.split("."))
 
 
-_NO_KEYS: dict[str, Out] = {}
+class Merged(dict[str, Out]):
+    """The keys that a USING makes one of two; `side` is its join's: LEFT, RIGHT, FULL or none."""
+
+    def __init__(self, keys: Mapping[str, Out] | None = None, side: str = "") -> None:
+        super().__init__(keys or {})
+        self.side = side
 
 
-def _without_first(outs: list[Out], keys: Collection[str]) -> list[Out]:
-    # USING merges the first column of a name: a self-join before it leaves a second one (Spark 4.2,
-    # Analyzer.commonNaturalJoinProcessing).
-    left = set(keys)
-    kept = []
-    for out in outs:
-        if out.key in left:
-            left.remove(out.key)
+_NO_KEYS = Merged()
+_Owned = list[tuple[Source | None, Out]]  # nobody owns the key that a FULL JOIN makes of both
+
+
+def _taken(outs: _Owned, keys: Merged) -> tuple[_Owned, _Owned]:
+    """The first column of each key, and the rest.
+
+    A self-join before leaves a second one of a name (Spark 4.2, Analyzer.commonNaturalJoinProcessing).
+    """
+    found: dict[str, tuple[Source | None, Out]] = {}
+    rest: _Owned = []
+    for pair in outs:
+        key = pair[1].key
+        if key in keys and key not in found:
+            found[key] = pair
         else:
-            kept.append(out)
-    return kept
+            rest.append(pair)
+    return [found[key] for key in keys if key in found], rest
 
 
 class Scope:
@@ -289,7 +301,7 @@ class Scope:
         self.outer = outer
         self.ctes: dict[str, Frame] = ctes if ctes is not None else (outer.ctes if outer else {})
         self.sources: list[Source] = []
-        self.steps: list[tuple[Source, dict[str, Out]]] = []
+        self.steps: list[tuple[Source, Merged]] = []
         self.using: dict[str, Out] = {}
         self.aliases: dict[str, Out] = {}
         self.windows: dict[str, Sink] = {}
@@ -303,7 +315,7 @@ class Scope:
         self.steps.append((source, _NO_KEYS))
         self.known.clear()
 
-    def merge_keys(self, merged: dict[str, Out], at: Source) -> None:
+    def merge_keys(self, merged: Merged, at: Source) -> None:
         """USING: from here on these columns stand for those of both sides; `at` begins the right side."""
         self.using.update(merged)
         self.steps = [(source, merged if source is at else keys) for source, keys in self.steps]
@@ -317,10 +329,29 @@ class Scope:
 
     def star(self) -> list[Out]:
         """The columns of `*`: USING keys first, each once (Spark's order)."""
-        outs: list[Out] = []
+        return [out for _, out in self._joined()[0]]
+
+    def star_of(self, source: Source) -> list[Out]:
+        """The columns of `t.*`: keys of USING that `*` leaves out come first (UnresolvedStar.expand)."""
+        if all(keys is _NO_KEYS for _, keys in self.steps):
+            return source.all()
+        visible, hidden = self._joined()
+        return [out for owner, out in (*hidden, *visible) if owner is source]
+
+    def _joined(self) -> tuple[_Owned, _Owned]:
+        """What the joins yield, and what they hide: Spark's names for them, in Spark's order."""
+        visible: _Owned = []
+        hidden: _Owned = []
         for source, keys in self.steps:
-            if keys:
-                outs = [*keys.values(), *_without_first(outs, keys), *_without_first(source.all(), keys)]
-            else:
-                outs += source.all()
-        return outs
+            added: _Owned = [(source, out) for out in source.all()]
+            if not keys:
+                visible += added
+                continue
+            left, visible = _taken(visible, keys)
+            right, added = _taken(added, keys)
+            kept, gone = (right, left) if keys.side == "RIGHT" else (left, right)
+            owners = {} if keys.side == "FULL" else {out.key: owner for owner, out in kept}
+            first: _Owned = [(owners.get(key), out) for key, out in keys.items()]
+            visible = [*first, *visible, *added]
+            hidden = [*(left if keys.side == "FULL" else ()), *gone, *hidden]
+        return visible, hidden

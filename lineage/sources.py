@@ -14,7 +14,7 @@ from lineage.expressions import Expressions, call_arguments
 from lineage.generators import FIXED_ROWS, function_title, generated, is_generator
 from lineage.model import Column, Function
 from lineage.pivots import pivoted
-from lineage.scope import CALLED_BASE, CALLED_DIRECT, Entry, Frame, Out, Scope, Sink, Source
+from lineage.scope import CALLED_BASE, CALLED_DIRECT, Entry, Frame, Merged, Out, Scope, Sink, Source
 from lineage.transformation import BELOW, COMPUTED
 from lineage.types import struct_fields
 
@@ -335,7 +335,7 @@ class Sources(Expressions):
     def _using(
         self, keys: list[str], left: list[Source], right: list[Source], side: str, scope: Scope
     ) -> None:
-        merges: dict[str, Out] = {}
+        merges = Merged(side=side)
         for key in dict.fromkeys(keys):
             one = self._merged(key, left, scope) or self._key_of(key, left)
             two = self._key_of(key, right)

@@ -7,7 +7,7 @@ reported as a doubt and read as one that hands everything on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from lineage.model import Column, Relation
@@ -176,8 +176,14 @@ def _expand(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader) -
         value = kids[0].everything()
         return scope.flow(out, {number: scope.env.get(number, value) for number, _ in out})
     rows = [[evaluate(tree, scope, reader) for tree in row] for row in node["projections"]]
-    env = {number: union(column) for (number, _), column in zip(out, zip(*rows, strict=False), strict=False)}
-    return scope.flow(out, env)
+    columns = zip(out, zip(*rows, strict=False), strict=False)
+    return scope.flow(out, {number: _in_each_row(values) for (number, _), values in columns})
+
+
+def _in_each_row(values: Sequence[Value]) -> Value:
+    """What is the same in every projection, or null in some, is what it was: a struct keeps its fields."""
+    found = [value for value in values if value[:4] != NOTHING[:4]]
+    return found[0] if found and all(value == found[0] for value in found) else union(values)
 
 
 def _generate(node: Node, kids: list[Flow], outer: Scope | None, reader: Reader) -> Flow:

@@ -108,7 +108,7 @@ def test_a_query_that_spark_cannot_resolve_is_on_record_once(audited):
 
 
 def test_another_sessions_failure_of_the_same_text_is_its_own(spark, audited):
-    """A session that is not audited, just before: what Spark reports of it is not taken for the audited one's."""
+    """A session that is not audited, just before: what Spark reports of it is no claim of the audited one."""
     plain = spark.newSession()
     text = "SELECT nothing, 'of the same text'"
     for session in (plain, audited) * 10:
