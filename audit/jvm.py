@@ -268,9 +268,11 @@ def is_variable(spark: SparkSession, name: str) -> bool:
 
 
 def sql_function(spark: SparkSession, metadata: Any) -> Any:
-    """Spark's SQLFunction from the metadata of a persistent function."""
+    """Spark's SQLFunction, from a persistent one's metadata or a temporary one's ExpressionInfo."""
     parser = spark._jsparkSession.sessionState().sqlParser()
     function = java_class(spark.sparkContext, "org.apache.spark.sql.catalyst.catalog.SQLFunction")
+    if metadata.getClass().getSimpleName() == "ExpressionInfo":
+        return function.fromExpressionInfo(metadata, parser)
     return function.fromCatalogFunction(metadata, parser)
 
 

@@ -58,6 +58,16 @@ def _like(difference: Difference, sql: str, _text: Access) -> bool:
     return difference.kind == "ddl" and bool(re.search(r"(?i)\bcreate\s+table\b.*\blike\b", sql))
 
 
+def _unnamed(difference: Difference, sql: str, _text: Access) -> bool:
+    name = difference.where.rpartition(" ")[2].rpartition(".")[2]
+    return difference.kind == "objects" and difference.text is None and name not in sql.casefold()
+
+
+def _cut_short(difference: Difference, sql: str, _text: Access) -> bool:
+    columns = difference.text[-1] if difference.kind == "ddl" and difference.text else ()
+    return ("union", "ADD") in columns and bool(re.search(r"(?i)\bunion\b", sql))
+
+
 EXPLAINED = (
     Explanation(
         "a name that Spark makes up",
@@ -82,6 +92,18 @@ EXPLAINED = (
         "The document makes each argument a direct source of what a function yields; the plan's engine sees"
         " the function opened, and an argument that only filters is no source there.",
         _argument,
+    ),
+    Explanation(
+        "a function in the default of a parameter",
+        "A call that leaves a parameter out is given its default by Spark's analyzer, in whose plan it looks"
+        " like any argument. The statement names no function of it.",
+        _unnamed,
+    ),
+    Explanation(
+        "a view's query that an old parser cuts short",
+        "Under spark.sql.legacy.parseQueryWithoutEof a view ends before its first UNION, which becomes an"
+        " alias. The text's engine takes the columns that the catalog has then.",
+        _cut_short,
     ),
     Explanation(
         "CREATE TABLE … LIKE",

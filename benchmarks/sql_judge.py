@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import lineage
 from audit import jvm
-from audit.analysis.analyst import with_new_columns
+from audit.analysis.analyst import target_of
 from audit.analysis.plan_facts import PlanFactsReader
 from audit.analysis.spark_catalog import SessionCatalog, StatementCatalog, named_relations
 from lineage.agreement import Difference, differences, different_definitions
@@ -132,11 +132,11 @@ class Judge:
         return Judgement(statement.statement_type, plan.nodeName(), by_text, by_plan, found)
 
     def _known(self, before: Before) -> dict[tuple[str, ...], Relation | None]:
-        found = {}
-        for name, was in before.targets.items():
-            now = self.catalog.look_up(name, before.current)
-            found[name] = was if now is None else now if was is None else with_new_columns(was, now)
-        return found
+        kind = before.statement.statement_type
+        return {
+            name: target_of(kind, was, self.catalog.look_up(name, before.current))
+            for name, was in before.targets.items()
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,10 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A user-defined function: `body` is the SQL of a SQL function, None for any other language."""
+    """A user-defined function: `body` is the SQL of a SQL function, None for any other language.
+
+    Names in the body are resolved in the current schema of whoever calls it, as Spark 4.2 does.
+    """
 
     name: str
     object_id: int | None = None

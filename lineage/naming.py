@@ -53,9 +53,8 @@ def column_name(node: Node) -> str:
     # Spark 4.2, ResolveAliases: a cast column keeps its name.
     if type(node) in (exp.Cast, exp.TryCast) and type(node.args["this"]) is exp.Column:
         return node.args["this"].name
-    if type(node) is exp.Anonymous and node.name.lower() in _CASTS and node.expressions:
-        argument = node.expressions[0]
-        return argument.name if type(argument) is exp.Column else _shown(node)
+    if type(node) is exp.Anonymous and node.name.lower() in _CASTS and len(node.expressions) == 1:
+        return column_name(node.expressions[0])
     return _shown(node)
 
 
@@ -127,17 +126,17 @@ def _dot(node: Node) -> str:
     this, field = node.args["this"], node.args["expression"]
     if not isinstance(field, exp.Identifier):
         return node.sql("spark")
+    while isinstance(this, exp.Paren):
+        this = this.args["this"]
     return field.name if isinstance(this, (exp.Column, exp.Dot)) else f"{_inner(this)}.{field.name}"
 
 
 def _cast(node: Node) -> str:
     this, to = node.args["this"], node.args["to"]
-    if type(node) is exp.Cast and isinstance(this, exp.Literal):
-        # DATE '2020-01-01' and 25Y: in Spark's dialect sqlglot's Cast is no CAST(…), which is a TryCast.
-        if not this.is_string:
-            return this.name
-        if to.this in _TYPED:
-            return f"{_TYPED[to.this]} '{this.name}'"
+    if type(node) is exp.Cast:
+        # int(a), DATE '2020-01-01', 25Y: in Spark's dialect sqlglot's Cast is no CAST(…), which is a TryCast.
+        typed = isinstance(this, exp.Literal) and this.is_string and to.this in _TYPED
+        return f"{_TYPED[to.this]} '{this.name}'" if typed else _inner(this)
     to_text = to.sql("spark").replace(", ", ",")
     return f"CAST({_inner(this)} AS {'DECIMAL(10,0)' if to_text == 'DECIMAL' else to_text})"
 

@@ -300,16 +300,11 @@ class Queries(Views):
         self._keys(keys, outs, scope, scope.shape)
 
     def _group_by(self, item: Node, scope: Scope) -> None:
-        # GROUP BY ALL: what aggregates nothing, and of what does the columns outside of its aggregates.
+        # GROUP BY ALL: what aggregates nothing. What does may name no column outside (MISSING_AGGREGATION).
         if type(item) is exp.Star or (type(item) is exp.Column and type(item.args["this"]) is exp.Star):
             for out in self.star(item, scope):
                 scope.shape.shape(out)
-            return
-        nodes = list(item.walk(prune=lambda node: isinstance(node, exp.Query) or is_aggregate(node)))
-        if any(map(is_aggregate, nodes)):
-            nodes = [node for node in nodes if isinstance(node, (exp.Column, exp.Query))]
-            self.shaping(nodes, scope, scope.shape)
-        else:
+        elif not any(map(is_aggregate, item.walk(prune=lambda node: isinstance(node, exp.Query)))):
             self.shaping(item, scope, scope.shape)
 
     def _keys(self, keys: list[Node], outs: list[Out], scope: Scope, sink: Sink) -> None:

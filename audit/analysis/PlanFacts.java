@@ -66,6 +66,21 @@ public class PlanFacts {
     return send(readExecutionText(execution));
   }
 
+  private static final String[] READINGS = {
+      "spark.sql.caseSensitive", "true", "spark.sql.parser.quotedRegexColumnNames", "true",
+      "spark.sql.path.enabled", "true", "spark.sql.ansi.doubleQuotedIdentifiers", "true",
+      "spark.sql.ansi.relationPrecedence", "true", "spark.sql.legacy.ctePrecedencePolicy", "LEGACY"};
+
+  /** The first setting of a session under which text means something else than it does by default, or "". */
+  public String reading(org.apache.spark.sql.classic.SparkSession session) {
+    org.apache.spark.sql.internal.SQLConf conf =
+        (org.apache.spark.sql.internal.SQLConf) call(call(session, "sessionState"), "conf");
+    for (int i = 0; i < READINGS.length; i += 2) {
+      if (READINGS[i + 1].equalsIgnoreCase(conf.getConfString(READINGS[i]))) return READINGS[i];
+    }
+    return "";
+  }
+
   /** Two lines: the plan's nodes, and {"leaves": [...], "targets": [...]}. */
   private static String readText(LogicalPlan root) {
     PlanFacts facts = new PlanFacts(true);

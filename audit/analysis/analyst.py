@@ -119,15 +119,23 @@ class Analyst:
         except CatalogMovedError:
             return None
         difference = disagreement(access, read) if plan is not None else None
-        if access.analysis != "full" or difference:
+        doubt = difference or (self._other_reading(job, access) if plan is not None else None)
+        if access.analysis != "full" or doubt:
             by_plan = self._by_plan(job, plan) if plan is not None else None
             if by_plan and by_plan.access.analysis == "full":
                 self.counts.disagreed += bool(difference)
                 return by_plan
-            access = replace(access, reason=access.reason or difference)
+            access = replace(access, reason=access.reason or doubt)
         elif plan is not None and drawn(job.started.query_id, self.cross_check):
             access = self._cross_checked(job, plan, access)
         return Finding(_keeping(access) if keeps else access, "text", read_versions(access, read))
+
+    def _other_reading(self, job: Job, access: Access) -> str | None:
+        """Why the text of a session does not mean what it says, where that could change what is on record."""
+        if access.object_modified_by_ddl and not (access.objects_modified or access.defines):
+            return None
+        setting = self.plans.reading(job.catalog.session.spark._jsparkSession)
+        return f"text means something else under {setting}" if setting else None
 
     def _cross_checked(self, job: Job, plan: Any, access: Access) -> Access:
         """The text engine's access, held against the plan engine's to the last source of each column."""
@@ -292,16 +300,16 @@ def _current(job: Job) -> tuple[str, str]:
 def _known(job: Job) -> dict[tuple[str, ...], Relation | None]:
     """What the targets of a DDL statement are: as they were, or as they are now if they are new."""
     known = dict(job.after.relations) if job.after else {}
+    kind = job.intent.statement.statement_type if job.intent.statement else ""
     for parts, before in (job.before.relations if job.before else {}).items():
-        after = known.get(parts)
-        known[parts] = (
-            before if after is None else after if before is None else with_new_columns(before, after)
-        )
+        known[parts] = target_of(kind, before, known.get(parts))
     return known
 
 
-def with_new_columns(before: Relation, after: Relation) -> Relation:
-    """A table as it was, with the columns that the statement has added."""
+def target_of(statement_type: str, before: Relation | None, after: Relation | None) -> Relation | None:
+    """What a DDL statement is about: as it was, with the columns that it has added, or as it was made."""
+    if before is None or after is None or statement_type.startswith(("CREATE", "REPLACE")):
+        return after or before
     names = {column.name.casefold() for column in before.columns}
     added = tuple(column for column in after.columns if column.name.casefold() not in names)
     return replace(before, columns=before.columns + added)

@@ -51,6 +51,10 @@ class PlanFactsReader:
         shape, facts, current = self._whole(self._java.readExecution(execution)).split("\n")
         return shape, facts_of(facts, registered, current)
 
+    def reading(self, session: Any) -> str:
+        """The setting of a Java session that makes its text mean something else than by default, or ""."""
+        return str(self._java.reading(session))
+
     def collect_facts(self, plan: JavaPlan, registered: Mapping[str, str] | None = None) -> PlanFacts:
         """The facts alone, to go with Spark's own `toJSON`."""
         return facts_of(self._whole(self._java.facts(plan)), registered)

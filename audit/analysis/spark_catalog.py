@@ -283,18 +283,21 @@ def _function_of(spark: SparkSession, parts: Sequence[str], current: Current) ->
     if len(parts) == 1:
         if catalog.isBuiltinFunction(parts[0]):
             return None
-        if catalog.isTemporaryFunction(jvm.function_identifier(spark, (parts[0],))):
-            return Function(parts[0], object_id(Domain.FUNCTION.value, parts[0]))
+        temporary = jvm.function_identifier(spark, (parts[0],))
+        if catalog.isTemporaryFunction(temporary):
+            info = catalog.lookupFunctionInfo(temporary)
+            return _function(spark, info, info.getClassName(), parts[0])
     full = (*current[: max(0, _FULL - len(parts))], *parts)
     identifier = jvm.function_identifier(spark, full)
     if len(full) > _FULL or not catalog.isPersistentFunction(identifier):
         return None
-    return _persistent(spark, catalog.getFunctionMetadata(identifier), _dotted(full))
+    metadata = catalog.getFunctionMetadata(identifier)
+    return _function(spark, metadata, metadata.className(), _dotted(full))
 
 
-def _persistent(spark: SparkSession, metadata: Any, name: str) -> Function:
+def _function(spark: SparkSession, metadata: Any, class_name: str, name: str) -> Function:
     identity = object_id(Domain.FUNCTION.value, name)
-    if not metadata.className().startswith(_SQL_FUNCTION):
+    if not class_name.startswith(_SQL_FUNCTION):
         return Function(name, identity)
     function = jvm.sql_function(spark, metadata)
     body = jvm.option(function.exprText()) or jvm.option(function.queryText())

@@ -1,0 +1,78 @@
+"""What text means depends on the session: its settings, its functions, its schemas."""
+
+from __future__ import annotations
+
+import pytest
+
+import audit
+
+pytestmark = pytest.mark.spark
+
+
+def last(spark):
+    """The newest row of access_history."""
+    audit.flush(spark)
+    with audit.suppress():
+        table = spark.table("account_usage.access_history")
+        return table.orderBy(table.query_start_time.desc(), table.query_id.desc()).first()
+
+
+def read(objects):
+    """Objects with their columns, as text."""
+    return {
+        f"{one.objectDomain} {one.objectName.removeprefix('spark_catalog.default.')}"
+        + "".join(f" {column.columnName}" for column in one.columns or ())
+        for one in objects
+    }
+
+
+@pytest.fixture
+def settings(audited):
+    """Sets settings for one test."""
+    before = {}
+
+    def change(name):
+        before[name] = audited.conf.get(name)
+        audited.conf.set(name, "true")
+
+    yield change
+    for name, value in before.items():
+        audited.conf.set(name, value)
+
+
+@pytest.mark.parametrize(
+    ("setting", "table", "sql", "columns"),
+    [
+        ("spark.sql.caseSensitive", "a INT, A INT", "SELECT A FROM {} WHERE A > 0", "A"),
+        ("spark.sql.ansi.doubleQuotedIdentifiers", "a INT, b INT", 'SELECT "b" FROM {}', "b"),
+        ("spark.sql.parser.quotedRegexColumnNames", "a1 INT, a2 INT, b INT", "SELECT `a.` FROM {}", "a1 a2"),
+    ],
+)
+def test_a_setting_that_changes_what_text_means_lets_the_plan_decide(
+    audited, settings, setting, table, sql, columns
+):
+    """The record holds what Spark has read, not what the text says elsewhere."""
+    settings(setting)
+    name = f"reads_{setting.rpartition('.')[2].lower()}"
+    audited.sql(f"CREATE TABLE {name} ({table}) USING parquet")
+    audited.sql(sql.format(name)).collect()
+    row = last(audited)
+    assert (row.captured_by, row.analysis) == ("plan", "full")
+    assert read(row.direct_objects_accessed) == {f"Table {name} {columns}"}
+
+
+def test_a_temporary_sql_function_is_read_like_any_other(audited):
+    """It is direct alone, and what its body reads, in the schema of whoever calls it, is base."""
+    audited.sql("CREATE SCHEMA apart")
+    for schema in ("apart", "default"):
+        audited.sql(f"CREATE TABLE {schema}.rates (r INT) USING parquet")
+    audited.sql(
+        "CREATE TEMPORARY FUNCTION with_rate(n INT) RETURNS INT RETURN n + (SELECT max(r) FROM rates)"
+    )
+    audited.sql("USE apart")
+    audited.sql("SELECT with_rate(1) AS x").collect()
+    row = last(audited)
+    audited.sql("USE default")
+    assert (row.captured_by, row.analysis) == ("text", "full")
+    assert read(row.direct_objects_accessed) == {"FUNCTION with_rate"}
+    assert read(row.base_objects_accessed) == {"Table spark_catalog.apart.rates r"}
