@@ -42,13 +42,6 @@ def _of_a_path(difference: Difference, sql: str, _text: Access) -> bool:
     return difference.kind == "name" and bool(re.search(rf":[^,]*\b{re.escape(name)}\b", sql, re.IGNORECASE))
 
 
-def _selected_in_vain(difference: Difference, sql: str, _text: Access) -> bool:
-    both = (
-        difference.kind == "objects" and isinstance(difference.text, set) and isinstance(difference.plan, set)
-    )
-    return both and difference.plan < difference.text and len(re.findall(r"(?i)\bselect\b", sql)) > 1
-
-
 def _argument(difference: Difference, _sql: str, text: Access) -> bool:
     called = any(item.domain is Domain.FUNCTION for item in text.direct_objects_accessed)
     return called and difference.where.endswith("direct_sources") and difference.plan == []
@@ -80,12 +73,6 @@ EXPLAINED = (
         "the name of a path into a VARIANT",
         "`v:a.b[0]` is named b by Spark; the text has the whole path. As above, no record holds it.",
         _of_a_path,
-    ),
-    Explanation(
-        "a column that a subquery selects in vain",
-        "The text's engine takes each column that the statement names for accessed, as the document does; the"
-        " plan's engine leaves out those that nothing above the subquery uses.",
-        _selected_in_vain,
     ),
     Explanation(
         "an argument of a SQL table function",

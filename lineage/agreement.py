@@ -10,11 +10,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from lineage.model import Access, AccessedObject, ColumnRef, Domain, ModifiedObject, OutputColumn
+from lineage.model import (
+    Access,
+    AccessedObject,
+    ColumnRef,
+    Domain,
+    ModifiedColumn,
+    ModifiedObject,
+    OutputColumn,
+)
 
 _ACCESSED = {
-    "direct_objects_accessed": ("direct_sources",),
-    "base_objects_accessed": ("base_sources", "indirect_sources"),
+    "direct_objects_accessed": ("direct_sources", "direct_indirect"),
+    "base_objects_accessed": ("base_sources", "base_indirect", "indirect_sources"),
 }
 _SOURCES = ("base_sources", "direct_sources", "indirect_sources")
 
@@ -69,15 +77,25 @@ def different_definitions(text: Access, plan: Access) -> Iterator[Difference]:
 def _read(text: Access, plan: Access) -> Iterator[Difference]:
     for kind, sources in _ACCESSED.items():
         one, two = _objects(getattr(text, kind)), _objects(getattr(plan, kind))
-        used = {_column(ref)[:2] for out in text.columns for name in sources for ref in getattr(out, name)}
+        used = {
+            _column(ref)[:2] for made in _made(text) for name in sources for ref in getattr(made, name, ())
+        }
         for name in sorted({*one, *two}):
             mine, other = one.get(name), two.get(name)
-            if not text.objects_modified and mine is not None and other is not None and mine > other:
+            if mine is not None and other is not None and mine > other:
                 # What a subquery names and nobody uses is accessed ("explicitly or through shortcuts");
                 # Spark's plan has no trace of it where `*` or a struct stood in between.
                 mine = {column for column in mine if column in other or (name, column) in used}
             if mine != other:
                 yield Difference("objects", f"{kind} {name}", mine, other)
+
+
+def _made(access: Access) -> Iterator[OutputColumn | ModifiedObject | ModifiedColumn]:
+    """Whatever has sources."""
+    yield from access.columns
+    for item in access.objects_modified:
+        yield item
+        yield from item.columns
 
 
 def _objects(accessed: Sequence[AccessedObject]) -> dict[str, set[str]]:

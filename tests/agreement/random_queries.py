@@ -1,4 +1,4 @@
-"""Random queries over a random schema: well-formed for Spark, of any shape that the grammar here can build.
+"""Random queries over a random schema, nearly all well-formed for Spark, in any shape of the grammar here.
 
 In: a seed, and hypothesis' draws. Out: tables with their columns, and the text of a query over them. Columns
 are INT but for the nested ones, whose kinds stand beside their names.
