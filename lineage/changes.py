@@ -61,9 +61,13 @@ def trace_merge(tracer: Tracer, statement: Statement, tree: exp.Merge) -> Access
     tracer.shaping(tree.args.get("on"), scope, scope.shape)
     written: Written = {}
     whens = tree.args["whens"]
+    # NOT MATCHED BY SOURCE sees the target alone.
+    alone = Scope(None, scope.ctes)
+    alone.add(target)
     for when in whens.expressions:
-        tracer.shaping(when.args.get("condition"), scope, scope.shape)
-        _branch(tracer, when, entry, (scope, target, source), written)
+        seen = alone if when.args.get("source") and not when.args.get("matched") else scope
+        tracer.shaping(when.args.get("condition"), seen, scope.shape)
+        _branch(tracer, when, entry, (seen, target, source), written)
     return _changed(tracer, statement, entry, scope, written)
 
 

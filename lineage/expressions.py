@@ -14,7 +14,7 @@ from sqlglot import exp
 from lineage.resolve import Resolver, column_parts
 from lineage.scope import CALLED_BASE, CALLED_DIRECT, Frame, Out, Scope, Sink, Source
 from lineage.transformation import AGGREGATED, BELOW, COMPUTED
-from lineage.types import element_type
+from lineage.types import element_type, field_type
 
 if TYPE_CHECKING:
     from lineage.model import Function
@@ -26,7 +26,7 @@ Node = exp.Expr
 _LEAVES = frozenset(
     {
         exp.Literal, exp.Boolean, exp.Null, exp.Var, exp.DataType, exp.Identifier, exp.Placeholder,
-        exp.Parameter, exp.CurrentDate, exp.CurrentTimestamp, exp.CurrentUser, exp.JSONPath, exp.Star,
+        exp.Parameter, exp.CurrentDate, exp.CurrentTimestamp, exp.CurrentUser, exp.JSONPath,
     }
 )  # fmt: skip
 _ATOMS = frozenset({str, bool, int, float, type(None)})
@@ -151,6 +151,25 @@ class Expressions(Resolver):
         if query is not None:
             self.shaping(query, scope, sink)
 
+    def _star(self, node: Node, scope: Scope, sink: Sink) -> None:
+        # coalesce(*), struct(*): only count(*) does not expand it.
+        for out in self.star(node, scope):
+            sink.merge(out)
+
+    def _lambda(self, node: Node, scope: Scope, sink: Sink) -> None:
+        # Its parameters hide columns, whatever the case of their letters; their values are the array's.
+        inner = Scope(scope, scope.ctes)
+        inner.windows = scope.windows
+        inner.add(Source("", [Out(parameter.name) for parameter in node.expressions]))
+        self.values(node.args["this"], inner, sink)
+
+    def _bracket(self, node: Node, scope: Scope, sink: Sink) -> None:
+        index = node.expressions[0] if len(node.expressions) == 1 else None
+        if isinstance(index, exp.Literal) and index.is_string:
+            sink.merge(self.out_of(node, scope))
+        else:
+            self.values(_children(node), scope, sink)
+
     def _order(self, node: Node, scope: Scope, sink: Sink) -> None:
         # listagg(a) WITHIN GROUP (ORDER BY b), array_agg(a ORDER BY b): b steers.
         self.values(node.args.get("this"), scope, sink)
@@ -265,6 +284,8 @@ class Expressions(Resolver):
             found = self.column(node, scope)
             return Out(name) if found is None else found.renamed(name or found.name)
         out = Out(name)
+        if kind is exp.Subquery:
+            return self._of_subquery(node, scope, out)
         if kind is exp.Dot:
             plain = _plain_dot(node)
             if plain is not None:
@@ -282,12 +303,24 @@ class Expressions(Resolver):
             out.fields = self._element_fields(node, scope)
         return out
 
+    def _of_subquery(self, node: Node, scope: Scope, out: Out) -> Out:
+        # (SELECT s FROM t LIMIT 1).x is the field x of s.
+        frame = self.subquery(node, scope)
+        for value in frame.outs:
+            out.merge(value)
+            out.plain, out.type, out.fields = value.plain, value.type, value.fields
+        out.shape(frame.shape)
+        return out
+
     def _element(self, node: Node, scope: Scope, out: Out) -> Out:
         # arr[0].f is the field f of arr: an element of an array has the array's fields.
         of = self.out_of(node.args["this"], scope)
         index = node.expressions[0]
         out.merge(of)
         out.how |= COMPUTED
+        inside = element_type(of.type) or of.type  # arr['x'] is arr.x, the field of each element
+        if isinstance(index, exp.Literal) and index.is_string and field_type(inside, index.name):
+            return of.field((index.name,)).renamed(out.name or index.name)  # s['x'] is s.x
         element = element_type(of.type)
         if element is not None and isinstance(index, exp.Literal):
             out.plain, out.type = of.plain, element
@@ -397,7 +430,7 @@ def _plain_dot(node: Node) -> list[str] | None:
 
 # Aggregates of Spark 4.2 that are no classes of sqlglot's (or not for every dialect).
 _AGGREGATES = frozenset(
-    {"count_min_sketch", "every", "histogram_numeric", "hll_sketch_agg", "hll_union_agg", "mean",
+    {"count_min_sketch", "every", "histogram_numeric", "hll_sketch_agg", "hll_union_agg", "mean", "percentile",
      "schema_of_variant_agg", "some", "std", "try_avg", "try_sum", "kll_sketch_agg_bigint",
      "kll_sketch_agg_double", "kll_sketch_agg_float", "theta_sketch_agg", "theta_union_agg",
      "theta_intersection_agg", "tuple_sketch_agg", "vector_avg", "vector_sum"}
@@ -431,6 +464,9 @@ _SPECIAL: dict[type, _Handler] = {
     exp.Filter: Expressions._filter,  # noqa: SLF001
     exp.Exists: Expressions._exists,  # noqa: SLF001
     exp.In: Expressions._in,  # noqa: SLF001
+    exp.Star: Expressions._star,  # noqa: SLF001
+    exp.Lambda: Expressions._lambda,  # noqa: SLF001
+    exp.Bracket: Expressions._bracket,  # noqa: SLF001
     exp.Order: Expressions._order,  # noqa: SLF001
     exp.WithinGroup: Expressions._within_group,  # noqa: SLF001
     exp.Anonymous: Expressions._anonymous,  # noqa: SLF001

@@ -59,9 +59,14 @@ def generated(name: str, call: exp.Expr, arguments: list[Out]) -> list[Out] | No
     if name == "stack":
         return _stacked(call, arguments)
     if name == "json_tuple":
-        return [_derived(f"c{n}", first) for n in range(len(arguments) - 1)]
+        return [_both(_derived(f"c{n}", first), path) for n, path in enumerate(arguments[1:])]
     fixed = _FIXED.get(name)
     return None if fixed is None else [_derived(column, first) for column in fixed]
+
+
+def _both(out: Out, other: Sink) -> Out:
+    out.merge(other)
+    return out
 
 
 def _derived(name: str, source: Sink, type_text: str = "") -> Out:
@@ -94,7 +99,10 @@ def _exploded(source: Out, call: exp.Expr) -> list[Out]:
     pair = map_types(source.type) or (("", "") if _is_map(call) else None)
     if pair is not None:
         return [_derived("key", source, pair[0]), _derived("value", source, pair[1])]
-    return [_derived("col", source, element_type(source.type) or "")]
+    # An element of an array has the array's fields.
+    out = _derived("col", source, element_type(source.type) or "")
+    out.plain = source.plain
+    return [out]
 
 
 def _inlined(source: Out) -> list[Out] | None:

@@ -366,6 +366,43 @@ def _substrings(tokens: list[Token]) -> list[Token]:
     return found
 
 
+def _arguments(tokens: list[Token], opening: int) -> list[int]:
+    """Where the arguments of a call begin."""
+    level, starts = 0, [opening + 1]
+    for at in range(opening, _closing(tokens, opening)):
+        text = word(tokens, at)
+        level += (text in _BRACKETS[0]) - (text in _BRACKETS[1])
+        if level == 1 and text == ",":
+            starts.append(at + 1)
+    return starts
+
+
+_BRACKETS = (frozenset("(["), frozenset(")]"))
+# Where the unit stands among the arguments.
+_UNIT_AT = {"DATE_TRUNC": 0, "TRUNC": 1}
+_LOSSY = frozenset({*_UNIT_AT, "PERCENTILE", "TIME_TRUNC", "TIME_DIFF"})
+_KEPT = 2  # percentile(a, 0.5)
+
+
+def _lossy(tokens: list[Token]) -> list[Token]:
+    # Calls of which sqlglot forgets an argument: with a space after it the name is one that it does not know.
+    found = list(tokens)
+    for at, token in enumerate(tokens):
+        if word(tokens, at) in _LOSSY and word(tokens, at + 1) == "(" and _loses(tokens, at):
+            found[at] = made(TokenType.VAR, f"{token.text} ", token)
+    return found
+
+
+def _loses(tokens: list[Token], at: int) -> bool:
+    name, arguments = word(tokens, at), _arguments(tokens, at + 1)
+    if name == "PERCENTILE":
+        return len(arguments) > _KEPT  # the frequency
+    unit = _UNIT_AT.get(name)
+    if unit is None or unit >= len(arguments):
+        return unit is None
+    return tokens[arguments[unit]].token_type is not TokenType.STRING  # a column, or an expression
+
+
 def _has_from(tokens: list[Token], opening: int) -> bool:
     # substr(a FROM 2) is grammar of its own.
     level = 0
@@ -386,4 +423,7 @@ _BY_WORD: tuple[tuple[str, Callable[[list[Token]], list[Token]]], ...] = (
     ("FROM FROM", _alias_from),
     ("(*)", _bare_stars),
     ("SUBSTR", _substrings),
+    ("PERCENTILE(", _lossy),
+    ("TRUNC(", _lossy),
+    ("TIME_DIFF(", _lossy),
 )

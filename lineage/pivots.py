@@ -11,29 +11,43 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from lineage.naming import column_name
+from lineage.resolve import column_parts
 from lineage.scope import Out, Scope, Sink, Source
 
 if TYPE_CHECKING:
     from lineage.sources import Sources
 
 
-def pivoted(tracer: Sources, pivot: exp.Expr, source: Source, scope: Scope) -> Source:
-    """The source after one PIVOT or UNPIVOT."""
-    if source.open:
+def pivoted(tracer: Sources, pivot: exp.Expr, scope: Scope) -> Source:
+    """All that is in scope so far, after one PIVOT or UNPIVOT of it."""
+    if any(source.open for source in scope.sources):
         tracer.doubt("PIVOT over unknown columns")
     held = Scope(scope.outer, scope.ctes)
-    held.add(source)
+    held.sources, held.steps, held.using = scope.sources, scope.steps, scope.using
     turn = _unpivot if pivot.args.get("unpivot") else _pivot
-    outs = turn(tracer, pivot, source, held)
+    outs = turn(tracer, pivot, held)
     scope.shape.shape(held.shape)
     alias = pivot.args.get("alias")
     columns = alias.args.get("columns") if alias is not None else None
     if columns and len(columns) == len(outs):
         outs = [o.renamed(c.name) for o, c in zip(outs, columns, strict=True)]
-    return Source(alias.name if alias is not None else source.alias, outs)
+    name = alias.name if alias is not None else scope.sources[0].alias if len(scope.sources) == 1 else ""
+    return Source(name, outs)
 
 
-def _pivot(tracer: Sources, pivot: exp.Expr, source: Source, held: Scope) -> list[Out]:
+def _roots(node: exp.Expr, held: Scope) -> set[str]:
+    """The columns that an expression names: of `t.a.f` the column a."""
+    found: set[str] = set()
+    aliases = {source.alias for source in held.sources}
+    for column in node.find_all(exp.Column):
+        parts = [part.lower() for part in column_parts(column)]
+        while len(parts) > 1 and parts[0] in aliases:
+            parts.pop(0)
+        found.add(parts[0])
+    return found
+
+
+def _pivot(tracer: Sources, pivot: exp.Expr, held: Scope) -> list[Out]:
     used: set[str] = set()
     keys = Sink()
     values: list[str] = []
@@ -42,13 +56,13 @@ def _pivot(tracer: Sources, pivot: exp.Expr, source: Source, held: Scope) -> lis
             tracer.doubt("PIVOT without IN")
             continue
         tracer.values(field.args["this"], held, keys)
-        used.update(c.name.lower() for c in field.args["this"].find_all(exp.Column))
+        used |= _roots(field.args["this"], held)
         values += [_value_name(item) for item in field.expressions]
     held.shape.shape(keys)
     aggregates = pivot.expressions
     for item in aggregates:
-        used.update(c.name.lower() for c in item.find_all(exp.Column))
-    groups = [out for out in source.all() if out.key not in used]
+        used |= _roots(item, held)
+    groups = [out for out in held.star() if out.key not in used]
     for out in groups:
         held.shape.shape(out)
     outs = list(groups)
@@ -75,7 +89,7 @@ def _value_name(item: exp.Expr) -> str:
     return item.name if isinstance(item, exp.Literal) else column_name(item)
 
 
-def _unpivot(tracer: Sources, pivot: exp.Expr, source: Source, held: Scope) -> list[Out]:
+def _unpivot(tracer: Sources, pivot: exp.Expr, held: Scope) -> list[Out]:
     names = [i.name for e in pivot.expressions for i in e.find_all(exp.Identifier)]
     fields = pivot.args.get("fields") or []
     if len(fields) != 1 or not isinstance(fields[0], exp.In):
@@ -90,6 +104,6 @@ def _unpivot(tracer: Sources, pivot: exp.Expr, source: Source, held: Scope) -> l
             tracer.values(cell, held, out)
             if not pivot.args.get("include_nulls"):
                 held.shape.shape(out)  # a row whose values are all null is left out
-        used.update(c.name.lower() for c in inner.find_all(exp.Column))
-    keep = [out for out in source.all() if out.key not in used]
+        used |= _roots(inner, held)
+    keep = [out for out in held.star() if out.key not in used]
     return [*keep, Out(fields[0].args["this"].name), *values]

@@ -211,10 +211,36 @@ class Queries(Views):
         # A struct's field hides no column of its name.
         output.add(Source("", sorted(outs, key=_is_field)))
         for key, clause in clauses:
-            if key in ("having", "qualify"):
+            if key == "having":
+                self._having(clause.args["this"], self._grouped(args.get("group"), output), scope)
+            elif key == "qualify":
                 self.shaping(clause.args["this"], output, scope.shape)
             else:
                 self._keys(clause.expressions, outs, output, scope.shape)
+
+    def _having(self, condition: Node, grouped: Scope, scope: Scope) -> None:
+        # What is inside an aggregate is of the rows, never an output.
+        nodes = list(condition.walk(prune=lambda node: isinstance(node, exp.Query) or is_aggregate(node)))
+        if not any(map(is_aggregate, nodes)):
+            self.shaping(condition, grouped, scope.shape)
+            return
+        for node in nodes:
+            if is_aggregate(node):
+                self.shaping(node, scope, scope.shape)
+            elif isinstance(node, (exp.Column, exp.Query)):
+                self.shaping(node, grouped, scope.shape)
+
+    def _grouped(self, group: Node | None, output: Scope) -> Scope:
+        """In HAVING a name is a column of GROUP BY before it is an output's."""
+        keys = [] if group is None or group.args.get("all") else _group_keys(group)
+        columns = [self.column(key, output.outer) for key in keys if type(key) is exp.Column and output.outer]
+        found = [out for out in columns if out is not None]
+        if not found:
+            return output
+        inner = Scope(output, output.ctes)
+        inner.windows = output.windows
+        inner.add(Source("", found))
+        return inner
 
     def _named_window(self, window: Node, scope: Scope) -> None:
         own = Sink()
@@ -292,12 +318,7 @@ class Queries(Views):
             for item in items:
                 self._group_by(item, scope)
             return
-        keys: list[Node] = list(group.expressions)
-        for key in ("grouping_sets", "cube", "rollup"):
-            for item in group.args.get(key) or ():
-                if isinstance(item, exp.Expr):
-                    keys += item.expressions
-        self._keys(keys, outs, scope, scope.shape)
+        self._keys(_group_keys(group), outs, scope, scope.shape)
 
     def _group_by(self, item: Node, scope: Scope) -> None:
         # GROUP BY ALL: what aggregates nothing. What does may name no column outside (MISSING_AGGREGATION).
@@ -310,6 +331,11 @@ class Queries(Views):
     def _keys(self, keys: list[Node], outs: list[Out], scope: Scope, sink: Sink) -> None:
         for key in keys:
             inner = key.args["this"] if isinstance(key, exp.Ordered) else key
+            while isinstance(inner, exp.Paren):
+                inner = inner.args["this"]
+            if isinstance(inner, exp.Tuple):
+                self._keys(inner.expressions, outs, scope, sink)
+                continue
             if isinstance(inner, exp.Literal) and not inner.is_string and inner.name.isdigit():
                 at = int(inner.name) - 1
                 if 0 <= at < len(outs):
@@ -319,6 +345,15 @@ class Queries(Views):
                     sink.shape(out)
             else:
                 self.shaping(inner, scope, sink)
+
+
+def _group_keys(group: Node) -> list[Node]:
+    keys: list[Node] = list(group.expressions)
+    for key in ("grouping_sets", "cube", "rollup"):
+        for item in group.args.get(key) or ():
+            if isinstance(item, exp.Expr):
+                keys += item.expressions
+    return keys
 
 
 def _is_field(out: Out) -> bool:

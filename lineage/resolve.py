@@ -226,7 +226,7 @@ class Resolver:
         outs = self._all(scope) if star is node else self._qualified_star(node, scope)
         excluded = star.args.get("except_")
         if excluded:
-            outs = self._except(outs, excluded)
+            outs = self._except(outs, excluded, scope)
         replaced = star.args.get("replace")
         if replaced:
             outs = self._replaced(outs, replaced, scope)
@@ -280,17 +280,32 @@ class Resolver:
             return [out]
         return [out.field((field,)).renamed(field) for field, _ in fields]
 
-    def _except(self, outs: list[Out], excluded: Sequence[exp.Expr]) -> list[Out]:
+    def _except(self, outs: list[Out], excluded: Sequence[exp.Expr], scope: Scope) -> list[Out]:
         gone: set[str] = set()
+        owned: set[tuple[Source, str]] = set()
         for item in excluded:
             names = [i.name.lower() for i in item.find_all(exp.Identifier)]
-            if isinstance(item, exp.Column):
-                gone.add(item.name.lower())
-                if len(names) > 1 and not any(o.key == item.name.lower() for o in outs):
-                    self.doubt("EXCEPT of a struct field")
-            else:
+            if not isinstance(item, exp.Column):
                 gone.update(names)
-        return [o for o in outs if o.key not in gone]
+                continue
+            *qualifier, key = [part.lower() for part in column_parts(item)]
+            source = _qualified(qualifier, scope) if qualifier else None
+            if source is not None:
+                owned.add((source, key))
+            elif qualifier:
+                self.doubt("EXCEPT of a struct field")
+            else:
+                gone.add(key)
+        if owned:
+            # t.* has nothing of another table; `*` has what the joins yield.
+            taken = {id(out) for source in {s for s, _ in owned} for out in scope.star_of(source)}
+            pairs = scope.joined()[0]
+            if [out for _, out in pairs] == outs:
+                outs = [out for owner, out in pairs if (owner, out.key) not in owned]
+            else:
+                keys = {key for _, key in owned}
+                outs = [out for out in outs if not (id(out) in taken and out.key in keys)]
+        return [out for out in outs if out.key not in gone]
 
 
 def column_parts(node: exp.Expr) -> list[str]:

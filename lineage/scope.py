@@ -263,16 +263,16 @@ class Merged(dict[str, Out]):
 
 
 _NO_KEYS = Merged()
-_Owned = list[tuple[Source | None, Out]]  # nobody owns the key that a FULL JOIN makes of both
+Owned = list[tuple[Source | None, Out]]  # nobody owns the key that a FULL JOIN makes of both
 
 
-def _taken(outs: _Owned, keys: Merged) -> tuple[_Owned, _Owned]:
+def _taken(outs: Owned, keys: Merged) -> tuple[Owned, Owned]:
     """The first column of each key, and the rest.
 
     A self-join before leaves a second one of a name (Spark 4.2, Analyzer.commonNaturalJoinProcessing).
     """
     found: dict[str, tuple[Source | None, Out]] = {}
-    rest: _Owned = []
+    rest: Owned = []
     for pair in outs:
         key = pair[1].key
         if key in keys and key not in found:
@@ -301,7 +301,7 @@ class Scope:
         self.outer = outer
         self.ctes: dict[str, Frame] = ctes if ctes is not None else (outer.ctes if outer else {})
         self.sources: list[Source] = []
-        self.steps: list[tuple[Source, Merged]] = []
+        self.steps: list[tuple[Source | Scope, Merged]] = []
         self.using: dict[str, Out] = {}
         self.aliases: dict[str, Out] = {}
         self.windows: dict[str, Sink] = {}
@@ -315,43 +315,68 @@ class Scope:
         self.steps.append((source, _NO_KEYS))
         self.known.clear()
 
-    def merge_keys(self, merged: Merged, at: Source) -> None:
-        """USING: from here on these columns stand for those of both sides; `at` begins the right side."""
-        self.using.update(merged)
-        self.steps = [(source, merged if source is at else keys) for source, keys in self.steps]
+    def add_group(self, inner: Scope) -> None:
+        """Bring joins in parentheses into scope: one side of a join, of which each source has its name."""
+        self.sources += inner.sources
+        self.steps.append((inner, _NO_KEYS))
+        self.using.update(inner.using)
         self.known.clear()
 
-    def drop(self, source: Source) -> None:
-        """Take a source out again: the right side of a SEMI or ANTI join."""
-        self.sources.remove(source)
-        self.steps = [step for step in self.steps if step[0] is not source]
+    def merge_keys(self, merged: Merged) -> None:
+        """USING: from here on these columns stand for those of the last step and of what was before it."""
+        self.using.update(merged)
+        self.steps[-1] = (self.steps[-1][0], merged)
+        self.known.clear()
+
+    def drop_last(self) -> None:
+        """Take the last step out again: the right side of a SEMI or ANTI join. Its keys still come first."""
+        item, keys = self.steps.pop()
+        gone = item.sources if isinstance(item, Scope) else [item]
+        self.sources = [source for source in self.sources if source not in gone]
+        if keys:
+            self.steps.append((Source("", []), keys))
+        self.known.clear()
+
+    def turn(self, source: Source) -> None:
+        """From here on one source stands for all so far: a PIVOT or UNPIVOT has turned them."""
+        self.sources, self.steps, self.using = [source], [(source, _NO_KEYS)], {}
         self.known.clear()
 
     def star(self) -> list[Out]:
         """The columns of `*`: USING keys first, each once (Spark's order)."""
-        return [out for _, out in self._joined()[0]]
+        return [out for _, out in self.joined()[0]]
 
     def star_of(self, source: Source) -> list[Out]:
         """The columns of `t.*`: keys of USING that `*` leaves out come first (UnresolvedStar.expand)."""
-        if all(keys is _NO_KEYS for _, keys in self.steps):
+        if all(isinstance(item, Source) and not keys for item, keys in self.steps):
             return source.all()
-        visible, hidden = self._joined()
+        visible, hidden = self.joined()
         return [out for owner, out in (*hidden, *visible) if owner is source]
 
-    def _joined(self) -> tuple[_Owned, _Owned]:
+    def last(self) -> Owned:
+        """The columns of the last step."""
+        item = self.steps[-1][0]
+        return item.joined()[0] if isinstance(item, Scope) else [(item, out) for out in item.all()]
+
+    def joined(self) -> tuple[Owned, Owned]:
         """What the joins yield, and what they hide: Spark's names for them, in Spark's order."""
-        visible: _Owned = []
-        hidden: _Owned = []
-        for source, keys in self.steps:
-            added: _Owned = [(source, out) for out in source.all()]
+        visible: Owned = []
+        hidden: Owned = []
+        for item, keys in self.steps:
+            below: Owned = []
+            if isinstance(item, Scope):
+                added, below = item.joined()
+            else:
+                added = [(item, out) for out in item.all()]
             if not keys:
                 visible += added
+                hidden += below
                 continue
             left, visible = _taken(visible, keys)
             right, added = _taken(added, keys)
             kept, gone = (right, left) if keys.side == "RIGHT" else (left, right)
             owners = {} if keys.side == "FULL" else {out.key: owner for owner, out in kept}
-            first: _Owned = [(owners.get(key), out) for key, out in keys.items()]
+            first: Owned = [(owners.get(key), out) for key, out in keys.items()]
             visible = [*first, *visible, *added]
-            hidden = [*(left if keys.side == "FULL" else ()), *gone, *hidden]
+            hidden = [*(left if keys.side == "FULL" else ()), *gone, *hidden, *below]
         return visible, hidden

@@ -14,7 +14,7 @@ from lineage.expressions import Expressions, call_arguments
 from lineage.generators import FIXED_ROWS, function_title, generated, is_generator
 from lineage.model import Column, Function
 from lineage.pivots import pivoted
-from lineage.scope import CALLED_BASE, CALLED_DIRECT, Entry, Frame, Merged, Out, Scope, Sink, Source
+from lineage.scope import CALLED_BASE, CALLED_DIRECT, Entry, Frame, Merged, Out, Owned, Scope, Sink, Source
 from lineage.transformation import BELOW, COMPUTED
 from lineage.types import struct_fields
 
@@ -53,33 +53,32 @@ class Sources(Expressions):
         for condition in late:
             self.shaping(condition, scope, scope.shape)
 
-    def add(self, node: Node, scope: Scope) -> list[Source]:
-        """Bring one item of a FROM into scope, its inner joins too."""
-        before = len(scope.sources)
-        if _is_join_group(node) and not node.args.get("alias"):
-            inner = node.args["this"]
-            self.add(inner, scope)
-            self._extras(node, scope, before)
-            return scope.sources[before:]
-        source = self.source(node, scope)
-        pivots = node.args.get("pivots")
-        for pivot in pivots or ():
-            source = pivoted(self, pivot, source, scope)
-        scope.add(source)
-        self._extras(node, scope, before)
-        return scope.sources[before:]
-
-    def _extras(self, node: Node, scope: Scope, before: int) -> None:
-        inner = node.args.get("joins")
-        if inner:
-            for join in inner:
-                self._join(join, scope, None)
+    def add(self, node: Node, scope: Scope, *, pivots: bool = True) -> None:
+        """Bring one item of a FROM into scope, as one step of it."""
+        is_group = _is_join_group(node) and not node.args.get("alias")
+        if is_group or node.args.get("joins"):
+            inner = Scope(scope.outer, scope.ctes)
+            if is_group:
+                self.add(node.args["this"], inner)
+            else:
+                inner.add(self.source(node, inner))
+            for join in node.args.get("joins") or ():
+                self._join(join, inner, None)
+            scope.shape.shape(inner.shape)
+            scope.add_group(inner)
+        else:
+            scope.add(self.source(node, scope))
+        for pivot in node.args.get("pivots") or () if pivots else ():
+            self._turn(pivot, scope)
         for lateral in node.args.get("laterals") or ():
             self._lateral_view(lateral, scope)
         sample = node.args.get("sample")
         if sample is not None and any(sample.find_all(exp.Column)):
             self.doubt("TABLESAMPLE over columns")
-        del before
+
+    def _turn(self, pivot: Node, scope: Scope) -> None:
+        """PIVOT and UNPIVOT turn whatever has been joined so far (AstBuilder.withRelationExtensions)."""
+        scope.turn(pivoted(self, pivot, scope))
 
     def source(self, node: Node, scope: Scope) -> Source:
         """One item of a FROM as a source under its alias."""
@@ -305,40 +304,44 @@ class Sources(Expressions):
     # -- joins -------------------------------------------------------------------------------
 
     def _join(self, join: Node, scope: Scope, late: list[Node] | None) -> None:
+        # Spark joins from left to right, a comma like any JOIN (spark.sql.ansi.relationPrecedence is off).
         args = join.args
         kind = (args.get("kind") or "").upper()
-        # Spark joins from left to right, a comma like any JOIN (spark.sql.ansi.relationPrecedence is off).
-        left = [source for source, _ in scope.steps]
-        added = self.add(args["this"], scope)
+        natural = (args.get("method") or "").upper() == "NATURAL"
         keys = [k.name.lower() for k in args.get("using") or ()]
-        if (args.get("method") or "").upper() == "NATURAL":
+        sources, left = list(scope.sources), scope.joined()[0] if keys or natural else []
+        self.add(args["this"], scope, pivots=False)
+        if natural:
             if any(s.open for s in scope.sources):
                 self.doubt("NATURAL JOIN over unknown columns")
-            mine = {o.key for s in added for o in s.all()}
-            named = [o.key for s in left for o in s.all() if o.key in mine]
+            right = [out.key for _, out in scope.last()]
+            named = [out.key for _, out in left if out.key in right]
             keys = list(dict.fromkeys(named))
-            if len(keys) < len(named) and len(mine) < sum(len(s.all()) for s in added):
+            if len(keys) < len(named) and len(set(right)) < len(right):
                 self.doubt("NATURAL JOIN of columns that share a name on both sides")
         if keys:
-            self._using(keys, left, added, (args.get("side") or "").upper(), scope)
-        condition = args.get("on")
+            self._using(keys, left, sources, (args.get("side") or "").upper(), scope)
+        condition, pivots = (
+            args.get("on"),
+            [*_pivots(args["this"]), *(args.get("pivots") or ())],
+        )
         semi = kind in ("SEMI", "ANTI")
         if condition is not None:
-            if late is not None and not semi:
+            if late is not None and not semi and not pivots:
                 late.append(condition)
             else:
                 self.shaping(condition, scope, scope.shape)
         if semi:
-            for source in added:
-                scope.drop(source)
+            scope.drop_last()
+        for pivot in pivots:
+            self._turn(pivot, scope)
 
-    def _using(
-        self, keys: list[str], left: list[Source], right: list[Source], side: str, scope: Scope
-    ) -> None:
+    def _using(self, keys: list[str], left: Owned, sources: list[Source], side: str, scope: Scope) -> None:
         merges = Merged(side=side)
+        right = scope.last()
+        added = [source for source in scope.sources if source not in sources]
         for key in dict.fromkeys(keys):
-            one = self._merged(key, left, scope) or self._key_of(key, left)
-            two = self._key_of(key, right)
+            one, two = self._key_of(key, left, sources), self._key_of(key, right, added)
             scope.shape.shape(one)
             scope.shape.shape(two)
             merged = one
@@ -350,19 +353,11 @@ class Sources(Expressions):
                 merged.merge(two)
                 merged.how |= COMPUTED  # coalesce of both
             merges[key] = merged
-        scope.merge_keys(merges, right[0])
+        scope.merge_keys(merges)
 
-    def _merged(self, key: str, left: list[Source], scope: Scope) -> Out | None:
-        # The key as an earlier USING left it.
-        for source, merges in reversed(scope.steps):
-            if key in merges and source in left:
-                return merges[key]
-        return None
-
-    def _key_of(self, key: str, sources: list[Source]) -> Out:
-        for source in sources:
-            out = source.find(key)
-            if out is not None:
+    def _key_of(self, key: str, outs: Owned, sources: list[Source]) -> Out:
+        for _, out in outs:
+            if out.key == key:
                 return out
         for source in sources:
             if source.open:
@@ -394,6 +389,12 @@ class Sources(Expressions):
                 if not isinstance(cell, exp.Literal):
                     self._cell(cell, scope, out)
         return Frame(outs)
+
+
+def _pivots(node: Node) -> list[Node]:
+    inner = node.args["this"] if isinstance(node, exp.Lateral) else None
+    below = inner.args.get("pivots") if isinstance(inner, exp.Subquery) else None
+    return [*(node.args.get("pivots") or ()), *(below or ())]
 
 
 def _both(one: Out, two: Out) -> Out:

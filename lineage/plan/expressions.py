@@ -142,6 +142,13 @@ def _element(_node: Node, kids: Kids, _scope: Scope, _reader: Reader) -> Value:
     )
 
 
+def _element_at(node: Node, kids: Kids, scope: Scope, reader: Reader) -> Value:
+    """element_at of an array is an element of it, of a map a value."""
+    shape = kids[0].shape
+    is_array = isinstance(shape, tuple) and reader.registry.kind(shape[0]).lower().startswith("array")
+    return _element(node, kids, scope, reader) if is_array else computed(union(kids))
+
+
 def _struct(_node: Node, kids: Kids, _scope: Scope, _reader: Reader) -> Value:
     """CreateNamedStruct: names and values in turn; a name arrives as the shape of its literal."""
     shape = {
@@ -246,6 +253,7 @@ RULES: dict[str, Rule] = {
     "WindowExpression": _window,
     **dict.fromkeys(("GetStructField", "GetArrayStructFields"), _field),
     "GetArrayItem": _element,
+    "ElementAt": _element_at,
     "CreateNamedStruct": _struct,
     "Literal": _literal,
     **dict.fromkeys(

@@ -219,7 +219,9 @@ def _generated(tree: Tree, names: list[str], scope: Scope, reader: Reader) -> li
     if name == "Inline":
         child = evaluate(tree[1:], scope, reader)
         if isinstance(child.shape, tuple):
-            return _fields(child, names, reader)
+            # What they are called outside is no matter.
+            own = [reader.registry.field_at(child.shape[0], at) or name for at, name in enumerate(names)]
+            return _fields(child, own, reader)
     return [value] * width
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from lineage.model import Column, ColumnRef, Domain, Relation
 from lineage.transformation import COMPUTED
-from lineage.types import field_type, struct_fields
+from lineage.types import element_type, field_type, struct_fields
 
 
 class Value(NamedTuple):
@@ -76,13 +76,18 @@ class Registry:
         return self.source(parent.owner, parent.column, (*parent.path, name))
 
     def field_at(self, number: int, ordinal: int) -> str | None:
-        """The name of the field at a place of a source, None where its type is not known."""
+        """The name of the field at a place of a source or its elements, None where its type is not known."""
+        kind = self.kind(number)
+        fields = struct_fields(element_type(kind) or kind)
+        return fields[ordinal][0] if ordinal < len(fields) else None
+
+    def kind(self, number: int) -> str:
+        """The type of a source, "" where it is not known."""
         source = self.sources[number]
         kind = source.column.type if source.column else ""
         for name in source.path:
-            kind = field_type(kind, name) or ""
-        fields = struct_fields(kind)
-        return fields[ordinal][0] if ordinal < len(fields) else None
+            kind = field_type(element_type(kind) or kind, name) or ""
+        return kind
 
     def of(self, objects: int) -> int:
         """The sources that belong to a set of objects."""
