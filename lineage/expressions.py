@@ -430,8 +430,8 @@ def _plain_dot(node: Node) -> list[str] | None:
 
 # Aggregates of Spark 4.2 that are no classes of sqlglot's (or not for every dialect).
 _AGGREGATES = frozenset(
-    {"count_min_sketch", "every", "histogram_numeric", "hll_sketch_agg", "hll_union_agg", "mean", "percentile",
-     "schema_of_variant_agg", "some", "std", "try_avg", "try_sum", "kll_sketch_agg_bigint",
+    {"count_min_sketch", "every", "histogram_numeric", "hll_sketch_agg", "hll_union_agg", "mean",
+     "percentile", "schema_of_variant_agg", "some", "std", "try_avg", "try_sum", "kll_sketch_agg_bigint",
      "kll_sketch_agg_double", "kll_sketch_agg_float", "theta_sketch_agg", "theta_union_agg",
      "theta_intersection_agg", "tuple_sketch_agg", "vector_avg", "vector_sum"}
 )  # fmt: skip

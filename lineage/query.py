@@ -331,11 +331,6 @@ class Queries(Views):
     def _keys(self, keys: list[Node], outs: list[Out], scope: Scope, sink: Sink) -> None:
         for key in keys:
             inner = key.args["this"] if isinstance(key, exp.Ordered) else key
-            while isinstance(inner, exp.Paren):
-                inner = inner.args["this"]
-            if isinstance(inner, exp.Tuple):
-                self._keys(inner.expressions, outs, scope, sink)
-                continue
             if isinstance(inner, exp.Literal) and not inner.is_string and inner.name.isdigit():
                 at = int(inner.name) - 1
                 if 0 <= at < len(outs):
@@ -348,12 +343,23 @@ class Queries(Views):
 
 
 def _group_keys(group: Node) -> list[Node]:
+    """The keys, those in GROUPING SETS, CUBE and ROLLUP among them."""
     keys: list[Node] = list(group.expressions)
     for key in ("grouping_sets", "cube", "rollup"):
-        for item in group.args.get(key) or ():
-            if isinstance(item, exp.Expr):
-                keys += item.expressions
-    return keys
+        keys += [item for item in group.args.get(key) or () if isinstance(item, exp.Expr)]
+    return _flat(keys)
+
+
+def _flat(keys: list[Node]) -> list[Node]:
+    found: list[Node] = []
+    for key in keys:
+        if isinstance(key, (exp.Cube, exp.Rollup, exp.GroupingSets, exp.Tuple)):
+            found += _flat(key.expressions)
+        elif isinstance(key, exp.Paren):
+            found += _flat([key.args["this"]])
+        else:
+            found.append(key)
+    return found
 
 
 def _is_field(out: Out) -> bool:
