@@ -75,6 +75,7 @@ def different_definitions(text: Access, plan: Access) -> Iterator[Difference]:
 
 
 def _read(text: Access, plan: Access) -> Iterator[Difference]:
+    forgiving = bool(text.objects_modified) or text.statement_type == plan.statement_type == "SELECT"
     for kind, sources in _ACCESSED.items():
         one, two = _objects(getattr(text, kind)), _objects(getattr(plan, kind))
         used = {
@@ -82,7 +83,7 @@ def _read(text: Access, plan: Access) -> Iterator[Difference]:
         }
         for name in sorted({*one, *two}):
             mine, other = one.get(name), two.get(name)
-            if mine is not None and other is not None and mine > other:
+            if forgiving and mine is not None and other is not None and mine > other:
                 # What a subquery names and nobody uses is accessed ("explicitly or through shortcuts");
                 # Spark's plan has no trace of it where `*` or a struct stood in between.
                 mine = {column for column in mine if column in other or (name, column) in used}

@@ -170,7 +170,7 @@ class Tracer(Governing):
 
 
 def _called(sink: Sink, kind: int) -> tuple[AccessedObject, ...]:
-    return tuple(_functions(f for f, kinds in sink.calls.items() if kinds & kind)) if sink.calls else ()
+    return tuple(_functions(f for f, kinds in sink.calls.values() if kinds & kind)) if sink.calls else ()
 
 
 def _without(refs: tuple[ColumnRef, ...], places: list[int]) -> tuple[ColumnRef, ...]:

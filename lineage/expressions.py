@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from lineage.resolve import Resolver, column_parts
-from lineage.scope import CALLED_BASE, CALLED_DIRECT, Frame, Out, Scope, Sink, Source
+from lineage.scope import CALLED_BASE, CALLED_DIRECT, Frame, Lambda, Out, Scope, Sink, Source
 from lineage.transformation import AGGREGATED, BELOW, COMPUTED
 from lineage.types import element_type, field_type
 
@@ -128,6 +128,7 @@ class Expressions(Resolver):
                 sink.shape(named)
 
     def _filter(self, node: Node, scope: Scope, sink: Sink) -> None:
+        scope = scope.rows or scope
         self.values(node.args["this"], scope, sink)
         self.shaping(node.args["expression"], scope, sink)
 
@@ -152,14 +153,16 @@ class Expressions(Resolver):
             self.shaping(query, scope, sink)
 
     def _star(self, node: Node, scope: Scope, sink: Sink) -> None:
-        # coalesce(*), struct(*): only count(*) does not expand it.
+        # coalesce(*), struct(*): only count(*) does not expand it; a lambda's parameters are no columns.
+        while isinstance(scope, Lambda) and scope.outer is not None:
+            scope = scope.outer
         for out in self.star(node, scope):
             sink.merge(out)
 
     def _lambda(self, node: Node, scope: Scope, sink: Sink) -> None:
         # Its parameters hide columns, whatever the case of their letters; their values are the array's.
-        inner = Scope(scope, scope.ctes)
-        inner.windows = scope.windows
+        inner = Lambda(scope, scope.ctes)
+        inner.windows, inner.rows = scope.windows, scope.rows
         inner.add(Source("", [Out(parameter.name) for parameter in node.expressions]))
         self.values(node.args["this"], inner, sink)
 
@@ -177,7 +180,7 @@ class Expressions(Resolver):
 
     def _within_group(self, node: Node, scope: Scope, sink: Sink) -> None:
         # percentile_cont(0.5) WITHIN GROUP (ORDER BY x) is a value of x.
-        inner = Sink()
+        inner, scope = Sink(), scope.rows or scope
         self.values(node.args["this"], scope, inner)
         sink.merge(inner)
         keys = node.args["expression"].expressions
@@ -214,6 +217,7 @@ class Expressions(Resolver):
     def _count(self, node: Node, scope: Scope, sink: Sink) -> None:
         # count(*) counts rows and reads no column.
         sink.how |= AGGREGATED
+        scope = scope.rows or scope
         if not isinstance(node.args["this"], exp.Star):
             self.values(node.args["this"], scope, sink)
             self.values(node.args.get("expressions"), scope, sink)
@@ -224,19 +228,14 @@ class Expressions(Resolver):
 
     def _aggregate(self, node: Node, scope: Scope, sink: Sink) -> None:
         sink.how |= AGGREGATED
-        self.values(_parts(node), scope, sink)
+        self.values(_parts(node), scope.rows or scope, sink)
 
     def _struct(self, node: Node, scope: Scope, sink: Sink) -> None:
         for item in node.expressions:
             self._argument(item, scope, sink)
 
     def _argument(self, item: Node, scope: Scope, sink: Sink) -> None:
-        # `struct(*)` and `f(*)` expand the star; only count(*) does not.
-        if isinstance(item, exp.Star):
-            for out in self.star(item, scope):
-                sink.merge(out)
-        else:
-            self.values(item, scope, sink)
+        self.values(item, scope, sink)
 
     def call(self, parts: Sequence[str], node: Node, scope: Scope, sink: Sink) -> None:
         """A call of a function that sqlglot does not know: a user's, or one of Spark's own."""
@@ -247,6 +246,7 @@ class Expressions(Resolver):
         if function is None:
             if parts[-1].lower() in _AGGREGATES:
                 sink.how |= AGGREGATED
+                scope = scope.rows or scope
             for item in arguments:
                 self._argument(item, scope, sink)
             return
@@ -306,7 +306,7 @@ class Expressions(Resolver):
     def _of_subquery(self, node: Node, scope: Scope, out: Out) -> Out:
         # (SELECT s FROM t LIMIT 1).x is the field x of s.
         frame = self.subquery(node, scope)
-        for value in frame.outs:
+        for value in frame.outs[:1]:
             out.merge(value)
             out.plain, out.type, out.fields = value.plain, value.type, value.fields
         out.shape(frame.shape)
@@ -318,9 +318,9 @@ class Expressions(Resolver):
         index = node.expressions[0]
         out.merge(of)
         out.how |= COMPUTED
-        inside = element_type(of.type) or of.type  # arr['x'] is arr.x, the field of each element
-        if isinstance(index, exp.Literal) and index.is_string and field_type(inside, index.name):
-            return of.field((index.name,)).renamed(out.name or index.name)  # s['x'] is s.x
+        if isinstance(index, exp.Literal) and index.is_string and field_type(of.type, index.name):
+            # s['x'] is s.x, and of an array arr['x'] the field of each element
+            return of.field((index.name,)).renamed(out.name or index.name)
         element = element_type(of.type)
         if element is not None and isinstance(index, exp.Literal):
             out.plain, out.type = of.plain, element
@@ -442,7 +442,9 @@ def is_aggregate(node: Node) -> bool:
     kind = type(node)
     if isinstance(node.parent, exp.Window) and node.arg_key == "this":
         return False
-    return _SPECIAL.get(kind) in _AGGREGATING or (kind is exp.Anonymous and node.name.lower() in _AGGREGATES)
+    return _SPECIAL.get(kind) in _AGGREGATING or (
+        kind is exp.Anonymous and node.name.lower().rstrip() in _AGGREGATES
+    )
 
 
 def _aggregates(of: type) -> list[type]:

@@ -59,14 +59,12 @@ def generated(name: str, call: exp.Expr, arguments: list[Out]) -> list[Out] | No
     if name == "stack":
         return _stacked(call, arguments)
     if name == "json_tuple":
-        return [_both(_derived(f"c{n}", first), path) for n, path in enumerate(arguments[1:])]
+        outs = [_derived(f"c{n}", first) for n in range(len(arguments) - 1)]
+        for out, path in zip(outs, arguments[1:], strict=True):
+            out.merge(path)
+        return outs
     fixed = _FIXED.get(name)
     return None if fixed is None else [_derived(column, first) for column in fixed]
-
-
-def _both(out: Out, other: Sink) -> Out:
-    out.merge(other)
-    return out
 
 
 def _derived(name: str, source: Sink, type_text: str = "") -> Out:

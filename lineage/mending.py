@@ -381,22 +381,33 @@ _BRACKETS = (frozenset("(["), frozenset(")]"))
 # Where the unit stands among the arguments.
 _UNIT_AT = {"DATE_TRUNC": 0, "TRUNC": 1}
 _LOSSY = frozenset({*_UNIT_AT, "PERCENTILE", "TIME_TRUNC", "TIME_DIFF"})
-_KEPT = 2  # percentile(a, 0.5)
+_PAIR = 2  # percentile(a, 0.5) loses nothing
+_BEFORE_NAME = frozenset(
+    {"INTO", "TABLE", "VIEW", "WITH", "RECURSIVE", "AS", "FROM", "JOIN", "UPDATE", "EXISTS", "USING", "."}
+)
 
 
 def _lossy(tokens: list[Token]) -> list[Token]:
     # Calls of which sqlglot forgets an argument: with a space after it the name is one that it does not know.
     found = list(tokens)
     for at, token in enumerate(tokens):
-        if word(tokens, at) in _LOSSY and word(tokens, at + 1) == "(" and _loses(tokens, at):
+        if word(tokens, at) in _LOSSY and _is_call(tokens, at) and _loses(tokens, at):
             found[at] = made(TokenType.VAR, f"{token.text} ", token)
     return found
+
+
+def _is_call(tokens: list[Token], at: int) -> bool:
+    """Whether a function is called, not a table or a CTE named."""
+    if word(tokens, at + 1) != "(" or word(tokens, at - 1) in _BEFORE_NAME:
+        return False
+    end = _closing(tokens, at + 1) + 1
+    return (word(tokens, end), word(tokens, end + 1)) != ("AS", "(")
 
 
 def _loses(tokens: list[Token], at: int) -> bool:
     name, arguments = word(tokens, at), _arguments(tokens, at + 1)
     if name == "PERCENTILE":
-        return len(arguments) > _KEPT  # the frequency
+        return len(arguments) > _PAIR  # the frequency
     unit = _UNIT_AT.get(name)
     if unit is None or unit >= len(arguments):
         return unit is None
@@ -423,7 +434,7 @@ _BY_WORD: tuple[tuple[str, Callable[[list[Token]], list[Token]]], ...] = (
     ("FROM FROM", _alias_from),
     ("(*)", _bare_stars),
     ("SUBSTR", _substrings),
-    ("PERCENTILE(", _lossy),
-    ("TRUNC(", _lossy),
-    ("TIME_DIFF(", _lossy),
+    ("PERCENTILE", _lossy),
+    ("TRUNC", _lossy),
+    ("TIME_DIFF", _lossy),
 )

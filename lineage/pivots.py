@@ -1,7 +1,8 @@
 """PIVOT and UNPIVOT.
 
-In: a pivot of sqlglot's tree and the source it turns. Out: the turned source. Names follow Spark 4.2:
-a pivoted column is `<value>` or `<value>_<aggregate>`; what neither aggregates nor pivots is a group key.
+In: a pivot of sqlglot's tree and the scope that it turns. Out: the one source that this becomes. Names follow
+Spark 4.2: a pivoted column is `<value>` or `<value>_<aggregate>`; what neither aggregates nor pivots is a
+group key.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from lineage.naming import column_name
-from lineage.resolve import column_parts
+from lineage.resolve import column_parts, qualified
 from lineage.scope import Out, Scope, Sink, Source
 
 if TYPE_CHECKING:
@@ -35,20 +36,33 @@ def pivoted(tracer: Sources, pivot: exp.Expr, scope: Scope) -> Source:
     return Source(name, outs)
 
 
-def _roots(node: exp.Expr, held: Scope) -> set[str]:
-    """The columns that an expression names: of `t.a.f` the column a."""
-    found: set[str] = set()
-    aliases = {source.alias for source in held.sources}
+_Named = set[tuple[Source | None, str]]
+
+
+def _named(node: exp.Expr, held: Scope) -> _Named:
+    """The columns that an expression names, with their source where it says one: of `t.a.f` the column a."""
+    found: _Named = set()
     for column in node.find_all(exp.Column):
         parts = [part.lower() for part in column_parts(column)]
-        while len(parts) > 1 and parts[0] in aliases:
-            parts.pop(0)
-        found.add(parts[0])
+        source = None
+        for width in range(min(3, len(parts) - 1), 0, -1):
+            source = qualified(parts[:width], held)
+            if source is not None:
+                found.add((source, parts[width]))
+                break
+        if source is None:
+            found.add((None, parts[0]))
     return found
 
 
+def _left(held: Scope, used: _Named) -> list[Out]:
+    """What stays beside the columns that are used up."""
+    pairs = held.joined()[0]
+    return [out for owner, out in pairs if (None, out.key) not in used and (owner, out.key) not in used]
+
+
 def _pivot(tracer: Sources, pivot: exp.Expr, held: Scope) -> list[Out]:
-    used: set[str] = set()
+    used: _Named = set()
     keys = Sink()
     values: list[str] = []
     for field in pivot.args.get("fields") or ():
@@ -56,13 +70,13 @@ def _pivot(tracer: Sources, pivot: exp.Expr, held: Scope) -> list[Out]:
             tracer.doubt("PIVOT without IN")
             continue
         tracer.values(field.args["this"], held, keys)
-        used |= _roots(field.args["this"], held)
+        used |= _named(field.args["this"], held)
         values += [_value_name(item) for item in field.expressions]
     held.shape.shape(keys)
     aggregates = pivot.expressions
     for item in aggregates:
-        used |= _roots(item, held)
-    groups = [out for out in held.star() if out.key not in used]
+        used |= _named(item, held)
+    groups = _left(held, used)
     for out in groups:
         held.shape.shape(out)
     outs = list(groups)
@@ -96,7 +110,7 @@ def _unpivot(tracer: Sources, pivot: exp.Expr, held: Scope) -> list[Out]:
         tracer.doubt("UNPIVOT without IN")
         return []
     values = [Out(name) for name in names]
-    used: set[str] = set()
+    used: _Named = set()
     for item in fields[0].expressions:
         inner = item.args["this"] if _renamed(item) else item
         cells = inner.expressions if type(inner) is exp.Tuple else [inner]
@@ -104,6 +118,5 @@ def _unpivot(tracer: Sources, pivot: exp.Expr, held: Scope) -> list[Out]:
             tracer.values(cell, held, out)
             if not pivot.args.get("include_nulls"):
                 held.shape.shape(out)  # a row whose values are all null is left out
-        used |= _roots(inner, held)
-    keep = [out for out in held.star() if out.key not in used]
-    return [*keep, Out(fields[0].args["this"].name), *values]
+        used |= _named(inner, held)
+    return [*_left(held, used), Out(fields[0].args["this"].name), *values]

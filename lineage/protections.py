@@ -32,7 +32,7 @@ def without_protections(tokens: list[Token], text: str, upper: str) -> tuple[lis
         return tokens, ()
     kept: list[Token] = []
     found: list[Change] = []
-    at, level, column = 0, 0, None
+    at, level, angles, column = 0, 0, 0, None
     while at < len(tokens):
         if level == 0 and tokens[at].token_type is TokenType.ALIAS:
             break
@@ -42,8 +42,10 @@ def without_protections(tokens: list[Token], text: str, upper: str) -> tuple[lis
             at = end
             continue
         token = tokens[at]
-        if level == 1 and kept[-1].token_type in (TokenType.L_PAREN, TokenType.COMMA):
+        if level == 1 and not angles and kept[-1].token_type in (TokenType.L_PAREN, TokenType.COMMA):
             column = token.text
+        # `array<array<int>>` ends in one token, `>>`.
+        angles += 0 if token.text.strip("<>") else token.text.count("<") - token.text.count(">")
         level += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
         kept.append(token)
         at += 1
@@ -73,5 +75,6 @@ def _tags(at: Cursor, column: str | None) -> list[Change]:
         if not at.take("="):
             return []
         found.append(Change("ADD", Domain.TAG, name, column, value=at.string()))
-        at.take(",")
+        if not at.take(","):
+            break
     return found if at.take(")") else []

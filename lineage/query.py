@@ -212,34 +212,21 @@ class Queries(Views):
         output.add(Source("", sorted(outs, key=_is_field)))
         for key, clause in clauses:
             if key == "having":
-                self._having(clause.args["this"], self._grouped(args.get("group"), output), scope)
+                self.shaping(
+                    clause.args["this"], self._grouped(args.get("group"), output, scope), scope.shape
+                )
             elif key == "qualify":
                 self.shaping(clause.args["this"], output, scope.shape)
             else:
                 self._keys(clause.expressions, outs, output, scope.shape)
 
-    def _having(self, condition: Node, grouped: Scope, scope: Scope) -> None:
-        # What is inside an aggregate is of the rows, never an output.
-        nodes = list(condition.walk(prune=lambda node: isinstance(node, exp.Query) or is_aggregate(node)))
-        if not any(map(is_aggregate, nodes)):
-            self.shaping(condition, grouped, scope.shape)
-            return
-        for node in nodes:
-            if is_aggregate(node):
-                self.shaping(node, scope, scope.shape)
-            elif isinstance(node, (exp.Column, exp.Query)):
-                self.shaping(node, grouped, scope.shape)
-
-    def _grouped(self, group: Node | None, output: Scope) -> Scope:
-        """In HAVING a name is a column of GROUP BY before it is an output's."""
+    def _grouped(self, group: Node | None, output: Scope, scope: Scope) -> Scope:
+        """HAVING: a name is a group key before it is an output; inside an aggregate it is of the rows."""
         keys = [] if group is None or group.args.get("all") else _group_keys(group)
-        columns = [self.column(key, output.outer) for key in keys if type(key) is exp.Column and output.outer]
-        found = [out for out in columns if out is not None]
-        if not found:
-            return output
+        columns = [self.column(key, scope) for key in keys if type(key) is exp.Column]
         inner = Scope(output, output.ctes)
-        inner.windows = output.windows
-        inner.add(Source("", found))
+        inner.windows, inner.rows = output.windows, scope
+        inner.add(Source("", [out for out in columns if out is not None]))
         return inner
 
     def _named_window(self, window: Node, scope: Scope) -> None:

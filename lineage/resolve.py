@@ -125,7 +125,7 @@ class Resolver:
         if function.body is None or function.domain is Domain.PROCEDURE:
             self.ledger.base_functions.setdefault(function.name, function)
             kinds |= CALLED_BASE
-        return {function: kinds} if kinds else {}
+        return {function.name: (function, kinds)} if kinds else {}
 
     # -- columns -----------------------------------------------------------------------------
 
@@ -163,7 +163,7 @@ class Resolver:
 
     def _in_scope(self, keys: list[str], parts: Sequence[str], scope: Scope) -> Out | None:
         for width in range(min(3, len(keys) - 1), 0, -1):
-            source = _qualified(keys[:width], scope)
+            source = qualified(keys[:width], scope)
             if source is not None:
                 out = source.find(keys[width])
                 if out is not None:
@@ -190,7 +190,7 @@ class Resolver:
             if piped := self._piped(keys, parts, at):
                 return piped
             for width in range(min(3, len(keys) - 1), 0, -1):
-                source = _qualified(keys[:width], at)
+                source = qualified(keys[:width], at)
                 if source is not None and source.open:
                     return source.invent(parts[width]).field(parts[width + 1 :])
             open_sources = [s for s in at.sources if s.open]
@@ -258,7 +258,7 @@ class Resolver:
         keys = [part.lower() for part in parts]
         at: Scope | None = scope
         while at is not None:
-            source = _qualified(keys, at)
+            source = qualified(keys, at)
             if source is not None:
                 if source.open:
                     self.doubt("star over unknown columns")
@@ -289,7 +289,7 @@ class Resolver:
                 gone.update(names)
                 continue
             *qualifier, key = [part.lower() for part in column_parts(item)]
-            source = _qualified(qualifier, scope) if qualifier else None
+            source = qualified(qualifier, scope) if qualifier else None
             if source is not None:
                 owned.add((source, key))
             elif qualifier:
@@ -328,7 +328,8 @@ def _aliased(key: str, scope: Scope) -> Source | None:
     return None
 
 
-def _qualified(keys: list[str], scope: Scope) -> Source | None:
+def qualified(keys: list[str], scope: Scope) -> Source | None:
+    """The source that a qualifier means."""
     if len(keys) == 1:
         return _aliased(keys[0], scope)
     wanted = tuple(keys)

@@ -58,8 +58,8 @@ class Ref:
 
 
 Refs = dict[Ref, None]
-Calls = dict[Function, int]
-"""Functions whose results a value holds, with the bits `CALLED_DIRECT` and `CALLED_BASE`."""
+Calls = dict[str, tuple[Function, int]]
+"""Functions whose results a value holds, by name, with the bits `CALLED_DIRECT` and `CALLED_BASE`."""
 CALLED_DIRECT = 0b01
 CALLED_BASE = 0b10
 
@@ -90,11 +90,14 @@ class Sink:
 
     def call(self, calls: Calls | None, kinds: int = CALLED_DIRECT | CALLED_BASE) -> None:
         """Take over calls of functions, of these kinds; dicts are shared, so a new one is made."""
-        if not calls:
-            return
-        mine = dict(self.calls or {})
-        mine.update({f: mine.get(f, 0) | kind & kinds for f, kind in calls.items() if kind & kinds})
-        self.calls = mine
+        mine = self.calls or {}
+        more = {
+            name: (function, kind & kinds | (mine[name][1] if name in mine else 0))
+            for name, (function, kind) in (calls or {}).items()
+            if kind & kinds and (name not in mine or kind & kinds & ~mine[name][1])
+        }
+        if more:
+            self.calls = {**mine, **more}
 
     def shape(self, other: Sink) -> None:
         """Take everything of another sink as shaping, not as value."""
@@ -286,10 +289,12 @@ class Scope:
     """What names mean inside one SELECT: its sources, its aliases, and the scope around it."""
 
     __slots__ = (
+        "_folded",
         "aliases",
         "ctes",
         "known",
         "outer",
+        "rows",
         "shape",
         "sources",
         "steps",
@@ -299,9 +304,11 @@ class Scope:
 
     def __init__(self, outer: Scope | None = None, ctes: dict[str, Frame] | None = None) -> None:
         self.outer = outer
+        self.rows: Scope | None = None  # where names inside aggregates are looked up, if elsewhere
         self.ctes: dict[str, Frame] = ctes if ctes is not None else (outer.ctes if outer else {})
         self.sources: list[Source] = []
         self.steps: list[tuple[Source | Scope, Merged]] = []
+        self._folded: tuple[int, Owned, Owned] = (0, [], [])
         self.using: dict[str, Out] = {}
         self.aliases: dict[str, Out] = {}
         self.windows: dict[str, Sink] = {}
@@ -326,21 +333,28 @@ class Scope:
         """USING: from here on these columns stand for those of the last step and of what was before it."""
         self.using.update(merged)
         self.steps[-1] = (self.steps[-1][0], merged)
-        self.known.clear()
+        self._changed()
 
     def drop_last(self) -> None:
         """Take the last step out again: the right side of a SEMI or ANTI join. Its keys still come first."""
         item, keys = self.steps.pop()
-        gone = item.sources if isinstance(item, Scope) else [item]
-        self.sources = [source for source in self.sources if source not in gone]
+        gone = len(item.sources) if isinstance(item, Scope) else 1
+        del self.sources[-gone:]
         if keys:
             self.steps.append((Source("", []), keys))
-        self.known.clear()
+        self.using = {}
+        for left, own in self.steps:
+            self.using.update({**left.using, **own} if isinstance(left, Scope) else own)
+        self._changed()
 
     def turn(self, source: Source) -> None:
         """From here on one source stands for all so far: a PIVOT or UNPIVOT has turned them."""
         self.sources, self.steps, self.using = [source], [(source, _NO_KEYS)], {}
+        self._changed()
+
+    def _changed(self) -> None:
         self.known.clear()
+        self._folded = (0, [], []) if self._folded[0] >= len(self.steps) else self._folded
 
     def star(self) -> list[Out]:
         """The columns of `*`: USING keys first, each once (Spark's order)."""
@@ -360,17 +374,15 @@ class Scope:
 
     def joined(self) -> tuple[Owned, Owned]:
         """What the joins yield, and what they hide: Spark's names for them, in Spark's order."""
-        visible: Owned = []
-        hidden: Owned = []
-        for item, keys in self.steps:
+        done, visible, hidden = self._folded
+        for item, keys in self.steps[done:]:
             below: Owned = []
             if isinstance(item, Scope):
                 added, below = item.joined()
             else:
                 added = [(item, out) for out in item.all()]
             if not keys:
-                visible += added
-                hidden += below
+                visible, hidden = visible + added, hidden + below
                 continue
             left, visible = _taken(visible, keys)
             right, added = _taken(added, keys)
@@ -379,4 +391,11 @@ class Scope:
             first: Owned = [(owners.get(key), out) for key, out in keys.items()]
             visible = [*first, *visible, *added]
             hidden = [*(left if keys.side == "FULL" else ()), *gone, *hidden, *below]
+        self._folded = (len(self.steps), visible, hidden)
         return visible, hidden
+
+
+class Lambda(Scope):
+    """The parameters of a lambda, which hide what is around it."""
+
+    __slots__ = ()

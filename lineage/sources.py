@@ -309,22 +309,21 @@ class Sources(Expressions):
         kind = (args.get("kind") or "").upper()
         natural = (args.get("method") or "").upper() == "NATURAL"
         keys = [k.name.lower() for k in args.get("using") or ()]
-        sources, left = list(scope.sources), scope.joined()[0] if keys or natural else []
+        before, left = len(scope.sources), scope.joined()[0] if keys or natural else []
         self.add(args["this"], scope, pivots=False)
         if natural:
             if any(s.open for s in scope.sources):
                 self.doubt("NATURAL JOIN over unknown columns")
             right = [out.key for _, out in scope.last()]
-            named = [out.key for _, out in left if out.key in right]
+            mine = set(right)
+            named = [out.key for _, out in left if out.key in mine]
             keys = list(dict.fromkeys(named))
-            if len(keys) < len(named) and len(set(right)) < len(right):
+            if len(keys) < len(named) and len(mine) < len(right):
                 self.doubt("NATURAL JOIN of columns that share a name on both sides")
         if keys:
-            self._using(keys, left, sources, (args.get("side") or "").upper(), scope)
-        condition, pivots = (
-            args.get("on"),
-            [*_pivots(args["this"]), *(args.get("pivots") or ())],
-        )
+            self._using(keys, left, before, (args.get("side") or "").upper(), scope)
+        pivots = [*_pivots(args["this"]), *(args.get("pivots") or ())]
+        condition = args.get("on")
         semi = kind in ("SEMI", "ANTI")
         if condition is not None:
             if late is not None and not semi and not pivots:
@@ -336,10 +335,10 @@ class Sources(Expressions):
         for pivot in pivots:
             self._turn(pivot, scope)
 
-    def _using(self, keys: list[str], left: Owned, sources: list[Source], side: str, scope: Scope) -> None:
+    def _using(self, keys: list[str], left: Owned, before: int, side: str, scope: Scope) -> None:
         merges = Merged(side=side)
         right = scope.last()
-        added = [source for source in scope.sources if source not in sources]
+        sources, added = scope.sources[:before], scope.sources[before:]
         for key in dict.fromkeys(keys):
             one, two = self._key_of(key, left, sources), self._key_of(key, right, added)
             scope.shape.shape(one)

@@ -65,9 +65,9 @@ class SessionCatalog:
         """What a statement is about to create, change or drop, as it is now."""
         if target.domain is not Domain.SCHEMA:
             return self.look_up(target.parts, current)
-        name = _sql_name(target.parts if len(target.parts) > 1 else (current[0], *target.parts))
-        there = self.spark._jsparkSession.catalog().databaseExists(name)
-        return Relation(quote_name(target.parts), Domain.SCHEMA) if there else None
+        full = target.parts if len(target.parts) > 1 else (current[0], *target.parts)
+        there = self.spark._jsparkSession.catalog().databaseExists(_sql_name(full))
+        return Relation(quote_name(full), Domain.SCHEMA) if there else None
 
     def view(self, fact: ViewFact, plan: Any) -> Relation:
         """A view of a plan; one over a DataFrame has no text and is traced by what is below it."""

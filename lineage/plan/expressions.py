@@ -14,6 +14,7 @@ from lineage.plan.scope import Flow, Scope
 from lineage.plan.tree import Node, Tree, kind
 from lineage.plan.values import NOTHING, Registry, Value, as_condition, computed, numbers, union
 from lineage.transformation import AGGREGATED, BELOW, COMPUTED
+from lineage.types import field_type
 
 Kids = list[Value]
 
@@ -128,10 +129,16 @@ def _field(node: Node, kids: Kids, _scope: Scope, reader: Reader) -> Value:
         return found if found is not None else value._replace(shape=None)
     if name is None:
         name = node.get("fieldName")
-    if shape is None or name is None:
+    if shape is None or name is None or not _has_field(shape[1], name, reader):
         return value._replace(shape=None)
     direct, base = (reader.registry.field(number, name) for number in shape)
     return Value(1 << direct, 1 << base, value.direct_by, value.base_by, (direct, base), value.how)
+
+
+def _has_field(number: int, name: str, reader: Reader) -> bool:
+    """Whether a source has a field of that name: a cast of a struct names its fields anew."""
+    of = reader.registry.kind(number)
+    return not of or field_type(of, name) is not None
 
 
 def _element(_node: Node, kids: Kids, _scope: Scope, _reader: Reader) -> Value:

@@ -86,7 +86,7 @@ class Registry:
         source = self.sources[number]
         kind = source.column.type if source.column else ""
         for name in source.path:
-            kind = field_type(element_type(kind) or kind, name) or ""
+            kind = field_type(kind, name) or ""
         return kind
 
     def of(self, objects: int) -> int:
