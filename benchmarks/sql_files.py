@@ -16,7 +16,6 @@ _QUERY_HEAD = "-- !query\n"
 _QUERY_PARTS = re.compile(r"^-- !query (?:schema|output)\n", re.MULTILINE)
 
 _SUITES = {
-    "udf/": "its placeholder udf() is a Scala or Python function of Spark's test classes",
     "udaf/": "its aggregate udaf() is a Scala or Python function of Spark's test classes",
     "udtf/": "its table functions are Python classes of Spark's test classes",
 }
@@ -26,6 +25,7 @@ _BY_FOLDER = {
     "nonansi/": {"spark.sql.ansi.enabled": "false"},
     "timestampNTZ/": {"spark.sql.timestampType": "TIMESTAMP_NTZ"},
     "postgreSQL/": {"spark.sql.legacy.interval.enabled": "true"},
+    "udf/postgreSQL/": {"spark.sql.legacy.interval.enabled": "true"},
 }
 
 

@@ -73,7 +73,10 @@ def furnish(spark: SparkSession, corpus: Corpus, folder: Path) -> None:
 
 def prepare(session: SparkSession, file: SqlFile) -> None:
     """The settings of a file, and the functions that its folder's suite registers; `session` is new."""
-    if file.name.startswith("postgreSQL/"):
+    if file.name.startswith("udf/"):
+        # Spark's suite runs these with a Scala and with a Python function that give their argument as text.
+        session.udf.register("udf", lambda value: None if value is None else str(value), "string")
+    if file.name.removeprefix("udf/").startswith("postgreSQL/"):
         for statement in _POSTGRES:
             session.sql(statement)
     for key, value in file.settings.items():

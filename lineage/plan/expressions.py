@@ -202,13 +202,14 @@ def _pivot_first(_node: Node, kids: Kids, _scope: Scope, _reader: Reader) -> Val
     return computed(union((as_condition(kids[0]), *kids[1:])), AGGREGATED)
 
 
-def _function(node: Node, kids: Kids, _scope: Scope, reader: Reader) -> Value:
+def _function(node: Node, kids: Kids, scope: Scope, reader: Reader) -> Value:
     """A function that Spark cannot look into: direct and base object, its arguments are sources."""
     name = node.get("udfName") or node.get("name")
     value = computed(union(kids))
     if not isinstance(name, str) or name == "<lambda>":
         return value
     bit = 1 << reader.function(name, kind(node))
+    scope.name(Value(bit, bit))
     return value._replace(direct=value.direct | bit, base=value.base | bit)
 
 
@@ -227,6 +228,7 @@ def _sql_function(node: Node, kids: Kids, scope: Scope, reader: Reader) -> Value
         reader.doubt("SQLScalarFunction: the JSON lacks the function's name")
         return Value(given.direct, body.base, given.direct_by, body.base_by | given.base_by, None, how)
     bit = 1 << reader.function(name, kind(node))
+    scope.name(Value(bit))
     return Value(given.direct | bit, body.base, given.direct_by, body.base_by | given.base_by, None, how)
 
 

@@ -19,8 +19,9 @@ class Flow:
 
     `out` lists its columns (expression id, name) in order; `env` gives their values by id. `by` holds
     what steered its rows (filters, join, group and sort keys). `direct` and `base` are sets of object
-    numbers that were touched, columns or not. `named` is what subqueries read, whether or not anything uses
-    the column that they stand in. Children's dicts are shared, never changed.
+    numbers that were touched, columns or not. `named` is what subqueries read and which functions are
+    called, whether or not anything uses the column that they stand in. Children's dicts are shared, never
+    changed.
     """
 
     out: list[Attribute] = field(default_factory=list)
@@ -70,7 +71,7 @@ class Scope:
         self.name(flow.named)
 
     def name(self, value: Value) -> None:
-        """Take over what subqueries have read."""
+        """Take over what subqueries have read, and functions that are called."""
         if value is not NOTHING:
             self.named = as_condition(union((self.named, value)))
 
