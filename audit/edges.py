@@ -59,8 +59,10 @@ def _once(targets: list[Json]) -> list[Json]:
 def _of_ddl(access: Access) -> list[Json]:
     """A DROP, an UNDROP, a rename, or a REPLACE without a query: no source, and query_type says which."""
     ddl = access.object_modified_by_ddl
-    if ddl is None or access.objects_modified or (ddl.domain, ddl.operation_type) in _OF_SCHEMAS:
+    if ddl is None or access.objects_modified:
         return []
+    if ddl.domain is Domain.SCHEMA and ddl.operation_type != "DROP":
+        return []  # one that is dropped takes its tables along; what else happens to it touches no lineage
     new_name = ddl.properties.get("objectName", {}).get("value")
     if not new_name and ddl.operation_type not in ("DROP", "UNDROP", "REPLACE"):
         return []
@@ -69,8 +71,6 @@ def _of_ddl(access: Access) -> list[Json]:
     return [{**target, "overwrites": ended, "columns": [], "tables": [dict(_NO_SOURCE)]}]
 
 
-# A schema that is dropped takes its tables along; what else happens to one touches no lineage.
-_OF_SCHEMAS = frozenset((Domain.SCHEMA, kind) for kind in ("CREATE", "REPLACE", "ALTER", "UNDROP"))
 _NO_SOURCE: Json = {"source_kinds": [None], "is_indirect": False}
 
 

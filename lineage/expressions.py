@@ -230,13 +230,6 @@ class Expressions(Resolver):
         sink.how |= AGGREGATED
         self.values(_parts(node), scope.rows or scope, sink)
 
-    def _struct(self, node: Node, scope: Scope, sink: Sink) -> None:
-        for item in node.expressions:
-            self._argument(item, scope, sink)
-
-    def _argument(self, item: Node, scope: Scope, sink: Sink) -> None:
-        self.values(item, scope, sink)
-
     def call(self, parts: Sequence[str], node: Node, scope: Scope, sink: Sink) -> None:
         """A call of a function that sqlglot does not know: a user's, or one of Spark's own."""
         function = self.function(parts)
@@ -247,8 +240,7 @@ class Expressions(Resolver):
             if parts[-1].lower() in _AGGREGATES:
                 sink.how |= AGGREGATED
                 scope = scope.rows or scope
-            for item in arguments:
-                self._argument(item, scope, sink)
+            self.values(arguments, scope, sink)
             return
         sink.call(self.saw_function(function))
         outs = [self.out_of(item, scope) for item in arguments]
@@ -475,7 +467,6 @@ _SPECIAL: dict[type, _Handler] = {
     exp.Count: Expressions._count,  # noqa: SLF001
     exp.Grouping: Expressions._grouping,  # noqa: SLF001
     exp.GroupingId: Expressions._grouping,  # noqa: SLF001
-    exp.Struct: Expressions._struct,  # noqa: SLF001
     **dict.fromkeys(
         (exp.Select, exp.Subquery, exp.Union, exp.Except, exp.Intersect),
         Expressions._query_value,  # noqa: SLF001

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from lineage.cursor import Cursor
 from lineage.errors import BadFunctionError
-from lineage.model import Column, Function
+from lineage.model import Function
 from lineage.policy_commands import take_if
 from lineage.tokens import tokenize
 
 _BEFORE_BODY = frozenset({"RETURN", "AS"})
+
+_AFTER_TYPE = ("DEFAULT", "COMMENT", "NOT")
 
 
 def read_function(text: str) -> Function:
@@ -37,7 +39,7 @@ def read_function(text: str) -> Function:
     name = at.name()
     if not name:
         raise BadFunctionError(text)
-    parameters = _columns(at)
+    parameters = at.columns(*_AFTER_TYPE)
     data_type, is_table = _returned(at)
     language = ""
     while not at.done and at.word() not in _BEFORE_BODY:
@@ -47,17 +49,12 @@ def read_function(text: str) -> Function:
     return Function(name[-1], None, parameters, data_type, body or None, is_table)
 
 
-def _columns(at: Cursor) -> tuple[Column, ...]:
-    """`(a INT DEFAULT 1, b STRING COMMENT 'x')`."""
-    return at.columns("DEFAULT", "COMMENT", "NOT")
-
-
 def _returned(at: Cursor) -> tuple[str, bool]:
     if not at.take("RETURNS"):
         return "", False
     if at.word() == "TABLE":
         at.at += 1
-        fields = ",".join(f"`{c.name}`:{c.type}" for c in _columns(at))
+        fields = ",".join(f"`{c.name}`:{c.type}" for c in at.columns(*_AFTER_TYPE))
         return (f"struct<{fields}>" if fields else ""), True
     return at.type_span(
         "RETURN", "AS", "LANGUAGE", "COMMENT", "DETERMINISTIC", "NOT", "CONTAINS", "READS", "SQL"

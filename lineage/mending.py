@@ -40,7 +40,7 @@ def mend(tokens: list[Token], types: AbstractSet[TokenType], upper: str) -> list
     for marker, rule in _BY_WORD:
         if marker in upper:
             tokens = rule(tokens)
-    return tokens
+    return _lossy(tokens) if any(name in upper for name in _MARKERS) else tokens
 
 
 _NILADIC = frozenset(
@@ -354,18 +354,6 @@ def _streams(tokens: list[Token]) -> list[Token]:
     return tokens
 
 
-def _substrings(tokens: list[Token]) -> list[Token]:
-    # Spark names an output `substr(…)` as it was called; sqlglot makes one function of substr and substring,
-    # and forgets which it was. With a space after it the name is one that sqlglot does not know.
-    found = list(tokens)
-    for at, token in enumerate(tokens):
-        if token.token_type is not TokenType.VAR or token.text.upper() != "SUBSTR":
-            continue
-        if word(tokens, at + 1) == "(" and not _has_from(tokens, at + 1):
-            found[at] = made(TokenType.VAR, f"{token.text} ", token)
-    return found
-
-
 def _arguments(tokens: list[Token], opening: int) -> list[int]:
     """Where the arguments of a call begin."""
     level, starts = 0, [opening + 1]
@@ -380,7 +368,8 @@ def _arguments(tokens: list[Token], opening: int) -> list[int]:
 _BRACKETS = (frozenset("(["), frozenset(")]"))
 # Where the unit stands among the arguments.
 _UNIT_AT = {"DATE_TRUNC": 0, "TRUNC": 1}
-_LOSSY = frozenset({*_UNIT_AT, "PERCENTILE", "TIME_TRUNC", "TIME_DIFF"})
+_LOSSY = frozenset({*_UNIT_AT, "PERCENTILE", "TIME_TRUNC", "TIME_DIFF", "SUBSTR"})
+_MARKERS = ("SUBSTR", "PERCENTILE", "TRUNC", "TIME_DIFF")
 _PAIR = 2  # percentile(a, 0.5) loses nothing
 _BEFORE_NAME = frozenset(
     {"INTO", "TABLE", "VIEW", "WITH", "RECURSIVE", "AS", "FROM", "JOIN", "UPDATE", "EXISTS", "USING", "."}
@@ -388,7 +377,8 @@ _BEFORE_NAME = frozenset(
 
 
 def _lossy(tokens: list[Token]) -> list[Token]:
-    # Calls of which sqlglot forgets an argument: with a space after it the name is one that it does not know.
+    # Calls of which sqlglot forgets an argument, or how they are called: it makes one function of substr and
+    # substring, of which Spark names an output. With a space after it the name is one that it does not know.
     found = list(tokens)
     for at, token in enumerate(tokens):
         if word(tokens, at) in _LOSSY and _is_call(tokens, at) and _loses(tokens, at):
@@ -405,7 +395,10 @@ def _is_call(tokens: list[Token], at: int) -> bool:
 
 
 def _loses(tokens: list[Token], at: int) -> bool:
-    name, arguments = word(tokens, at), _arguments(tokens, at + 1)
+    name = word(tokens, at)
+    if name == "SUBSTR":
+        return not _has_from(tokens, at + 1)
+    arguments = _arguments(tokens, at + 1)
     if name == "PERCENTILE":
         return len(arguments) > _PAIR  # the frequency
     unit = _UNIT_AT.get(name)
@@ -433,8 +426,4 @@ _BY_WORD: tuple[tuple[str, Callable[[list[Token]], list[Token]]], ...] = (
     ("SELECT ALL", _all_columns),
     ("FROM FROM", _alias_from),
     ("(*)", _bare_stars),
-    ("SUBSTR", _substrings),
-    ("PERCENTILE", _lossy),
-    ("TRUNC", _lossy),
-    ("TIME_DIFF", _lossy),
 )

@@ -84,24 +84,35 @@ def take_comment(at: Cursor) -> tuple[tuple[str, str | None], ...] | None:
     return None
 
 
+def masking(at: Cursor, column: str) -> Change | None:
+    """`p [USING (…)]`, the cursor after MASKING POLICY."""
+    name = at.name()
+    using = at.names() if at.word(1) == "(" and at.take("USING") else ()
+    return Change("ADD", Domain.MASKING_POLICY, name, column, using) if name else None
+
+
+def row_access(at: Cursor) -> Change | None:
+    """`p ON (…)`, the cursor after ROW ACCESS POLICY."""
+    name = at.name()
+    columns = at.names() if at.take("ON") else ()
+    return Change("ADD", Domain.ROW_ACCESS_POLICY, name, columns=columns) if name else None
+
+
 def column_policy(at: Cursor, column: str) -> Change | None:
     """`SET MASKING POLICY p [USING (…)] [FORCE]` or `UNSET MASKING POLICY` of a column."""
     if at.take("UNSET", "MASKING", "POLICY"):
         return Change("DROP", Domain.MASKING_POLICY, column=column)
     if not at.take("SET", "MASKING", "POLICY"):
         return None
-    name = at.name()
-    using = at.names() if at.take("USING") else ()
+    change = masking(at, column)
     at.take("FORCE")
-    return Change("ADD", Domain.MASKING_POLICY, name, column, using) if name else None
+    return change
 
 
 def row_policy(at: Cursor) -> Change | None:
     """`ADD ROW ACCESS POLICY p ON (…)`, `DROP ROW ACCESS POLICY p`, `DROP ALL ROW ACCESS POLICIES`."""
     if at.take("ADD", "ROW", "ACCESS", "POLICY"):
-        name = at.name()
-        columns = at.names() if at.take("ON") else ()
-        return Change("ADD", Domain.ROW_ACCESS_POLICY, name, columns=columns) if name else None
+        return row_access(at)
     if at.take("DROP", "ALL", "ROW", "ACCESS", "POLICIES"):
         return Change("DROP", Domain.ROW_ACCESS_POLICY)
     if at.take("DROP", "ROW", "ACCESS", "POLICY"):

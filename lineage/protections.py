@@ -12,6 +12,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.cursor import Cursor
 from lineage.model import Domain
+from lineage.policy_commands import masking, row_access
 from lineage.statement import Change
 from lineage.tokens import word
 
@@ -57,14 +58,11 @@ def _clause(tokens: list[Token], text: str, start: int, column: str | None) -> t
     at = Cursor(tokens, text, start)
     at.take("WITH")
     if column is not None and at.take("MASKING", "POLICY"):
-        name = at.name()
-        using = at.names() if at.word(1) == "(" and at.take("USING") else ()
-        found = [Change("ADD", Domain.MASKING_POLICY, name, column, using)] if name else []
-        return found, at.at
+        change = masking(at, column)
+        return ([change] if change else []), at.at
     if column is None and at.take("ROW", "ACCESS", "POLICY"):
-        name = at.name()
-        columns = at.names() if at.take("ON") else ()
-        return ([Change("ADD", Domain.ROW_ACCESS_POLICY, name, columns=columns)] if columns else []), at.at
+        change = row_access(at)
+        return ([change] if change and change.columns else []), at.at
     return (_tags(at, column), at.at) if at.take("TAG", "(") else ((), start)
 
 

@@ -322,24 +322,34 @@ def _without_schemas(tables: pa.Table) -> tuple[pa.Table, _Ended]:
 
 def _with_ends(events: Events, names: tuple[str, ...], ended: _Ended) -> Events:
     """A schema takes along what is in it: a drop of each object whose name at that time lies in it."""
+    if not ended:
+        return events
+    prefixes = tuple({f"{schema.casefold()}." for _, schema in ended})
+    folded = [name.casefold() for name in names]
+    inside = np.array([name.startswith(prefixes) for name in folded], bool)
+    mine = np.flatnonzero(np.isin(events.obj, events.obj[inside[events.name]]))
+    mine = mine[np.argsort(events.time[mine], kind="stable")]
+    newest: dict[int, int] = {}
+    held: list[int] = []
+    times: list[int] = []
+    at = 0
     for time, schema in ended:
-        before = np.flatnonzero(events.time < time)
-        before = before[np.argsort(events.time[before], kind="stable")]
-        newest = dict(zip(events.obj[before].tolist(), before.tolist(), strict=True))
+        until = int(np.searchsorted(events.time[mine], time))
+        newest.update(zip(events.obj[mine[at:until]].tolist(), mine[at:until].tolist(), strict=True))
+        at = until
         prefix = f"{schema.casefold()}."
-        held = [
-            at
-            for at in newest.values()
-            if names[events.name[at]].casefold().startswith(prefix) and not events.drops[at]
-        ]
-        yes, no = np.ones(len(held), bool), np.zeros(len(held), bool)
-        events = Events(
-            obj=np.concatenate([events.obj, events.obj[held]]),
-            time=np.concatenate([events.time, np.full(len(held), time)]),
-            name=np.concatenate([events.name, events.name[held]]),
-            resets=np.concatenate([events.resets, yes]),
-            defines=np.concatenate([events.defines, no]),
-            drops=np.concatenate([events.drops, yes]),
-            undrops=np.concatenate([events.undrops, no]),
-        )
-    return events
+        for obj, event in list(newest.items()):
+            if folded[events.name[event]].startswith(prefix) and not events.drops[event]:
+                held.append(event)
+                times.append(time)
+                del newest[obj]
+    yes, no = np.ones(len(held), bool), np.zeros(len(held), bool)
+    return Events(
+        obj=np.concatenate([events.obj, events.obj[held]]),
+        time=np.concatenate([events.time, np.array(times, np.int64)]),
+        name=np.concatenate([events.name, events.name[held]]),
+        resets=np.concatenate([events.resets, yes]),
+        defines=np.concatenate([events.defines, no]),
+        drops=np.concatenate([events.drops, yes]),
+        undrops=np.concatenate([events.undrops, no]),
+    )
