@@ -1,7 +1,7 @@
 """Statements of Spark's own tests, with the schemas that they are asked over; fetched, never committed.
 
-In: the jar of Spark 4.2's SQL tests on Maven Central. Out: texts by name, and columns by table. The schemas
-are constants of compiled classes, read out of the class files: nothing of the jar is run.
+In: the jar of Spark 4.2's SQL tests on Maven Central. Out: texts by name, columns by table. The schemas
+and the Python table functions are constants of compiled classes, read out of the class files: no class runs.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ _JAR = Jar(
     53_001_432,
     "tests",
 )
+
+_FUNCTIONS = "org/apache/spark/sql/IntegratedUDFTestUtils$"
+# Where a Scala string takes a value (StringConcatFactory's recipe).
+_OPEN = "\x01"
 
 Tables = dict[str, dict[str, str]]
 """Columns and their types, by table."""
@@ -79,6 +83,35 @@ class Corpus:
     def sql_results(self) -> dict[str, str]:
         """What Spark answers to each of them, by the same path."""
         return self._below("sql-tests/results/", ".sql.out", cut=".out")
+
+    def table_functions(self) -> dict[str, str]:
+        """The Python sources of the tests' table functions, by name; each defines one class of that name."""
+        scripts = {}
+        for path in sorted(self._jar.namelist()):
+            found = re.fullmatch(re.escape(_FUNCTIONS) + r"(Invalid\w+|UDTF\w+)\$\.class", path)
+            if found:
+                scripts[found[1]] = self._script(path, found[1])
+        (simple,) = self._scripts(_FUNCTIONS + "TestPythonUDTF.class")
+        return {"udtf": simple.replace("class TestUDTF:", "class udtf:"), **scripts}
+
+    def _script(self, path: str, name: str) -> str:
+        """A class has its script, or the three lists that its base's script leaves open."""
+        script, parts = next(self._scripts(path), None), [name]
+        if script is None:
+            (script,) = self._scripts(_FUNCTIONS + "TestPythonUDTFPartitionByOrderByBase.class")
+            constants = list(self._constants(path))
+            at = (
+                constants.index("<init>") + 1
+            )  # the constructor gives the base its partitions, order, columns
+            parts += constants[at : at + 3]
+        for part in parts:
+            script = script.replace(_OPEN, part, 1)
+        return script
+
+    def _scripts(self, path: str) -> Iterator[str]:
+        for text in self._constants(path):
+            if "def eval(" in text:
+                yield re.sub(r"^\s*\|", "", text, flags=re.MULTILINE)
 
     def data(self, name: str) -> str:
         """A file of data that the tests load, by its path in the jar."""

@@ -7,7 +7,7 @@ same, what both engines make of it, and what the audit has on record.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -74,11 +74,13 @@ class Checker:
     Args:
         spark: not audited, furnished by `sql_world`.
         root: for the audit tables.
+        table_functions: Python sources by name, for the files that call them.
     """
 
-    def __init__(self, spark: SparkSession, root: Path) -> None:
+    def __init__(self, spark: SparkSession, root: Path, table_functions: Mapping[str, str]) -> None:
         self.spark = spark
         self.root = root
+        self._table_functions = table_functions
         self.plans = PlanFactsReader(spark.sparkContext._jvm)
         self.audited = spark.newSession()
         audit.attach(self.audited, user="corpus", root=str(root))
@@ -104,7 +106,7 @@ class Checker:
         checked = list(self._plain(file))
         session = self.audited.newSession()
         with audit.suppress():
-            prepare(session, file)
+            prepare(session, file, self._table_functions)
         checked = [replace(one, audited=outcome(session, one.sql)[0]) for one in checked]
         clear(self.spark)
         if not all(one.same for one in checked):
@@ -118,7 +120,7 @@ class Checker:
 
     def _plain(self, file: SqlFile, *, judged: bool = True) -> Iterator[Checked]:
         session = self.spark.newSession()
-        prepare(session, file)
+        prepare(session, file, self._table_functions)
         judge = Judge(session, self.plans)
         for sql in file.statements:
             before = judge.before(sql) if judged else None

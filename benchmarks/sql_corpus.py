@@ -81,7 +81,7 @@ def check(
     """All statements of some files, on both sessions."""
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)  # PySpark logs each error
     furnish(spark, corpus, root)
-    checker = Checker(spark, root / "audit")
+    checker = Checker(spark, root / "audit", corpus.table_functions())
     checker.run(files, say)
     return checker.finish()
 

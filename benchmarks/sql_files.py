@@ -15,10 +15,6 @@ _SETTING = re.compile(r"--(?:SET|CONFIG_DIM\d+) (.+)")
 _QUERY_HEAD = "-- !query\n"
 _QUERY_PARTS = re.compile(r"^-- !query (?:schema|output)\n", re.MULTILINE)
 
-_SUITES = {
-    "udaf/": "its aggregate udaf() is a Scala or Python function of Spark's test classes",
-    "udtf/": "its table functions are Python classes of Spark's test classes",
-}
 # SQLQueryTestSuite, `ignoreList` and what its traits set (Spark 4.2).
 _IGNORED = {"ignored.sql": "Spark's own suite leaves it out"}
 _BY_FOLDER = {
@@ -61,7 +57,7 @@ def sql_files(inputs: Mapping[str, str]) -> Iterator[SqlFile]:
             name,
             tuple(_statements([*code, *_code(text)])),
             {**_BY_FOLDER.get(folder, {}), **dict(_settings(comments))},
-            _IGNORED.get(name) or next((why for at, why in _SUITES.items() if name.startswith(at)), None),
+            _IGNORED.get(name),
         )
 
 

@@ -6,8 +6,12 @@ In: a session and the data of the tests' jar. Out: the tables of the suite (SQLQ
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import pandas as pd  # noqa: TC002  pandas_udf reads the hints
+from pyspark.sql.functions import pandas_udf, udtf
 
 from audit import jvm
 from benchmarks.corpus import Corpus
@@ -71,16 +75,36 @@ def furnish(spark: SparkSession, corpus: Corpus, folder: Path) -> None:
         rows.write.format("parquet").saveAsTable(name)
 
 
-def prepare(session: SparkSession, file: SqlFile) -> None:
-    """The settings of a file, and the functions that its folder's suite registers; `session` is new."""
+def prepare(session: SparkSession, file: SqlFile, table_functions: Mapping[str, str]) -> None:
+    """The settings of a file, and the functions that its folder's suite registers; `session` is new.
+
+    Args:
+        session: new.
+        file: it is run next.
+        table_functions: Python sources by name.
+    """
     if file.name.startswith("udf/"):
         # Spark's suite runs these with a Scala and with a Python function that give their argument as text.
         session.udf.register("udf", lambda value: None if value is None else str(value), "string")
+    elif file.name.startswith("udaf/"):
+        session.udf.register("udaf", pandas_udf(_count, "int"))
+    elif file.name.startswith("udtf/"):
+        for name, source in table_functions.items():
+            # By that name a class is sent to the workers as a whole: they could not import it.
+            namespace: dict[str, Any] = {"__name__": "__main__"}
+            exec(source, namespace)  # noqa: S102  of the jar whose checksum `Corpus` knows
+            given = None if hasattr(namespace[name], "analyze") else "x INT, y INT"
+            session.udtf.register(name, udtf(namespace[name], returnType=given))
     if file.name.removeprefix("udf/").startswith("postgreSQL/"):
         for statement in _POSTGRES:
             session.sql(statement)
     for key, value in file.settings.items():
         session.conf.set(key, value)
+
+
+def _count(values: pd.Series) -> int:  # type: ignore[type-arg]
+    """What the suite's aggregate gives."""
+    return int(values.count())
 
 
 def clear(spark: SparkSession) -> None:
