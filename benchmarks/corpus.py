@@ -100,9 +100,8 @@ class Corpus:
         if script is None:
             (script,) = self._scripts(_FUNCTIONS + "TestPythonUDTFPartitionByOrderByBase.class")
             constants = list(self._constants(path))
-            at = (
-                constants.index("<init>") + 1
-            )  # the constructor gives the base its partitions, order, columns
+            # What the constructor gives its base: partitions, order, columns.
+            at = constants.index("<init>") + 1
             parts += constants[at : at + 3]
         for part in parts:
             script = script.replace(_OPEN, part, 1)
