@@ -11,6 +11,7 @@ import threading
 import warnings
 from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
@@ -22,12 +23,15 @@ from audit.analysis.spark_catalog import CatalogFacts, SessionCatalog
 from audit.analysis.untagged import Untagged
 from audit.analysis.worker import Worker
 from audit.capture.interceptor import ANALYSIS_TAG, STATEMENT_TAG, Interceptor
+from audit.capture.marking import Marking
 from audit.capture.streaming import Streams
 from audit.errors import IngestError, RecordLossWarning
 from audit.ingest.thread import IngestThread
 from audit.jvm import EventQueue
 from audit.spool import Spool
 from audit.store.own_session import own_session
+from audit.store.versions import versions_read
+from time_travel.service import TimeTravel
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -66,6 +70,8 @@ class Driver:
         self.analyst = Analyst(self.plans, listening=config.listener, cross_check=config.cross_check)
         self.executions = _listen(spark) if config.listener else None
         self.untagged = Untagged()
+        self.marking = Marking(spark)
+        self.time_travel = TimeTravel(self.spark, config.root, self.clock, partial(versions_read, self))
         self.worker = Worker(self, self.analyst)
         self.ingest = IngestThread(self)
         self._closed = False

@@ -91,7 +91,7 @@ def rows(checked: Sequence[Checked]) -> Iterator[Row]:
     answered = [c for c in checked if c.stable]
     accepted = [c for c in checked if c.accepted and c.recorded]
     yield _count("Run on both sessions", len(checked))
-    yield _count("… of them not the same in two plain runs", len(checked) - len(answered))
+    yield _count("… of them not the same in each plain run", len(checked) - len(answered))
     yield _none("Answered otherwise when audited", sum(not c.same for c in answered))
     yield _none("Not on record exactly once", sum(not once(c) for c in checked))
     yield _count("Accepted by Spark", len(accepted))

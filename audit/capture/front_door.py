@@ -195,8 +195,12 @@ def _sql(find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs:
     text = args[0] if args else kwargs.get("sqlQuery")
     if interceptor is None or interceptor.is_busy() or not isinstance(text, str):
         return original(self, *args, **kwargs)
-    templated = bool(set(kwargs) - {"sqlQuery", "args"})
-    return interceptor.sql(text, lambda: original(self, *args, **kwargs), templated=templated)
+    rest = {name: value for name, value in kwargs.items() if name != "sqlQuery"}
+
+    def run(session: Any, sent: str) -> Any:
+        return original(session, sent, *args[1:], **rest)
+
+    return interceptor.sql(text, run, templated=bool(set(rest) - {"args"}))
 
 
 def _stream(find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:

@@ -20,10 +20,12 @@ from audit.analysis.spark_catalog import CatalogFacts, SessionCatalog
 from audit.analysis.untagged import FailureOf
 from audit.capture.copy_into import run_copy
 from audit.capture.failure import describe_failure
+from audit.capture.marking import leaves_a_commit
 from audit.errors import SpoolClosedError, SpoolError
 from audit.identity import Identity, Lineal, child_of, current_identity, current_parent, is_suppressed
 from audit.record import Ended, Started, names_in
 from audit.spool import Durability, Kind
+from time_travel.by import By
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,19 +55,35 @@ class Interceptor:
         """Whether this thread is inside a statement already, or suppressed."""
         return getattr(self._inside, "query_id", None) is not None or is_suppressed()
 
-    def sql(self, text: str, call: Callable[[], T], *, templated: bool = False) -> T:
-        """`spark.sql`: a query is only analysed here and recorded by its actions; the rest runs."""
+    def sql(self, text: str, run: Callable[[SparkSession, str], T], *, templated: bool = False) -> T:
+        """`spark.sql`: a query is only analysed here and recorded by its actions; the rest runs.
+
+        Args:
+            text: as the user wrote it.
+            run: Spark's own, in a session, of a text.
+            templated: the text holds {…} that Spark fills in.
+        """
         if self.driver.config.schema in text:
             self.driver.ingest.try_to_prepare()
         statement = lineage.parse(text)
         if templated:
             statement = _without_tree(statement)
-        if self._is_lazy(statement):
-            return self._analyse(statement, call)
+        travels = self.driver.time_travel.may_travel(text)
+
+        way = self.driver.time_travel.way_of(statement)
+
+        def call() -> T:
+            sent = self.driver.time_travel.rewritten(self.spark, text) if travels else text
+            session = self._running(statement)
+            return run(session, sent) if way is None else cast("T", way(session, sent, self._by(), run))
+
+        if way is None and self._is_lazy(statement):
+            return self._analyse(statement, call, as_written=not travels)
         intent = _intent_of_sql(statement)
         if statement.statement_type in _COPIES and statement.tree is not None:
             call = cast("Callable[[], T]", lambda: run_copy(self.spark, statement))
         frame = self.run(intent, call)
+        frame.__dict__["_session"] = self.spark  # not the clone that ran it
         if statement.statement_type == "EXECUTE_IMMEDIATE" and not jvm.has_run(frame):
             # Of a query inside, only the analysis has run: its actions are the children.
             frame.__dict__["_audit_parent"] = intent.lineal
@@ -73,14 +91,28 @@ class Interceptor:
             frame.__dict__["_audit_done"] = True
         return frame
 
+    def _by(self) -> By:
+        """Who runs the statement that this thread is inside of."""
+        query_id = getattr(self._inside, "query_id", None)
+        user = current_identity(self.identity).user
+        return By(self.driver.clock(), user, query_id, self.driver.new_id)
+
+    def _running(self, statement: lineage.Statement) -> SparkSession:
+        """The session that runs a statement: this one, or a clone whose commits carry the query id."""
+        query_id = getattr(self._inside, "query_id", None)
+        if query_id in (None, ANALYSIS_TAG) or not leaves_a_commit(statement):
+            return self.spark
+        marked = self._guarded(lambda: self.driver.marking.marked(self.spark, str(query_id)), None)
+        return marked or self.spark
+
     def _is_lazy(self, statement: lineage.Statement) -> bool:
         if statement.statement_type == "UNKNOWN":
             return jvm.is_lazy(self.spark, statement.text)
         return statement.is_query
 
-    def _analyse(self, statement: lineage.Statement, call: Callable[[], T]) -> T:
+    def _analyse(self, statement: lineage.Statement, call: Callable[[], T], *, as_written: bool) -> T:
         """Let Spark resolve a query. Nothing runs yet, so nothing is recorded but a failure."""
-        runs_nothing = self._guarded(lambda: self._runs_nothing(statement), otherwise=False)
+        runs_nothing = as_written and self._guarded(lambda: self._runs_nothing(statement), otherwise=False)
         claim = FailureOf(statement.text, self.session_id) if runs_nothing else None
         if claim is not None:
             self.driver.untagged.begin(claim)

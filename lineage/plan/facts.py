@@ -120,7 +120,9 @@ def _located(leaf: Leaf, location: str, name: str | None) -> Relation:
 
 
 def _relation(leaf: Leaf, name: str, location: str | None) -> Relation:
-    domain = Domain.VIEW if leaf.view else Domain.EXTERNAL_TABLE if leaf.external else Domain.TABLE
+    # A Delta table is one wherever it lies: its log is its own.
+    external = leaf.external and leaf.table_id is None
+    domain = Domain.VIEW if leaf.view else Domain.EXTERNAL_TABLE if external else Domain.TABLE
     return Relation(
         name,
         domain,

@@ -1,0 +1,124 @@
+"""DROP keeps, UNDROP brings back: the document's example, schemas, views, failures."""
+
+from __future__ import annotations
+
+import pytest
+
+from time_travel import errors
+
+pytestmark = pytest.mark.spark
+
+
+def shown(session, text="SHOW TABLES HISTORY"):
+    """Name, rows, retention and whether dropped, in order."""
+    return [
+        (row["name"], row["rows"], row["retention_time"], row["dropped_on"] is not None)
+        for row in session.sql(text).collect()
+    ]
+
+
+def said(session, text):
+    """What a statement says that it did."""
+    return session.sql(text).collect()[0][0]
+
+
+def test_example_of_the_document(session, schema):
+    """Dropping and restoring a table multiple times, step by step, under the document's own names."""
+    session.sql("CREATE TABLE loaddata1 AS SELECT id AS c0 FROM range(48)")
+    session.sql("CREATE TABLE proddata1 AS SELECT id AS c0 FROM range(12)")
+    assert shown(session) == [("loaddata1", 48, 1, False), ("proddata1", 12, 1, False)]
+    session.sql("DROP TABLE loaddata1")
+    assert shown(session) == [("proddata1", 12, 1, False), ("loaddata1", 48, 1, True)]
+    session.sql("CREATE TABLE loaddata1 (c1 BIGINT)")
+    session.sql("INSERT INTO loaddata1 VALUES (1111), (2222), (3333), (4444)")
+    session.sql("DROP TABLE loaddata1")
+    session.sql("CREATE TABLE loaddata1 (c1 STRING)")
+    assert shown(session) == [
+        ("loaddata1", 0, 1, False), ("proddata1", 12, 1, False), ("loaddata1", 4, 1, True),
+        ("loaddata1", 48, 1, True),
+    ]  # fmt: skip
+    with pytest.raises(errors.ObjectExistsError, match="rename it first"):
+        session.sql("UNDROP TABLE loaddata1")
+    session.sql("ALTER TABLE loaddata1 RENAME TO loaddata3")
+    assert said(session, "UNDROP TABLE loaddata1") == "Table loaddata1 successfully restored."
+    assert shown(session) == [
+        ("loaddata1", 4, 1, False), ("loaddata3", 0, 1, False), ("proddata1", 12, 1, False),
+        ("loaddata1", 48, 1, True),
+    ]  # fmt: skip
+    session.sql("ALTER TABLE loaddata1 RENAME TO loaddata2")
+    session.sql("UNDROP TABLE loaddata1")
+    assert shown(session) == [
+        ("loaddata1", 48, 1, False), ("loaddata2", 4, 1, False), ("loaddata3", 0, 1, False),
+        ("proddata1", 12, 1, False),
+    ]  # fmt: skip
+    assert shown(session, "SHOW TABLES HISTORY LIKE 'LOAD%3'") == [("loaddata3", 0, 1, False)]
+    assert session.sql("SELECT sum(c1) FROM loaddata2").collect()[0][0] == 11110
+
+
+def test_history_comes_back(session, schema):
+    """A table is restored with its versions, so that its past can be read as before the drop."""
+    session.sql("CREATE TABLE t (a INT)")
+    session.sql("INSERT INTO t VALUES (1)")
+    session.sql("DROP TABLE t")
+    session.sql("UNDROP TABLE t")
+    assert [row.version for row in session.sql("DESCRIBE HISTORY t").collect()] == [1, 0]
+    assert session.sql("SELECT * FROM t VERSION AS OF 0").collect() == []
+
+
+def test_a_schema_returns_with_what_was_in_it(session, spark, schema):
+    """Tables, views over views and functions; also tables that were made outside, inside its own folder."""
+    spark.sql(f"CREATE TABLE {schema}.outside USING delta AS SELECT 1 AS a")
+    spark.sql(f"CREATE TABLE {schema}.early USING delta AS SELECT 5 AS a")
+    session.sql("CREATE TABLE own AS SELECT 2 AS a")
+    session.sql("CREATE FUNCTION plus(x INT) RETURNS INT RETURN x + 1")
+    session.sql("CREATE VIEW v (k COMMENT 'key') COMMENT 'of own' AS SELECT plus(a) AS n FROM own")
+    session.sql("CREATE VIEW w AS SELECT k FROM v UNION ALL SELECT a FROM outside")
+    session.sql("DROP TABLE early")
+    session.sql("USE default")
+    with pytest.raises(Exception, match="SCHEMA_NOT_EMPTY"):
+        session.sql(f"DROP SCHEMA {schema}")
+    session.sql(f"DROP SCHEMA {schema} CASCADE")
+    with pytest.raises(errors.NothingDroppedError, match=r"UNDROP SCHEMA|current schema"):
+        session.sql(f"UNDROP TABLE {schema}.own")
+    assert said(session, f"UNDROP SCHEMA {schema}") == f"Schema {schema} successfully restored."
+    session.sql(f"USE {schema}")
+    assert sorted(row.k for row in session.sql("SELECT * FROM w").collect()) == [1, 3]
+    described = {row.col_name: row.comment for row in session.sql("DESCRIBE v").collect()}
+    assert described["k"] == "key"
+    session.sql("UNDROP TABLE early")
+    assert session.sql("SELECT a FROM early").collect()[0][0] == 5
+
+
+def test_a_view_is_dropped_and_restored(session, schema):
+    """With the name of its column and its text."""
+    session.sql("CREATE VIEW v AS SELECT 1 AS one")
+    session.sql("DROP VIEW v")
+    assert said(session, "UNDROP VIEW v") == "View v successfully restored."
+    assert session.sql("SELECT one FROM v").collect()[0][0] == 1
+
+
+def test_a_drop_that_fails_is_no_drop(session, schema):
+    """DROP VIEW of a table fails in Spark, and the registry says nothing of it."""
+    session.sql("CREATE TABLE t AS SELECT 1 AS a")
+    with pytest.raises(Exception, match=r"WRONG_COMMAND_FOR_OBJECT_TYPE|EXPECT_VIEW"):
+        session.sql("DROP VIEW t")
+    session.sql("ALTER TABLE t RENAME TO u")
+    assert shown(session) == [("u", 1, 1, False)]
+    with pytest.raises(errors.NothingDroppedError, match="SHOW TABLES HISTORY lists what can"):
+        session.sql("UNDROP TABLE t")
+
+
+def test_other_names(session, schema):
+    """Whatever the metastore takes: upper case, a digit first, a word of SQL's, the longest."""
+    for name in ("Mixed_Case", "`1st`", "`table`", "`drop`", "x" * 120):
+        session.sql(f"CREATE TABLE {name} AS SELECT 1 AS a")
+        session.sql(f"DROP TABLE {name}")
+        session.sql(f"UNDROP TABLE {name}")
+        assert session.sql(f"SELECT a FROM {name}").collect()[0][0] == 1
+
+
+def test_if_exists_of_nothing(session, schema):
+    """As Spark has it: nothing happens."""
+    session.sql("DROP TABLE IF EXISTS nothing")
+    with pytest.raises(errors.NothingDroppedError):
+        session.sql("UNDROP TABLE nothing")

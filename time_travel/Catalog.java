@@ -1,0 +1,171 @@
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.catalog.CatalogDatabase;
+import org.apache.spark.sql.catalyst.catalog.CatalogFunction;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.catalog.CatalogTableType;
+import org.apache.spark.sql.catalyst.catalog.ExternalCatalog;
+import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
+import org.apache.spark.sql.classic.SparkSession;
+import scala.Option;
+
+/** What the session catalog knows of schemas, tables, views and functions, as JSON in one call. Compiled by Janino
+ *  at run time: no lambdas, no generics. */
+public class Catalog {
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  private static ExternalCatalog external(SparkSession spark) {
+    return spark.sessionState().catalog().externalCatalog();
+  }
+
+  private static String text(Object value) throws Exception { return JSON.writeValueAsString(value); }
+
+  /** One table or view, or "null"; without a schema a temporary view counts first. */
+  public String table(SparkSession spark, String schema, String name) throws Exception {
+    SessionCatalog catalog = spark.sessionState().catalog();
+    TableIdentifier id = new TableIdentifier(name, Option.apply(schema), Option.empty());
+    if (schema == null && catalog.isTempView(id)) return text(described(catalog.getTempViewOrPermanentTableMetadata(id), true));
+    if (!catalog.tableExists(id)) return "null";
+    return text(described(catalog.getTableMetadata(id), false));
+  }
+
+  /** All tables and views of a schema, as a JSON array; those that another session drops meanwhile are missing. */
+  public String tables(SparkSession spark, String schema) throws Exception {
+    ExternalCatalog catalog = external(spark);
+    List found = new ArrayList();
+    scala.collection.Iterator each = catalog.getTablesByName(schema, catalog.listTables(schema)).iterator();
+    while (each.hasNext()) found.add(described((CatalogTable) each.next(), false));
+    return text(found);
+  }
+
+  private static Map described(CatalogTable table, boolean temporary) {
+    Map found = new LinkedHashMap();
+    found.put("schema", or(table.identifier().database()));
+    found.put("name", table.identifier().table());
+    found.put("kind", table.tableType().name());
+    found.put("temporary", Boolean.valueOf(temporary));
+    found.put("provider", or(table.provider()));
+    Object uri = or(table.storage().locationUri());
+    found.put("location", uri == null ? null : new org.apache.hadoop.fs.Path((java.net.URI) uri).toString());
+    found.put("comment", or(table.comment()));
+    found.put("owner", table.owner());
+    found.put("created", Long.valueOf(table.createTime()));
+    found.put("properties", map(table.properties()));
+    found.put("view_text", or(table.viewText()));
+    if (table.viewText().isDefined()) {
+      found.put("view_current", list(table.viewCatalogAndNamespace()));
+      found.put("view_queried", list(table.viewQueryColumnNames()));
+      List columns = new ArrayList();
+      for (int i = 0; i < table.schema().fields().length; i++) {
+        Map column = new LinkedHashMap();
+        column.put("name", table.schema().fields()[i].name());
+        column.put("comment", or(table.schema().fields()[i].getComment()));
+        columns.add(column);
+      }
+      found.put("columns", columns);
+    }
+    return found;
+  }
+
+  /** A schema, or "null". */
+  public String schema(SparkSession spark, String name) throws Exception {
+    ExternalCatalog catalog = external(spark);
+    if (!catalog.databaseExists(name)) return "null";
+    CatalogDatabase found = catalog.getDatabase(name);
+    Map schema = new LinkedHashMap();
+    schema.put("name", found.name());
+    schema.put("comment", found.description());
+    schema.put("location", new org.apache.hadoop.fs.Path(found.locationUri()).toString());
+    schema.put("properties", map(found.properties()));
+    return text(schema);
+  }
+
+  /** The names of all schemas. */
+  public String schemas(SparkSession spark) throws Exception { return text(list(external(spark).listDatabases())); }
+
+  /** The functions of a schema, with what brings them back. */
+  public String functions(SparkSession spark, String schema) throws Exception {
+    ExternalCatalog catalog = external(spark);
+    List found = new ArrayList();
+    scala.collection.Iterator each = catalog.listFunctions(schema, "*").iterator();
+    while (each.hasNext()) found.add(described(catalog.getFunction(schema, (String) each.next())));
+    return text(found);
+  }
+
+  private static Map described(CatalogFunction function) {
+    Map found = new LinkedHashMap();
+    found.put("schema", or(function.identifier().database()));
+    found.put("name", function.identifier().funcName());
+    found.put("class_name", function.className());
+    List resources = new ArrayList();
+    scala.collection.Iterator each = function.resources().iterator();
+    while (each.hasNext()) {
+      org.apache.spark.sql.catalyst.catalog.FunctionResource one =
+          (org.apache.spark.sql.catalyst.catalog.FunctionResource) each.next();
+      resources.add(one.resourceType().resourceType() + " " + one.uri());
+    }
+    found.put("resources", resources);
+    return found;
+  }
+
+  /** Registers a function again; its resources are lines of "type uri". */
+  public void restoreFunction(SparkSession spark, String schema, String name, String className, String resources) {
+    List found = new ArrayList();
+    String[] lines = resources.isEmpty() ? new String[0] : resources.split("\n");
+    for (int i = 0; i < lines.length; i++) {
+      int blank = lines[i].indexOf(' ');
+      found.add(new org.apache.spark.sql.catalyst.catalog.FunctionResource(
+          org.apache.spark.sql.catalyst.catalog.FunctionResourceType.fromString(lines[i].substring(0, blank)),
+          lines[i].substring(blank + 1)));
+    }
+    external(spark).createFunction(schema, new CatalogFunction(
+        new org.apache.spark.sql.catalyst.FunctionIdentifier(name, Option.apply(schema), Option.empty()), className,
+        scala.jdk.javaapi.CollectionConverters.asScala(found).toSeq()));
+  }
+
+  /** Moves a folder; false where the store refuses. What Delta remembers of the old place is forgotten. */
+  public boolean rename(SparkSession spark, String from, String to) throws java.io.IOException {
+    org.apache.hadoop.fs.Path source = new org.apache.hadoop.fs.Path(from);
+    org.apache.hadoop.fs.Path target = new org.apache.hadoop.fs.Path(to);
+    org.apache.hadoop.fs.FileSystem store = source.getFileSystem(spark.sessionState().newHadoopConf());
+    store.mkdirs(target.getParent());
+    boolean done = store.rename(source, target);
+    org.apache.spark.sql.delta.DeltaLog.invalidateCache(spark, source);
+    return done;
+  }
+
+  /** From now on Spark leaves a table's files alone when it is dropped. The one field is set by its name: the
+   *  twenty others that `copy` asks for differ between Spark's versions. */
+  public void makeExternal(SparkSession spark, String schema, String name) throws Exception {
+    ExternalCatalog catalog = external(spark);
+    CatalogTable table = catalog.getTable(schema, name);
+    java.lang.reflect.Field kind = CatalogTable.class.getDeclaredField("tableType");
+    kind.setAccessible(true);
+    kind.set(table, CatalogTableType.EXTERNAL());
+    catalog.alterTable(table);
+    spark.sessionState().catalog().refreshTable(table.identifier());
+  }
+
+  private static Object or(Option value) { return value.isEmpty() ? null : value.get(); }
+
+  private static List list(scala.collection.Iterable values) {
+    List found = new ArrayList();
+    scala.collection.Iterator each = values.iterator();
+    while (each.hasNext()) found.add(each.next());
+    return found;
+  }
+
+  private static Map map(scala.collection.immutable.Map values) {
+    Map found = new LinkedHashMap();
+    scala.collection.Iterator each = values.iterator();
+    while (each.hasNext()) {
+      scala.Tuple2 pair = (scala.Tuple2) each.next();
+      found.put(pair._1(), pair._2());
+    }
+    return found;
+  }
+}

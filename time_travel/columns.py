@@ -1,0 +1,91 @@
+"""A version's rows in today's columns.
+
+In: the columns of then and of today. Out: SQL expressions that make the one of the other. A column is the
+same where Delta's column mapping gives it one id, else where it has one name.
+
+"When querying historical data in a table or non-materialized view, the current table or view schema is
+used" (Understanding & using Time Travel, Introduction).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import DataType, StructField, StructType
+
+_ID = "delta.columnMapping.id"
+
+
+def in_todays_columns(then: StructType, today: StructType) -> tuple[str, ...] | None:
+    """One expression a column of today, over those of then; None where nothing has changed.
+
+    >>> from pyspark.sql.types import IntegerType, LongType, StringType, StructType
+    >>> today = StructType().add("a", LongType()).add("c", StringType())
+    >>> in_todays_columns(StructType().add("a", IntegerType()).add("b", IntegerType()), today)
+    ('CAST(`a` AS BIGINT) AS `a`', 'CAST(NULL AS STRING) AS `c`')
+    """
+    same_names = [f.name for f in then.fields] == [f.name for f in today.fields]
+    if same_names and all(
+        _same(a.dataType, b.dataType) for a, b in zip(then.fields, today.fields, strict=True)
+    ):
+        return None
+    return tuple(f"{_field(then, field, '')} AS {_quoted(field.name)}" for field in today.fields)
+
+
+def _same(then: DataType, today: DataType) -> bool:
+    return then.jsonValue() == today.jsonValue()
+
+
+def _field(then: StructType, wanted: StructField, inside: str) -> str:
+    old = _counterpart(then, wanted)
+    if old is None:
+        return f"CAST(NULL AS {_ddl(wanted.dataType)})"
+    return _value(old.dataType, wanted.dataType, inside + _quoted(old.name))
+
+
+def _counterpart(then: StructType, wanted: StructField) -> StructField | None:
+    number = (wanted.metadata or {}).get(_ID)
+    if number is not None:
+        by_id = [field for field in then.fields if (field.metadata or {}).get(_ID) == number]
+        if by_id:
+            return by_id[0]
+        if any(_ID in (field.metadata or {}) for field in then.fields):
+            return None
+    return next((field for field in then.fields if field.name.lower() == wanted.name.lower()), None)
+
+
+def _value(then: DataType, today: DataType, sql: str) -> str:
+    from pyspark.sql.types import ArrayType, MapType, StructType
+
+    if _same(then, today):
+        return sql
+    if isinstance(then, StructType) and isinstance(today, StructType):
+        fields = ", ".join(f"{_text(f.name)}, {_field(then, f, sql + '.')}" for f in today.fields)
+        return f"CASE WHEN {sql} IS NOT NULL THEN named_struct({fields}) END"
+    if isinstance(then, ArrayType) and isinstance(today, ArrayType):
+        return f"transform({sql}, e -> {_value(then.elementType, today.elementType, 'e')})"
+    if isinstance(then, MapType) and isinstance(today, MapType):
+        return f"transform_values({sql}, (k, v) -> {_value(then.valueType, today.valueType, 'v')})"
+    return f"CAST({sql} AS {_ddl(today)})"
+
+
+def _ddl(kind: DataType) -> str:
+    from pyspark.sql.types import ArrayType, MapType, StructType
+
+    if isinstance(kind, StructType):
+        inside = ", ".join(f"{_quoted(f.name)}: {_ddl(f.dataType)}" for f in kind.fields)
+        return f"STRUCT<{inside}>"
+    if isinstance(kind, ArrayType):
+        return f"ARRAY<{_ddl(kind.elementType)}>"
+    if isinstance(kind, MapType):
+        return f"MAP<{_ddl(kind.keyType)}, {_ddl(kind.valueType)}>"
+    return kind.simpleString().upper()
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -1,0 +1,106 @@
+"""The errors of Time Travel: one root, a stable code each.
+
+In: the object, what was asked of it, what can be had. Out: an exception whose text is
+`[CODE] problem; way out`, whose parts stay readable as attributes and survive pickling.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class TimeTravelError(Exception):
+    """The root of every error that Time Travel raises on purpose.
+
+    Args:
+        problem: what is wrong, naming the object.
+        way_out: what the reader can do next.
+    """
+
+    code: ClassVar[str] = "TIME_TRAVEL"
+
+    def __init__(self, problem: str, way_out: str) -> None:
+        super().__init__(problem, way_out)
+        self.problem = problem
+        self.way_out = way_out
+
+    def __str__(self) -> str:
+        return f"[{self.code}] {self.problem}; {self.way_out}"
+
+
+class BadClauseError(TimeTravelError):
+    """An AT or BEFORE that cannot be read."""
+
+    code = "TIME_TRAVEL_BAD_CLAUSE"
+
+
+class BadMomentError(TimeTravelError):
+    """What stands after TIMESTAMP, OFFSET, STATEMENT or VERSION has no value of that kind."""
+
+    code = "TIME_TRAVEL_BAD_MOMENT"
+
+
+class BadOffsetError(BadMomentError):
+    """An OFFSET that does not lead back."""
+
+    code = "TIME_TRAVEL_BAD_OFFSET"
+
+
+class FutureMomentError(TimeTravelError):
+    """A time that is still to come."""
+
+    code = "TIME_TRAVEL_IN_THE_FUTURE"
+
+
+class BeforeCreationError(TimeTravelError):
+    """A time before the table was there."""
+
+    code = "TIME_TRAVEL_BEFORE_CREATION"
+
+
+class OutsideRetentionError(TimeTravelError):
+    """A time that the retention period of the table does not reach."""
+
+    code = "TIME_TRAVEL_OUTSIDE_RETENTION"
+
+
+class UnknownVersionError(TimeTravelError):
+    """A version that the table never had, or has no longer."""
+
+    code = "TIME_TRAVEL_UNKNOWN_VERSION"
+
+
+class UnknownStatementError(TimeTravelError):
+    """A query id that no statement on record has."""
+
+    code = "TIME_TRAVEL_UNKNOWN_STATEMENT"
+
+
+class UntouchedError(TimeTravelError):
+    """A statement that neither wrote nor read the table."""
+
+    code = "TIME_TRAVEL_STATEMENT_DID_NOT_TOUCH"
+
+
+class NoHistoryError(TimeTravelError):
+    """An object without versions: not a Delta table."""
+
+    code = "TIME_TRAVEL_NO_HISTORY"
+
+
+class SchemaHoldsFilesError(TimeTravelError):
+    """DROP SCHEMA, and the folder that goes with it holds the files of a Delta table."""
+
+    code = "TIME_TRAVEL_SCHEMA_HOLDS_FILES"
+
+
+class ObjectExistsError(TimeTravelError):
+    """UNDROP, and the name is taken."""
+
+    code = "TIME_TRAVEL_OBJECT_EXISTS"
+
+
+class NothingDroppedError(TimeTravelError):
+    """UNDROP of a name under which nothing was dropped that could be brought back."""
+
+    code = "TIME_TRAVEL_NOTHING_DROPPED"

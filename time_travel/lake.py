@@ -1,0 +1,252 @@
+"""What Spark's catalog and Delta's log say of a table: the one place where Time Travel asks the JVM.
+
+In: names and locations. Out: `Table`, `View`, versions and their times. Times are UTC; Delta counts them in
+milliseconds.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from audit import jvm
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SESSION_CATALOG = "spark_catalog"
+_NEVER = (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of the session catalog, or a Delta table by its path.
+
+    Attributes:
+        name: its parts, catalog and schema included; `("delta", path)` by path.
+        location: a Hadoop path, None for a table without files.
+        provider: `delta`, `parquet` ….
+        managed: Spark deletes its files when it is dropped.
+        facts: all that the catalog knows, by the names of `Catalog.java`.
+    """
+
+    name: tuple[str, ...]
+    location: str | None
+    provider: str
+    managed: bool
+    facts: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A view with a text, and what names in it are relative to.
+
+    Attributes:
+        name: its parts, in full.
+        text: its query.
+        current: the catalog and schema in force when it was made.
+        columns: pairs of a column of the query and the view's own name for it; () where they are the same.
+        facts: all that the catalog knows, by the names of `Catalog.java`.
+    """
+
+    name: tuple[str, ...]
+    text: str
+    current: tuple[str, str]
+    columns: tuple[tuple[str, str], ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The versions of a Delta table that can be had.
+
+    Attributes:
+        table_id: Delta's own, which a rename keeps.
+        latest: the newest version.
+        earliest: the oldest one of which the log tells.
+        timed: the first version whose time stands in its commit (in-commit timestamps).
+    """
+
+    table_id: str
+    latest: int
+    earliest: int
+    timed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Of a Delta table.
+
+    Attributes:
+        bytes: of the files of its newest version.
+        rows: None where a file has no statistics.
+        created: UTC microseconds.
+    """
+
+    bytes: int
+    rows: int | None
+    created: int
+
+
+@dataclass(frozen=True, slots=True)
+class Helpers:
+    """The Java of this package, compiled for a JVM; every session of it may use it."""
+
+    commits: Any
+    catalog: Any
+
+    @classmethod
+    def compiled(cls, spark: SparkSession) -> Helpers:
+        """Compiles both (0.2 s)."""
+        view = jvm.view(spark.sparkContext)
+        return cls(*(jvm.compiled(view, "time_travel", name) for name in ("Commits", "Catalog")))
+
+
+class Lake:
+    """Look-ups in one session.
+
+    Args:
+        spark: whose current schema and temporary views count.
+        helpers: compiled for its JVM.
+    """
+
+    def __init__(self, spark: SparkSession, helpers: Helpers) -> None:
+        self.spark = spark
+        self._commits = helpers.commits
+        self._catalog = helpers.catalog
+        self._session = spark._jsparkSession
+
+    @property
+    def current(self) -> tuple[str, str]:
+        """The current catalog and schema."""
+        return jvm.current_schema(self.spark)
+
+    def find(self, parts: Sequence[str]) -> Table | View | None:
+        """What a name means in this session; None for nothing, or what another catalog has."""
+        if len(parts) == 2 and parts[0].lower() == "delta" and "/" in parts[1]:  # noqa: PLR2004
+            return Table(("delta", parts[1]), parts[1], "delta", managed=False)
+        if len(parts) > _FULL or (len(parts) == _FULL and parts[0].lower() != SESSION_CATALOG):
+            return None
+        schema = parts[-2] if len(parts) > 1 else None
+        found = json.loads(self._catalog.table(self._session, schema, parts[-1]))
+        if found is None or (
+            schema is None and not found["temporary"] and self.current[0] != SESSION_CATALOG
+        ):
+            return None
+        return self._meant(found)
+
+    def tables(self, schema: str) -> list[Table | View]:
+        """All tables and views of a schema of the session catalog."""
+        found = json.loads(self._catalog.tables(self._session, schema))
+        return [meant for one in found if (meant := self._meant(one)) is not None]
+
+    def _meant(self, found: dict[str, Any]) -> Table | View | None:
+        name = (found["name"],) if found["temporary"] else (SESSION_CATALOG, found["schema"], found["name"])
+        if found["kind"] != "VIEW":
+            managed, provider = found["kind"] == "MANAGED", str(found["provider"] or "hive").lower()
+            return Table(name, found["location"], provider, managed=managed, facts=found)
+        if found["view_text"] is None:
+            return None
+        catalog, *namespace = found["view_current"] or self.current
+        columns = [column["name"] for column in found["columns"]]
+        pairs = tuple(zip(found["view_queried"], columns, strict=False))
+        return View(name, found["view_text"], (catalog, ".".join(namespace)), pairs, facts=found)
+
+    def schema_facts(self, name: str) -> dict[str, Any] | None:
+        """Name, comment, location and properties of a schema; None where there is none."""
+        found: dict[str, Any] | None = json.loads(self._catalog.schema(self._session, name))
+        return found
+
+    def schemas(self) -> list[str]:
+        """The names of all schemas of the session catalog."""
+        found: list[str] = json.loads(self._catalog.schemas(self._session))
+        return found
+
+    def functions(self, schema: str) -> list[dict[str, Any]]:
+        """The functions of a schema, with what brings them back."""
+        found: list[dict[str, Any]] = json.loads(self._catalog.functions(self._session, schema))
+        return found
+
+    def restore_function(self, schema: str, facts: Mapping[str, Any]) -> None:
+        """Register a function as `functions` has found it."""
+        self._catalog.restoreFunction(
+            self._session, schema, facts["name"], facts["class_name"], "\n".join(facts["resources"])
+        )
+
+    def rename(self, location: str, new: str) -> None:
+        """Move the folder of a table, in one step.
+
+        Raises:
+            OSError: the store has not done it.
+        """
+        if not self._catalog.rename(self._session, location, new):
+            raise OSError(f"{location} could not be renamed to {new}")
+
+    def make_external(self, table: Table) -> None:
+        """From now on Spark leaves the files of a table alone when it is dropped."""
+        self._catalog.makeExternal(self._session, table.name[-2], table.name[-1])
+
+    def state(self, location: str) -> State | None:
+        """The versions of what lies at a location; None where it is no Delta table."""
+        text = self._commits.state(self._session, location)
+        if not text:
+            return None
+        table_id, latest, earliest, timed = text.split()
+        return State(table_id, int(latest), int(earliest), int(timed))
+
+    def place_of(self, places: Iterable[str], first: str) -> str:
+        """Of the places where a Delta table may lie the one where it does; the first where none has one."""
+        found = (place for place in (first, *places) if self.state(place) is not None)
+        return next(found, first)
+
+    def committed_at(self, location: str, state: State, version: int) -> int:
+        """When a version was made, in milliseconds; -1 where its commit is gone."""
+        return int(self._commits.time(self._session, location, version, version >= state.timed))
+
+    def version_at(self, location: str, state: State, millis: int) -> int:
+        """The newest version made by a time, in milliseconds; one below the earliest where there is none."""
+        if state.timed <= state.earliest:
+            first = state.earliest
+            return int(self._commits.lastBy(self._session, location, first, state.latest, millis))
+        if millis < self.committed_at(location, state, state.earliest):
+            return state.earliest - 1
+        return int(self._commits.delta(self._session, location, millis))
+
+    def written_by(self, location: str, state: State, query_id: str, since: int) -> tuple[int, int] | None:
+        """The first and the last version that carry a statement's id, looked for from a version on."""
+        low = max(since, state.earliest)
+        text = self._commits.written(self._session, location, low, state.latest, query_id)
+        if not text:
+            return None
+        first, last = text.split()
+        return int(first), int(last)
+
+    def properties(self, location: str, prefix: str) -> dict[str, str]:
+        """The properties of a Delta table that begin with a prefix, as `state` has seen it last."""
+        lines = self._commits.properties(self._session, location, prefix).splitlines()
+        pairs = (line.partition("=") for line in lines)
+        return {name: value for name, _, value in pairs}
+
+    def size(self, location: str) -> Size:
+        """Bytes, rows and creation of the newest version of a Delta table."""
+        size, rows, created = self._commits.size(self._session, location).split()
+        return Size(int(size), int(rows) if int(rows) >= 0 else None, int(created) * 1000)
+
+    def schema(self, location: str, version: int) -> str:
+        """The columns of a version as JSON."""
+        return str(self._commits.schema(self._session, location, version))
+
+    def evaluate(self, sql: str) -> object:
+        """The value of a constant expression in this session."""
+        rows = self.spark.sql(f"SELECT {sql}").collect()
+        return rows[0][0]
+
+    @property
+    def zone(self) -> str:
+        """The session's time zone."""
+        return str(self.spark.conf.get("spark.sql.session.timeZone"))
+
+
+_FULL = 3

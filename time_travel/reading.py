@@ -1,0 +1,243 @@
+"""Reading the past: AT | BEFORE and Spark's own forms become VERSION AS OF a number.
+
+In: the text of a statement with clauses. Out: text that Spark runs, every other character as it was. A
+view is opened, and each table below it is read at that point; a table whose columns have changed since is
+read in today's columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+import lineage
+from lineage.names import qualify, quote_name
+from lineage.tokens import tokenize, word
+from time_travel.clause import clauses
+from time_travel.columns import in_todays_columns
+from time_travel.errors import BadClauseError, NoHistoryError
+from time_travel.lake import SESSION_CATALOG, Lake, Table, View
+from time_travel.point import Asked, Rule, VersionsRead, evaluate, version_for
+
+if TYPE_CHECKING:
+    from time_travel.lake import State
+
+Current = tuple[str, str]
+# What may follow a table that has no alias; any other word is one (Spark's grammar, strictIdentifier).
+_NO_ALIAS = frozenset(
+    [
+        "WHERE",
+        "JOIN",
+        "INNER",
+        "LEFT",
+        "RIGHT",
+        "FULL",
+        "CROSS",
+        "NATURAL",
+        "LATERAL",
+        "ON",
+        "USING",
+        "GROUP",
+        "ORDER",
+        "SORT",
+        "DISTRIBUTE",
+        "CLUSTER",
+        "HAVING",
+        "LIMIT",
+        "OFFSET",
+        "UNION",
+        "EXCEPT",
+        "INTERSECT",
+        "MINUS",
+        "WINDOW",
+        "PIVOT",
+        "UNPIVOT",
+        "TABLESAMPLE",
+        "SEMI",
+        "ANTI",
+        "WHEN",
+        "SELECT",
+        "END",
+        "QUALIFY",
+        "|>",
+        ",",
+        ")",
+        ";",
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What a statement needs to read the past.
+
+    Attributes:
+        lake: look-ups in the user's session.
+        rule: what a table's versions are subject to.
+        versions_read: what a statement on record has read.
+        now: UTC microseconds, one moment for the whole statement.
+        clock: the time, UTC microseconds.
+    """
+
+    lake: Lake
+    rule: Callable[[Table], Rule]
+    versions_read: VersionsRead
+    now: int
+    clock: Callable[[], int]
+
+    def rewritten(self, text: str) -> str | None:
+        """A statement's text as Spark runs it; None where it has no clause.
+
+        Raises:
+            TimeTravelError: a clause that cannot be read, or a point that cannot be had.
+        """
+        tokens = tokenize(text)
+        found = clauses(tokens, text) if tokens else ()
+        if not tokens or not found:
+            return None
+        for clause in reversed(found):
+            asked = evaluate(clause, self.lake, self.now, self.clock)
+            new = self._relation(clause.table, asked, aliased=_is_aliased(tokens, clause.stop))
+            if not new.startswith("(") and _is_merged(tokens, clause.first):
+                new = f"(SELECT * FROM {new})"  # noqa: S608  MERGE takes a plain name or a query
+            text = text[: clause.first] + new + text[clause.stop :]
+        return text
+
+    def _relation(self, parts: Sequence[str], asked: Asked, *, aliased: bool) -> str:
+        """A table or view at a point, as it stands in a FROM."""
+        meant = self.lake.find(parts)
+        if meant is None:
+            return f"{_sql(parts)}{_in_sparks_form(asked)}"
+        if isinstance(meant, View):
+            return f"({self._view(meant, asked)})" + ("" if aliased else f" AS {_sql(parts[-1:])}")
+        version = version_for(asked, meant, self.lake, self.rule(meant), self.versions_read)
+        columns = self._todays_columns(meant, version) if asked.clause.own else None
+        versioned = f"{_sql(parts)} VERSION AS OF {version}"
+        if columns is None:
+            return versioned
+        selected = f"(SELECT {', '.join(columns)} FROM {versioned})"  # noqa: S608  names are quoted
+        return selected + ("" if aliased else f" AS {_sql(parts[-1:])}")
+
+    def _todays_columns(self, table: Table, version: int) -> tuple[str, ...] | None:
+        from pyspark.sql.types import StructType
+
+        location = table.location or ""
+        state = self._state(location)
+        then, today = (self.lake.schema(location, v) for v in (version, state.latest))
+        if then == today:
+            return None
+        read = (StructType.fromJson(_parsed(schema)) for schema in (then, today))
+        return in_todays_columns(*read)
+
+    def _state(self, location: str) -> State:
+        state = self.lake.state(location)
+        assert state is not None, location  # noqa: S101  a version of it has just been found
+        return state
+
+    def _view(self, view: View, asked: Asked) -> str:
+        statement = lineage.parse(view.text)
+        if statement.tree is None:
+            raise NoHistoryError(
+                f"the text of the view {quote_name(view.name)} cannot be read ({statement.reason})",
+                f"ask the tables below it for {asked.clause}, each for itself",
+            )
+        text = view.text
+        for first, stop, parts, aliased in sorted(_tables(statement, view.text), reverse=True):
+            new = self._relation(self._within(view, parts), asked, aliased=aliased)
+            text = text[:first] + new + text[stop:]
+        if not view.columns:
+            return text
+        named = ", ".join(
+            _sql([queried]) if queried == name else f"{_sql([queried])} AS {_sql([name])}"
+            for queried, name in view.columns
+        )
+        return f"SELECT {named} FROM ({text})"  # noqa: S608  the view's own text
+
+    def _within(self, view: View, parts: Sequence[str]) -> tuple[str, ...]:
+        """A name in a view's text in full; a temporary view may name another one."""
+        if len(view.name) == 1 and len(parts) == 1:
+            meant = self.lake.find(parts)
+            if isinstance(meant, View) and len(meant.name) == 1:
+                return tuple(parts)
+        return _in_full(parts, view.current)
+
+
+def _in_full(parts: Sequence[str], current: Current) -> tuple[str, ...]:
+    """A name of a view's text in full; `delta.`/path`` stays what it is."""
+    if len(parts) == 2 and parts[0].lower() == "delta" and "/" in parts[1]:  # noqa: PLR2004
+        return tuple(parts)
+    return qualify(tuple(parts), current)
+
+
+def _tables(statement: lineage.Statement, text: str) -> Iterator[tuple[int, int, tuple[str, ...], bool]]:
+    """Where tables without a clause of their own stand in a text.
+
+    First character, the one after the last, name, whether an alias follows.
+    """
+    tokens = tokenize(text) or []
+    own = {clause.first for clause in clauses(tokens, text)}
+    names = set(statement.references)
+    assert statement.tree is not None  # noqa: S101  the caller has looked
+    for table in statement.tree.find_all(exp.Table):
+        parts = tuple(part.name for part in table.parts)
+        places = [part.meta for part in table.parts]
+        if parts not in names or not all("start" in place for place in places):
+            continue
+        first, stop = places[0]["start"], places[-1]["end"] + 1
+        if first not in own and not _hidden(table):
+            yield first, stop, parts, _is_aliased(tokens, stop)
+
+
+def _hidden(table: exp.Table) -> bool:
+    """Whether a name is a CTE's in force where it stands."""
+    if len(table.parts) > 1:
+        return False
+    node = table.parent
+    while node is not None:
+        with_ = node.args.get("with_")
+        if with_ is not None and any(cte.alias.lower() == table.name.lower() for cte in with_.expressions):
+            return True
+        node = node.parent
+    return False
+
+
+def _is_aliased(tokens: list[Token], stop: int) -> bool:
+    following = next((at for at, token in enumerate(tokens) if token.start >= stop), None)
+    if following is None:
+        return False
+    if tokens[following].token_type is TokenType.IDENTIFIER:
+        return True
+    here = word(tokens, following)
+    return here == "AS" or (here not in _NO_ALIAS and (here[:1].isalpha() or here[:1] == "_"))
+
+
+def _is_merged(tokens: list[Token], first: int) -> bool:
+    at = next(at for at, token in enumerate(tokens) if token.start == first)
+    return word(tokens, at - 1) == "USING"
+
+
+def _in_sparks_form(asked: Asked) -> str:
+    """For a table of another catalog: what Spark can be asked in its own words."""
+    if asked.version is not None:
+        return f" VERSION AS OF {asked.version}"
+    if asked.micros is not None and not asked.clause.before:
+        return f" TIMESTAMP AS OF timestamp_micros({asked.micros})"
+    raise BadClauseError(
+        f"{'.'.join(asked.clause.table)} is no table of {SESSION_CATALOG}: {asked.clause} cannot be found",
+        "check the name; tables of other catalogs can be asked AT (TIMESTAMP => …) and by VERSION AS OF",
+    )
+
+
+def _sql(parts: Sequence[str]) -> str:
+    return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
+
+
+def _parsed(schema: str) -> dict[str, object]:
+    import json
+
+    found: dict[str, object] = json.loads(schema)
+    return found

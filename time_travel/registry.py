@@ -1,0 +1,198 @@
+"""What was dropped and can be brought back: a Delta table of events beside the audit tables.
+
+In: drops, restorations, purges, parameters of the account. Out: `Dropped` objects, newest first, and
+parameters. The table is only ever appended to, so that drivers never conflict over it, and what was so on
+a given day can be asked of it.
+
+The metastore says what is alive. An event is written before Spark drops: a driver that is killed in
+between leaves an event about an object that is still registered at its location, and such an object counts
+as alive.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from time_travel.lake import Lake
+
+NAME = "object_history"
+MOVED_FROM = "moved_from"
+"""In the details of a drop: where the files lay before, and still do if the driver was killed just then."""
+_COLUMNS = (
+    ("event_time", "TIMESTAMP", "When it happened (UTC, microseconds)"),
+    ("event", "STRING", "DROPPED, RETRACTED (the drop failed), MOVED, UNDROPPED, PURGED, SET_PARAMETER"),
+    ("event_id", "STRING", "Identifier of the event, and of what was dropped by it"),
+    ("of_event", "STRING", "RETRACTED, UNDROPPED, PURGED: the drop that it is about"),
+    ("container_event", "STRING", "The drop of the schema that the object went with"),
+    ("object_domain", "STRING", "TABLE, VIEW, FUNCTION, SCHEMA or ACCOUNT"),
+    ("object_id", "STRING", "The id of a Delta table, which a rename keeps"),
+    ("catalog_name", "STRING", "The catalog"),
+    ("schema_name", "STRING", "The schema"),
+    ("object_name", "STRING", "The name, or the parameter"),
+    ("location", "STRING", "Where its files lie"),
+    ("retention_days", "DOUBLE", "The retention period in force at the drop"),
+    ("fail_safe_days", "DOUBLE", "Days in Fail-safe after it"),
+    ("user_name", "STRING", "Who did it"),
+    ("query_id", "STRING", "The statement that did it"),
+    ("details", "STRING", "What brings it back, as JSON; of a parameter its value"),
+)
+_SCHEMA = ", ".join(f"{name} {kind}" for name, kind, _ in _COLUMNS)
+_DAY = 86_400_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One row of the table; `time` in UTC microseconds."""
+
+    time: int
+    event: str
+    event_id: str
+    domain: str
+    name: tuple[str, ...]
+    of_event: str | None = None
+    container_event: str | None = None
+    object_id: str | None = None
+    location: str | None = None
+    retention_days: float | None = None
+    fail_safe_days: float | None = None
+    user: str | None = None
+    query_id: str | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def places(self) -> frozenset[str]:
+        """Where its files lie, or lay before they moved."""
+        found = (self.location, self.details.get(MOVED_FROM))
+        return frozenset(place for place in found if place)
+
+    @property
+    def retained_until(self) -> int:
+        """When a dropped object goes to Fail-safe, UTC microseconds."""
+        return self.time + round((self.retention_days or 0) * _DAY)
+
+    @property
+    def kept_until(self) -> int:
+        """When its Fail-safe ends."""
+        return self.retained_until + round((self.fail_safe_days or 0) * _DAY)
+
+
+@dataclass(frozen=True, slots=True)
+class Objects:
+    """All events, folded.
+
+    Attributes:
+        dropped: drops that nothing has undone or purged, newest first.
+        parameters: of the account, by name.
+    """
+
+    dropped: tuple[Event, ...] = ()
+    parameters: Mapping[str, float] = field(default_factory=dict)
+
+
+class Registry:
+    """The table under a root.
+
+    Args:
+        session: gives a session of the system's own, which is not audited.
+        root: of the audit tables, a Hadoop path.
+    """
+
+    def __init__(self, session: Callable[[], SparkSession], root: str) -> None:
+        self._session = session
+        self.location = f"{root.rstrip('/')}/{NAME}"
+        self._lock = threading.Lock()
+        self._seen: tuple[tuple[str, int], Objects] | None = None
+
+    def append(self, lake: Lake, events: Iterable[Event]) -> None:
+        """Add events in one commit; they are on record when this returns."""
+        rows = [_row(event) for event in events]
+        session = self._session()
+        if lake.state(self.location) is None:
+            self._create(session)
+        frame = session.createDataFrame(rows, _SCHEMA)
+        frame.coalesce(1).write.format("delta").mode("append").save(self.location)
+
+    def objects(self, lake: Lake) -> Objects:
+        """What is dropped, and the parameters, as of now."""
+        state = lake.state(self.location)
+        if state is None:
+            return Objects()
+        version = (state.table_id, state.latest)
+        with self._lock:
+            if self._seen is None or self._seen[0] != version:
+                rows = self._session().read.format("delta").load(self.location).collect()
+                self._seen = (version, folded(sorted((_event(row) for row in rows), key=_order)))
+            return self._seen[1]
+
+    def _create(self, session: SparkSession) -> None:
+        lines = ", ".join(f"{name} {kind} COMMENT '{text}'" for name, kind, text in _COLUMNS)
+        session.sql(
+            f"CREATE TABLE IF NOT EXISTS delta.`{self.location.replace('`', '``')}` ({lines}) USING delta"
+            " TBLPROPERTIES ('delta.enableDeletionVectors' = 'false',"
+            " 'delta.logRetentionDuration' = 'interval 3650 days')"
+        )
+
+
+def folded(events: Iterable[Event]) -> Objects:
+    """What a history of events comes to.
+
+    >>> drop = Event(1, "DROPPED", "a", "TABLE", ("spark_catalog", "s", "t"))
+    >>> folded([drop]).dropped == (drop,)
+    True
+    >>> folded([drop, Event(2, "UNDROPPED", "b", "TABLE", drop.name, of_event="a")]).dropped
+    ()
+    """
+    dropped: dict[str, Event] = {}
+    parameters: dict[str, float] = {}
+    for event in events:
+        if event.event == "DROPPED":
+            dropped[event.event_id] = event
+        elif event.event == "SET_PARAMETER":
+            value = event.details.get("value")
+            if value is None:
+                parameters.pop(event.name[-1], None)
+            else:
+                parameters[event.name[-1]] = value
+        elif event.event == "MOVED" and event.of_event in dropped:
+            old = dropped[event.of_event]
+            dropped[event.of_event] = replace(old, location=event.location, details=event.details)
+        elif event.of_event is not None:
+            dropped.pop(event.of_event, None)
+    return Objects(tuple(reversed(dropped.values())), parameters)
+
+
+def _order(event: Event) -> tuple[int, str]:
+    return event.time, event.event_id
+
+
+def _row(event: Event) -> tuple[Any, ...]:
+    from datetime import datetime, timedelta, timezone
+
+    moment = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=event.time)
+    above: list[str | None] = [None] * (3 - len(event.name))
+    catalog, schema, name = above + list(event.name)
+    return (
+        moment, event.event, event.event_id, event.of_event, event.container_event, event.domain,
+        event.object_id, catalog, schema, name, event.location, event.retention_days, event.fail_safe_days,
+        event.user, event.query_id, json.dumps(dict(event.details), ensure_ascii=False),
+    )  # fmt: skip
+
+
+def _event(row: Any) -> Event:
+    from datetime import datetime, timedelta, timezone
+
+    moment = row.event_time.astimezone(timezone.utc)
+    micros = (moment - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(microseconds=1)
+    name = tuple(part for part in (row.catalog_name, row.schema_name, row.object_name) if part is not None)
+    return Event(
+        micros, row.event, row.event_id, row.object_domain, name, row.of_event, row.container_event,
+        row.object_id, row.location, row.retention_days, row.fail_safe_days, row.user_name, row.query_id,
+        json.loads(row.details or "{}"),
+    )  # fmt: skip

@@ -1,0 +1,193 @@
+"""Time Travel for the sessions of one driver: what the front door asks on the way of a statement.
+
+In: a session, the text of a statement, who runs it. Out: the text that Spark runs, or what runs instead of
+it.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from lineage.model import Domain
+from time_travel.creating import folder_of, read_creation, with_location
+from time_travel.dropping import Drop
+from time_travel.lake import SESSION_CATALOG, Helpers, Lake, Table, View
+from time_travel.point import Rule, VersionsRead
+from time_travel.reading import Past
+from time_travel.registry import Registry
+from time_travel.retention import PREFIX, Retention, in_force
+from time_travel.showing import TABLE_COLUMNS, Shower, read_show
+from time_travel.undoing import Undo
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from lineage.statement import Statement
+    from time_travel.by import By
+
+_FULL = 3
+# In-commit timestamps survive a copy of the folder (delta #1958).
+_NEW_TABLE = {"enableInCommitTimestamps": "true"}
+
+Run = Callable[["SparkSession", str], Any]
+"""Runs a text in a session, as Spark does."""
+
+# What a clause cannot do without: most texts are done with after one look.
+_MAY_TRAVEL = re.compile(r"\b(?:AT|BEFORE)\s*\(|\bAS\s+OF\b|@", re.IGNORECASE)
+_COMMENTED = re.compile(r"/\*|--")
+_SHOWS_HISTORY = re.compile(r"\s*SHOW\s+(?:TERSE\s+)?(?:TABLES|SCHEMAS|DATABASES)\s+HISTORY\b", re.IGNORECASE)
+
+
+class TimeTravel:
+    """The way to the past.
+
+    Args:
+        own: a session of the system's own, which is not audited.
+        root: where the registry lies, a Hadoop path.
+        clock: UTC microseconds.
+        versions_read: what a statement on record has read.
+    """
+
+    def __init__(
+        self, own: SparkSession, root: str, clock: Callable[[], int], versions_read: VersionsRead
+    ) -> None:
+        self._own = own
+        self._clock = clock
+        self._versions_read = versions_read
+        self._helpers: Helpers | None = None
+        self.registry = Registry(lambda: own, root)
+
+    def may_travel(self, text: str) -> bool:
+        """Whether a text may hold a clause; False is certain."""
+        return _MAY_TRAVEL.search(text) is not None or (
+            _COMMENTED.search(text) is not None and _MAY_TRAVEL.search(_without_comments(text)) is not None
+        )
+
+    def rewritten(self, spark: SparkSession, text: str) -> str:
+        """The text that Spark runs; the same where it asks for no past.
+
+        Raises:
+            TimeTravelError: a clause that cannot be read, or a point that cannot be had.
+        """
+        lake = self._lake(spark)
+        past = Past(lake, partial(self._rule, lake), self._versions_read, self._clock(), self._clock)
+        return past.rewritten(text) or text
+
+    def way_of(self, statement: Statement) -> Callable[[SparkSession, str, By, Run], Any] | None:
+        """What runs a statement instead of Spark, or before it; None where Spark alone does.
+
+        Each is called with the session, the text as Spark would get it, who runs it, and Spark's own way.
+        """
+        kind = statement.statement_type
+        if kind in ("DROP_TABLE", "DROP_VIEW", "DROP_SCHEMA"):
+            return partial(self._drop, statement)
+        if kind in ("UNDROP_TABLE", "UNDROP_VIEW", "UNDROP_SCHEMA"):
+            return partial(self._undrop, statement)
+        if kind in ("CREATE_TABLE", "CREATE_TABLE_AS_SELECT", "REPLACE_TABLE", "REPLACE_TABLE_AS_SELECT"):
+            return self._create_table
+        if _SHOWS_HISTORY.match(statement.text):
+            return self._show
+        return None
+
+    def _lake(self, spark: SparkSession) -> Lake:
+        if self._helpers is None:
+            self._helpers = Helpers.compiled(self._own)
+        return Lake(spark, self._helpers)
+
+    def _drop(self, statement: Statement, spark: SparkSession, text: str, by: By, run: Run) -> Any:
+        lake, targets = self._lake(spark), statement.targets
+        foreign = lake.current[0] != SESSION_CATALOG
+        if len(targets) != 1 or (foreign and len(targets[0].parts) < _FULL):
+            return run(spark, text)
+        drop = Drop(lake, self.registry, partial(self._retention, lake), by)
+        parts = targets[0].parts
+        if targets[0].domain is not Domain.SCHEMA:
+            return drop.relation(parts, lambda: run(spark, text))
+        if len(parts) > 1 and parts[0].lower() != SESSION_CATALOG:
+            return run(spark, text)
+        cascade = text.rstrip(" \n\t;").upper().endswith("CASCADE")
+        return drop.schema(parts[-1], lambda: run(spark, text), cascade=cascade)
+
+    def _undrop(self, statement: Statement, spark: SparkSession, text: str, by: By, run: Run) -> Any:
+        del text, run
+        undo = Undo(self._lake(spark), self._own, self.registry, by)
+        target = statement.targets[0]
+        if target.domain is Domain.SCHEMA:
+            return _said(spark, undo.schema(target.parts))
+        return _said(spark, undo.relation(target.domain.name, target.parts))
+
+    def _create_table(self, spark: SparkSession, text: str, by: By, run: Run) -> Any:
+        del by
+        located = self._with_own_location(spark, text)
+        if located != text:
+            # The session is the statement's own clone: these are the defaults of this one table.
+            for name, value in _NEW_TABLE.items():
+                spark.conf.set(f"spark.databricks.delta.properties.defaults.{name}", value)
+        return run(spark, located)
+
+    def _with_own_location(self, spark: SparkSession, text: str) -> str:
+        creation = read_creation(text)
+        if creation is None or creation.has_location or (creation.name[0].lower() == "delta"):
+            return text
+        lake = self._lake(spark)
+        if lake.find(creation.name) is not None:
+            return text
+        provider = creation.provider or self._provider_like(lake, creation.like)
+        if (provider or str(spark.conf.get("spark.sql.sources.default"))).lower() != "delta":
+            return text
+        schema = creation.name[-2] if len(creation.name) > 1 else lake.current[1]
+        facts = lake.schema_facts(schema)
+        if facts is None or lake.current[0] != SESSION_CATALOG:
+            return text
+        folder = folder_of(facts["location"], str(spark.conf.get("spark.sql.warehouse.dir")))
+        return with_location(text, creation, f"{folder}/{_plain(creation.name[-1])}-{uuid.uuid4()}")
+
+    def _provider_like(self, lake: Lake, like: tuple[str, ...]) -> str | None:
+        meant = lake.find(like) if like else None
+        if isinstance(meant, View):
+            return None
+        return meant.provider if meant is not None else None
+
+    def _show(self, spark: SparkSession, text: str, by: By, run: Run) -> Any:
+        show = read_show(text)
+        if show is None or show.noun != "TABLES":
+            return run(spark, text)
+        lake = self._lake(spark)
+        shower = Shower(lake, self.registry, partial(self._retention, lake), by.time)
+        return spark.createDataFrame(shower.tables(show), TABLE_COLUMNS)
+
+    def _retention(self, lake: Lake, of: Table | str) -> Retention:
+        """The periods of a table, or of a schema by its name."""
+        own = lake.properties(of.location or "", PREFIX) if isinstance(of, Table) else {}
+        name = of if isinstance(of, str) else of.name[-2]
+        schema = lake.schema_facts(name) if name != "delta" else None
+        return in_force(own, (schema or {}).get("properties", {}), self.registry.objects(lake).parameters)
+
+    def _rule(self, lake: Lake, table: Table) -> Rule:
+        if not self._is_under_rule(lake, table):
+            return Rule(self._clock(), None)
+        return Rule(self._clock(), self._retention(lake, table).seconds)
+
+    def _is_under_rule(self, lake: Lake, table: Table) -> bool:
+        """Whether a table was made here or adopted; others keep what Delta keeps."""
+        location = table.location or ""
+        return f"{location.rstrip('/').rpartition('/')[0]}".endswith("_tables") or bool(
+            lake.properties(location, PREFIX)
+        )
+
+
+def _said(spark: SparkSession, text: str) -> Any:
+    return spark.createDataFrame([(text,)], "status STRING")
+
+
+def _plain(name: str) -> str:
+    """A name as part of a path: what any file system takes."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:80]
+
+
+def _without_comments(text: str) -> str:
+    return re.sub(r"/\*.*?\*/|--[^\n]*", " ", text, flags=re.DOTALL)

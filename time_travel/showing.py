@@ -1,0 +1,180 @@
+"""SHOW TABLES | SCHEMAS | DATABASES HISTORY: what is there, what was dropped and can be brought back.
+
+In: the parts of the statement. Out: rows in the columns of the document, those that are there by name,
+then those that were dropped, the last first. "The output includes all dropped objects and an additional
+DROPPED_ON column … If an object has been dropped more than once, each version of the object is included as
+a separate row" (Listing dropped objects). What is past its retention is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any
+
+from lineage.cursor import Cursor
+from lineage.tokens import tokenize
+from time_travel.errors import BadClauseError
+from time_travel.lake import SESSION_CATALOG, Table
+from time_travel.retention import TRANSIENT, key
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from time_travel.lake import Lake
+    from time_travel.registry import Event, Registry
+    from time_travel.retention import Retention
+
+TABLE_COLUMNS = (
+    "created_on TIMESTAMP, name STRING, database_name STRING, schema_name STRING, kind STRING,"
+    " comment STRING, cluster_by STRING, rows BIGINT, bytes BIGINT, owner STRING, retention_time INT,"
+    " dropped_on TIMESTAMP"
+)
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+@dataclass(frozen=True, slots=True)
+class Show:
+    """A SHOW … HISTORY.
+
+    Attributes:
+        noun: TABLES or SCHEMAS.
+        like: a pattern of names, with % and _; "" for all.
+        schemas: the schema asked for, () for the current one, None for all.
+    """
+
+    noun: str
+    like: str
+    schemas: tuple[str, ...] | None
+
+
+def read_show(text: str) -> Show | None:
+    """What a text asks to be shown; None where it is no SHOW … HISTORY.
+
+    >>> read_show("SHOW TABLES HISTORY LIKE 'load%' IN mytestdb.myschema")
+    Show(noun='TABLES', like='load%', schemas=('mytestdb', 'myschema'))
+
+    Raises:
+        BadClauseError: it goes on as no SHOW … HISTORY does.
+    """
+    at = Cursor(tokenize(text) or [], text)
+    if not at.take("SHOW"):
+        return None
+    at.take("TERSE")
+    noun = at.take_one("TABLES", "SCHEMAS", "DATABASES")
+    if not noun or not at.take("HISTORY"):
+        return None
+    like = at.string() or "" if at.take("LIKE") else ""
+    schemas: tuple[str, ...] | None = ()
+    if at.take_one("IN", "FROM"):
+        schemas = None if at.take("ACCOUNT") else _container(at)
+    if not at.done:
+        raise BadClauseError(
+            f"SHOW {noun} HISTORY cannot go on with {at.span()!r}",
+            f"write SHOW {noun} HISTORY [LIKE 'pattern'] [IN [SCHEMA] name | IN ACCOUNT]",
+        )
+    return Show("TABLES" if noun == "TABLES" else "SCHEMAS", like, schemas)
+
+
+def _container(at: Cursor) -> tuple[str, ...]:
+    at.take_one("SCHEMA", "DATABASE", "CATALOG")
+    return at.name()
+
+
+@dataclass(frozen=True, slots=True)
+class Shower:
+    """Answers a SHOW.
+
+    Attributes:
+        lake: the user's session.
+        registry: what was dropped.
+        retention: the periods of a table.
+        now: UTC microseconds.
+    """
+
+    lake: Lake
+    registry: Registry
+    retention: Callable[[Table], Retention]
+    now: int
+
+    def tables(self, show: Show) -> list[tuple[Any, ...]]:
+        """The rows of SHOW TABLES HISTORY."""
+        fits = _matcher(show.like)
+        rows: list[tuple[Any, ...]] = []
+        alive: set[str | None] = set()
+        schemas = self._schemas(show)
+        for schema in schemas:
+            tables = [t for t in self.lake.tables(schema) if isinstance(t, Table)]
+            alive |= {table.location for table in tables}
+            rows += [self._there(t) for t in sorted(tables, key=lambda t: t.name[-1]) if fits(t.name[-1])]
+        wanted = {schema.lower() for schema in schemas} if show.schemas is not None else None
+        return rows + [self._gone(event) for event in self._dropped(wanted, alive) if fits(event.name[-1])]
+
+    def _schemas(self, show: Show) -> list[str]:
+        if show.schemas is None:
+            return self.lake.schemas()
+        if not show.schemas:
+            return [self.lake.current[1]]
+        name = show.schemas[-1]
+        if len(show.schemas) == 1 and name.lower() == SESSION_CATALOG:
+            return self.lake.schemas()
+        return [name] if self.lake.schema_facts(name) is not None else []
+
+    def _dropped(self, schemas: set[str] | None, alive: set[str | None]) -> Iterator[Event]:
+        for event in self.registry.objects(self.lake).dropped:
+            here = schemas is None or event.name[-2].lower() in schemas
+            if (
+                event.domain == "TABLE"
+                and here
+                and alive.isdisjoint(event.places)
+                and event.retained_until >= self.now
+            ):
+                yield event
+
+    def _there(self, table: Table) -> tuple[Any, ...]:
+        facts = table.facts
+        days = self.retention(table).days if table.provider == "delta" else 0
+        created, rows, size = facts["created"] * 1000, None, None
+        if table.provider == "delta" and table.location and self.lake.state(table.location):
+            measured = self.lake.size(table.location)
+            created, rows, size = measured.created, measured.rows, measured.bytes
+        return _row(created, table.name, facts, rows, size, days, None)
+
+    def _gone(self, event: Event) -> tuple[Any, ...]:
+        measured = self.lake.size(self.lake.place_of(event.places, event.location or ""))
+        return _row(
+            measured.created, event.name, event.details, measured.rows, measured.bytes,
+            event.retention_days or 0, event.time,
+        )  # fmt: skip
+
+
+def _row(
+    created: int,
+    name: tuple[str, ...],
+    facts: Mapping[str, Any],
+    rows: int | None,
+    size: int | None,
+    days: float,
+    dropped: int | None,
+) -> tuple[Any, ...]:
+    properties = facts.get("properties") or {}
+    kind = "TRANSIENT" if properties.get(key(TRANSIENT)) == "true" else "TABLE"
+    return (
+        _moment(created), name[2], name[0], name[1], kind, facts.get("comment") or "", "", rows, size,
+        facts.get("owner"), round(days), None if dropped is None else _moment(dropped),
+    )  # fmt: skip
+
+
+def _moment(micros: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=micros)
+
+
+def _matcher(pattern: str) -> Callable[[str], bool]:
+    """% and _ of LIKE, whatever the case; * as Spark's SHOW has it."""
+    if not pattern:
+        return lambda _name: True
+    wild = {"%": ".*", "*": ".*", "_": "."}
+    compiled = re.compile("".join(wild.get(c, re.escape(c)) for c in pattern), re.IGNORECASE | re.DOTALL)
+    return lambda name: compiled.fullmatch(name) is not None

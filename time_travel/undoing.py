@@ -1,0 +1,185 @@
+"""UNDROP: what was dropped comes back in place, with its history, its name and its location.
+
+In: UNDROP TABLE | VIEW | SCHEMA | DATABASE and who asks. Out: a sentence that says what was restored. No
+bytes move: the object is registered again.
+
+"Restoring a dropped object restores the object in place"; "If an object with the same name already exists,
+UNDROP fails"; "Restoring tables and schemas is only supported in the current schema or current database, even
+if a fully-qualified object name is specified" (Dropping and restoring objects).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from lineage.names import qualify, quote_name
+from time_travel.errors import NothingDroppedError, ObjectExistsError
+from time_travel.point import show
+from time_travel.registry import Event
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import SparkSession
+
+    from time_travel.by import By
+    from time_travel.lake import Lake
+    from time_travel.registry import Registry
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """Restores objects.
+
+    Attributes:
+        lake: the user's session.
+        own: a session of the system's own, which is not audited.
+        registry: what was dropped.
+        by: who asks, and when.
+    """
+
+    lake: Lake
+    own: SparkSession
+    registry: Registry
+    by: By
+
+    def relation(self, domain: str, parts: Sequence[str]) -> str:
+        """UNDROP TABLE or UNDROP VIEW.
+
+        Returns:
+            What was done, in a sentence.
+
+        Raises:
+            ObjectExistsError: the name is taken.
+            NothingDroppedError: nothing of that name was dropped, or it is past its retention.
+        """
+        name = self._in_current_schema(parts)
+        if self.lake.schema_facts(name[1]) is None:
+            raise NothingDroppedError(
+                f"the schema {name[1]} of {domain.lower()} {name[2]} does not exist",
+                f"what was dropped with its schema returns with it: UNDROP SCHEMA {name[1]}",
+            )
+        self._require_free(domain, name, self.lake.find(name))
+        event = self._newest(domain, name)
+        self._register(event)
+        self.registry.append(self.lake, [self._undone(event)])
+        return f"{domain.capitalize()} {name[2]} successfully restored."
+
+    def schema(self, parts: Sequence[str]) -> str:
+        """UNDROP SCHEMA, which is UNDROP DATABASE: with all that was dropped with it.
+
+        Raises as `relation`.
+        """
+        current = self.lake.current[0]
+        name = tuple(parts) if len(parts) > 1 else (current, parts[-1])
+        self._require_free("SCHEMA", name, self.lake.schema_facts(name[-1]))
+        event = self._newest("SCHEMA", name)
+        children = [
+            child
+            for child in self.registry.objects(self.lake).dropped
+            if child.container_event == event.event_id
+        ]
+        self._register_schema(event)
+        # A view may need a table or a function, and views each other, the older ones first.
+        order = {"FUNCTION": 0, "TABLE": 1, "VIEW": 2}
+        for child in sorted(children, key=lambda c: (order[c.domain], c.details.get("created") or 0)):
+            self._register(child)
+        self.registry.append(self.lake, [self._undone(one) for one in (event, *children)])
+        return f"Schema {name[-1]} successfully restored."
+
+    def _require_free(self, domain: str, name: tuple[str, ...], there: object) -> None:
+        if there is not None:
+            noun = "SCHEMA" if domain == "SCHEMA" else "TABLE" if domain == "TABLE" else "VIEW"
+            way_out = (
+                "drop it, or restore it elsewhere: CREATE SCHEMA … CLONE"
+                if domain == "SCHEMA"
+                else f"rename it first (ALTER {noun} {name[-1]} RENAME TO …), then UNDROP {noun} {name[-1]}"
+            )
+            raise ObjectExistsError(f"{quote_name(name)} exists: UNDROP would take its place", way_out)
+
+    def _in_current_schema(self, parts: Sequence[str]) -> tuple[str, ...]:
+        current = self.lake.current
+        name = qualify(tuple(parts), current)
+        if tuple(part.lower() for part in name[:-1]) != tuple(part.lower() for part in current):
+            raise NothingDroppedError(
+                f"{quote_name(name)} is not in the current schema, {quote_name(current)}",
+                f"UNDROP restores in the current schema only: USE {quote_name(name[1:-1])} first",
+            )
+        return name
+
+    def _newest(self, domain: str, name: tuple[str, ...]) -> Event:
+        dropped = [e for e in self.registry.objects(self.lake).dropped if _is_of(e, domain, name)]
+        if domain == "TABLE" and dropped:
+            alive = {getattr(table, "location", None) for table in self.lake.tables(name[1])}
+            dropped = [event for event in dropped if alive.isdisjoint(event.places)]
+        retained = [event for event in dropped if event.retained_until >= self.by.time]
+        if retained:
+            return retained[0]
+        what = f"no {domain.lower()} {quote_name(name)} was dropped that could be brought back"
+        if not dropped:
+            raise NothingDroppedError(what, f"SHOW {domain}S HISTORY lists what can")
+        last = dropped[0]
+        raise NothingDroppedError(
+            f"{what}: it was dropped at {show(last.time)} and retained until {show(last.retained_until)}",
+            f"in Fail-safe until {show(last.kept_until)} the administrator can: audit failsafe list",
+        )
+
+    def _register(self, event: Event) -> None:
+        if event.domain == "TABLE":
+            place = self.lake.place_of(event.places, event.location or "")
+            self.own.sql(f"CREATE TABLE {_sql(event.name)} USING delta LOCATION {_text(place)}")
+        elif event.domain == "VIEW":
+            self._register_view(event.name, event.details)
+        elif event.domain == "FUNCTION":
+            self.lake.restore_function(event.name[-2], event.details)
+
+    def _register_view(self, name: tuple[str, ...], facts: Mapping[str, Any]) -> None:
+        """The view's text, under the catalog, the schema and the settings that it was made with."""
+        session = self.own.newSession()
+        for key, value in facts["properties"].items():
+            if key.startswith(_SETTING):
+                session.conf.set(key.removeprefix(_SETTING), value)
+        session.sql(f"USE {_sql(facts['view_current'])}")
+        columns = ", ".join(
+            _sql([column["name"]]) + (f" COMMENT {_text(column['comment'])}" if column["comment"] else "")
+            for column in facts["columns"]
+        )
+        comment = f" COMMENT {_text(facts['comment'])}" if facts.get("comment") else ""
+        session.sql(f"CREATE VIEW {_sql(name)} ({columns}){comment} AS {facts['view_text']}")
+
+    def _register_schema(self, event: Event) -> None:
+        facts = event.details
+        comment = f" COMMENT {_text(facts['comment'])}" if facts.get("comment") else ""
+        pairs = ", ".join(
+            f"{_text(key)} = {_text(value)}" for key, value in facts["properties"].items() if key != "owner"
+        )
+        self.own.sql(
+            f"CREATE SCHEMA {_sql(event.name)}{comment} LOCATION {_text(facts['location'])}"
+            + (f" WITH DBPROPERTIES ({pairs})" if pairs else "")
+        )
+
+    def _undone(self, event: Event) -> Event:
+        return replace(
+            event, time=self.by.time, event="UNDROPPED", event_id=self.by.new_id(), of_event=event.event_id,
+            user=self.by.user, query_id=self.by.query_id, details={},
+        )  # fmt: skip
+
+
+# Where a view keeps the settings that it was made with (Spark, CatalogTable.VIEW_SQL_CONFIG_PREFIX).
+_SETTING = "view.sqlConfig."
+
+
+def _is_of(event: Event, domain: str, name: tuple[str, ...]) -> bool:
+    """Whether an event dropped an object of a name by itself, not with its schema."""
+    here = tuple(part.lower() for part in event.name)
+    wanted = tuple(part.lower() for part in name)
+    return event.domain == domain and event.container_event is None and here == wanted
+
+
+def _sql(parts: Sequence[str]) -> str:
+    return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
