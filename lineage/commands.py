@@ -194,11 +194,8 @@ def _if_clause(tokens: list[Token], at: int) -> tuple[int, bool]:
 
 def _alter(tokens: list[Token], text: str) -> Command | None:
     noun = word(tokens, 1)
-    if noun in _SCHEMAS:
-        name, at = read_name(tokens, 2)
-        return Command("ALTER_SCHEMA", Domain.SCHEMA, name, properties=_set_pairs(tokens, at), text=text)
     if noun not in ("TABLE", "VIEW"):
-        return None
+        return _alter_container(tokens, text)
     at, if_clause = _if_clause(tokens, 2)
     name, at = read_name(tokens, at)
     domain = Domain.TABLE if noun == "TABLE" else Domain.VIEW
@@ -217,6 +214,15 @@ def _alter(tokens: list[Token], text: str) -> Command | None:
     return None
 
 
+def _alter_container(tokens: list[Token], text: str) -> Command | None:
+    if word(tokens, 1) == "ACCOUNT":
+        return Command("ALTER_ACCOUNT", properties=_set_pairs(tokens, 2))
+    if word(tokens, 1) not in _SCHEMAS:
+        return None
+    name, at = read_name(tokens, 2)
+    return Command("ALTER_SCHEMA", Domain.SCHEMA, name, properties=_set_pairs(tokens, at), text=text)
+
+
 _ALTER_REST = frozenset(
     {("ADD", "PARTITION"), ("DROP", "PARTITION"), ("ADD", "CONSTRAINT"), ("DROP", "CONSTRAINT"),
      ("ADD", "IF"), ("DROP", "FEATURE"), ("ADD", "CHECK"), ("DROP", "IF"), ("WITH", "SCHEMA")}
@@ -228,10 +234,11 @@ def _set_pairs(tokens: list[Token], at: int) -> tuple[tuple[str, str | None], ..
     verb, what = word(tokens, at), word(tokens, at + 1)
     if what == "LOCATION" and at + 2 < len(tokens):
         return (("location", tokens[at + 2].text),)
-    if what not in ("TBLPROPERTIES", "PROPERTIES", "DBPROPERTIES"):
+    named = what in ("TBLPROPERTIES", "PROPERTIES", "DBPROPERTIES", "OPTIONS")
+    if not named and (verb, word(tokens, at + 2)) not in (("SET", "="), ("UNSET", ""), ("UNSET", ",")):
         return ()
     pairs: list[tuple[str, str | None]] = []
-    inner = [t for t in tokens[at + 2 :] if word([t], 0) not in ("(", ")")]
+    inner = [t for t in tokens[at + 1 + named :] if word([t], 0) not in ("(", ")")]
     key: list[str] = []
     value: str | None = None
     seen = False

@@ -1,15 +1,18 @@
 """A new table gets a location of its own: DROP only takes it from the catalog, UNDROP puts it back.
 
-In: the text of a CREATE TABLE. Out: the same with a LOCATION, where the table is to be of Delta and the
-text gives none. What is written into it keeps the place that Spark's grammar asks for: behind USING.
+In: the text of a CREATE TABLE. Out: the same with a LOCATION, where the table is to be of Delta and the text
+gives none, and with what Snowflake's words say (TRANSIENT, DATA_RETENTION_TIME_IN_DAYS) among its properties.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lineage.tokens import read_name, tokenize, word
+from time_travel.errors import BadParameterError
+from time_travel.retention import LONGEST_DAYS, LONGEST_TRANSIENT_DAYS, RETENTION, TRANSIENT, key
 
 if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
@@ -20,54 +23,95 @@ _QUERY = frozenset({"SELECT", "WITH", "VALUES", "FROM", "TABLE", "(", "MAP", "RE
 
 @dataclass(frozen=True, slots=True)
 class Creation:
-    """A CREATE TABLE as far as its place matters.
+    """A CREATE TABLE or CREATE SCHEMA as far as its place and its retention matter.
 
     Attributes:
         name: the parts, as written.
+        text: what Spark can read: without words that only Snowflake has.
         provider: what USING says in lower case, None without one.
         like: the table that it is made like, () for none.
-        replace: OR REPLACE.
         has_location: the text says where.
-        at: the character before which ` LOCATION '…'` may stand.
+        at: the character of `text` before which clauses may stand.
+        properties_at: the character behind `TBLPROPERTIES (` or `DBPROPERTIES (`, None without one.
+        properties: of this system, that the words taken out stand for.
     """
 
     name: tuple[str, ...]
+    text: str
     provider: str | None
     like: tuple[str, ...]
-    replace: bool
     has_location: bool
     at: int
+    properties_at: int | None
+    properties: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_creation(text: str) -> Creation | None:
-    """What a text creates; None where it is no CREATE TABLE with a name.
+    """What a text creates; None where it is no CREATE TABLE or CREATE SCHEMA with a name.
 
-    >>> text = "CREATE TABLE s.t (a INT) USING delta AS SELECT 1 AS a"
-    >>> text[: read_creation(text).at]
-    'CREATE TABLE s.t (a INT) USING delta'
+    >>> read_creation("CREATE TRANSIENT TABLE s.t (a INT) DATA_RETENTION_TIME_IN_DAYS = 0").text
+    'CREATE TABLE s.t (a INT)'
+
+    Raises:
+        BadParameterError: a retention that cannot be.
     """
     tokens = tokenize(text)
-    if not tokens:
+    if not tokens or word(tokens, 0) not in ("CREATE", "REPLACE"):
         return None
-    at = 1
-    replace = word(tokens, 0) == "REPLACE"
-    if not replace:
-        if word(tokens, 0) != "CREATE":
-            return None
-        replace = word(tokens, 1) == "OR" and word(tokens, 2) == "REPLACE"
-        at = 3 if replace else 1
-    if word(tokens, at) != "TABLE":
+    spans: list[tuple[int, int]] = []
+    properties: dict[str, str] = {}
+    at = 3 if word(tokens, 1) == "OR" else 1
+    if word(tokens, at) == "TRANSIENT":
+        spans.append((tokens[at].start, tokens[at + 1].start))
+        properties[key(TRANSIENT)] = "true"
+        at += 1
+    noun = word(tokens, at)
+    if noun not in ("TABLE", "SCHEMA", "DATABASE", "NAMESPACE"):
         return None
-    at += 1
+    days = _retention(tokens, at)
+    if days is not None:
+        first, stop, value = days
+        _require_days(value, transient=bool(properties))
+        properties[key(RETENTION)] = value
+        spans.append((tokens[first - 1].end + 1, tokens[stop - 1].end + 1))
+    for first, stop in reversed(spans):
+        text = text[:first] + text[stop:]
+    return _placed(text, noun, properties)
+
+
+def _retention(tokens: list[Token], at: int) -> tuple[int, int, str] | None:
+    """`DATA_RETENTION_TIME_IN_DAYS = n` outside brackets: its tokens and its value."""
+    depth = 0
+    while at < len(tokens) and word(tokens, at) != "AS":
+        here = word(tokens, at)
+        depth += (here == "(") - (here == ")")
+        if depth == 0 and here == RETENTION:
+            value = at + 2 if word(tokens, at + 1) == "=" else at + 1
+            return at, value + 1, tokens[value].text if value < len(tokens) else ""
+        at += 1
+    return None
+
+
+def _require_days(value: str, *, transient: bool) -> None:
+    longest = LONGEST_TRANSIENT_DAYS if transient else LONGEST_DAYS
+    if not value.isdigit() or int(value) > longest:
+        raise BadParameterError(f"{RETENTION} = {value or 'nothing'} cannot be", f"0 to {longest} days")
+
+
+def _placed(text: str, noun: str, properties: Mapping[str, str]) -> Creation | None:
+    tokens = tokenize(text) or []
+    at = 2 + 2 * (word(tokens, 1) == "OR")
     if word(tokens, at) == "IF":
         at += 3
     name, end = read_name(tokens, at)
     if not name or word(tokens, at) == "IDENTIFIER":
         return None
-    return _behind_name(tokens, name, end, replace=replace)
-
-
-def _behind_name(tokens: list[Token], name: tuple[str, ...], at: int, *, replace: bool) -> Creation | None:
+    if noun != "TABLE":
+        if word(tokens, end) == "CLONE":
+            return None
+        inside = _properties_at(tokens, end, "DBPROPERTIES", "PROPERTIES")
+        return Creation(name, text, None, (), True, len(text), inside, properties)  # noqa: FBT003
+    at = end
     if word(tokens, at) == "(" and word(tokens, at + 1) not in _QUERY:
         at = _behind_bracket(tokens, at)
     like: tuple[str, ...] = ()
@@ -79,7 +123,16 @@ def _behind_name(tokens: list[Token], name: tuple[str, ...], at: int, *, replace
     if word(tokens, at) == "USING":
         parts, at = read_name(tokens, at + 1)
         provider = ".".join(parts).lower()
-    return Creation(name, provider, like, replace, _has_location(tokens, at), tokens[at - 1].end + 1)
+    return Creation(
+        name,
+        text,
+        provider,
+        like,
+        _has_location(tokens, at),
+        tokens[at - 1].end + 1,
+        _properties_at(tokens, at, "TBLPROPERTIES"),
+        properties,
+    )
 
 
 def _behind_bracket(tokens: list[Token], at: int) -> int:
@@ -92,33 +145,71 @@ def _behind_bracket(tokens: list[Token], at: int) -> int:
     return len(tokens)
 
 
+def _clauses(tokens: list[Token], at: int) -> list[int]:
+    """The words outside brackets between a place and the query, by their places."""
+    found = []
+    while at < len(tokens) and word(tokens, at) not in ("AS", *(_QUERY - {"("})):
+        if word(tokens, at) == "(":
+            at = _behind_bracket(tokens, at)
+            continue
+        found.append(at)
+        at += 1
+    return found
+
+
 def _has_location(tokens: list[Token], at: int) -> bool:
     """Whether the clauses before the query say LOCATION, or a path among the options."""
-    while at < len(tokens) and word(tokens, at) not in ("AS", *(_QUERY - {"("})):
-        here = word(tokens, at)
+    for place in _clauses(tokens, at):
+        here = word(tokens, place)
         if here == "LOCATION":
             return True
-        if here == "(":
-            end = _behind_bracket(tokens, at)
-            inside = range(at, end)
-            if word(tokens, at - 1) == "OPTIONS" and any(tokens[n].text.lower() == "path" for n in inside):
+        if here == "OPTIONS":
+            inside = range(place + 1, _behind_bracket(tokens, place + 1))
+            if any(tokens[n].text.lower() == "path" for n in inside):
                 return True
-            at = end
-            continue
-        at += 1
     return False
 
 
-def with_location(text: str, creation: Creation, location: str) -> str:
-    """The text with a LOCATION, and with USING delta where it left that to the default.
+def _properties_at(tokens: list[Token], at: int, *nouns: str) -> int | None:
+    for place in _clauses(tokens, at):
+        if word(tokens, place) in nouns and word(tokens, place + 1) == "(":
+            return tokens[place + 1].end + 1
+    return None
 
-    >>> text = "CREATE TABLE t AS SELECT 1 AS a"
-    >>> with_location(text, read_creation(text), "/w/_tables/t-1")
+
+def with_location(creation: Creation, location: str, more: Mapping[str, str] | None = None) -> str:
+    """The text with a LOCATION and the properties, and with USING delta where it left that to the default.
+
+    >>> with_location(read_creation("CREATE TABLE t AS SELECT 1 AS a"), "/w/_tables/t-1")
     "CREATE TABLE t USING delta LOCATION '/w/_tables/t-1' AS SELECT 1 AS a"
     """
-    quoted = location.replace("\\", "\\\\").replace("'", "\\'")
     using = "" if creation.provider else " USING delta"
-    return f"{text[: creation.at]}{using} LOCATION '{quoted}'{text[creation.at :]}"
+    quoted = location.replace("\\", "\\\\").replace("'", "\\'")
+    properties = {**creation.properties, **(more or {})}
+    return _with_clauses(creation, f"{using} LOCATION '{quoted}'", "TBLPROPERTIES", properties)
+
+
+def with_properties(creation: Creation) -> str:
+    """The text with the properties alone.
+
+    >>> with_properties(read_creation("CREATE SCHEMA s DATA_RETENTION_TIME_IN_DAYS = 5"))
+    "CREATE SCHEMA s WITH DBPROPERTIES ('timeTravel.dataRetentionTimeInDays' = '5')"
+    """
+    schema = creation.at == len(creation.text) and creation.has_location
+    return _with_clauses(
+        creation, "", "WITH DBPROPERTIES" if schema else "TBLPROPERTIES", creation.properties
+    )
+
+
+def _with_clauses(creation: Creation, clauses: str, noun: str, properties: Mapping[str, str]) -> str:
+    text, at = creation.text, creation.at
+    pairs = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
+    if pairs and creation.properties_at is None:
+        clauses += f" {noun} ({pairs})"
+    elif pairs:
+        inside = creation.properties_at or 0
+        text = f"{text[:inside]}{pairs}, {text[inside:]}"
+    return f"{text[:at]}{clauses}{text[at:]}"
 
 
 def folder_of(schema_location: str, warehouse: str) -> str:

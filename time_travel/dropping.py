@@ -133,7 +133,7 @@ class Drop:
             # It is still there; what the registry says of it must not outlive a rename.
             for event in renamed:
                 self.lake.rename(event.location or "", event.details[MOVED_FROM])
-            self.registry.append(self.lake, self._retracted(events))
+            self.registry.append(self.lake, list(self._retracted(events)))
             raise
 
     def _rename(self, events: Sequence[Event]) -> list[Event]:

@@ -88,6 +88,18 @@ class NoHistoryError(TimeTravelError):
     code = "TIME_TRAVEL_NO_HISTORY"
 
 
+class BadParameterError(TimeTravelError):
+    """A retention that cannot be."""
+
+    code = "TIME_TRAVEL_BAD_PARAMETER"
+
+
+class UnknownObjectError(TimeTravelError):
+    """A name that stands for nothing."""
+
+    code = "TIME_TRAVEL_UNKNOWN_OBJECT"
+
+
 class SchemaHoldsFilesError(TimeTravelError):
     """DROP SCHEMA, and the folder that goes with it holds the files of a Delta table."""
 

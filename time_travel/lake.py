@@ -80,12 +80,12 @@ class Size:
     """Of a Delta table.
 
     Attributes:
-        bytes: of the files of its newest version.
+        bytes: of the files of its newest version; None for a table that is none of Delta's.
         rows: None where a file has no statistics.
         created: UTC microseconds.
     """
 
-    bytes: int
+    bytes: int | None
     rows: int | None
     created: int
 
@@ -96,6 +96,7 @@ class Helpers:
 
     commits: Any
     catalog: Any
+    sizes: dict[tuple[str, int], Size] = field(default_factory=dict)
 
     @classmethod
     def compiled(cls, spark: SparkSession) -> Helpers:
@@ -116,6 +117,7 @@ class Lake:
         self.spark = spark
         self._commits = helpers.commits
         self._catalog = helpers.catalog
+        self._sizes = helpers.sizes
         self._session = spark._jsparkSession
 
     @property
@@ -230,9 +232,15 @@ class Lake:
         return {name: value for name, _, value in pairs}
 
     def size(self, location: str) -> Size:
-        """Bytes, rows and creation of the newest version of a Delta table."""
-        size, rows, created = self._commits.size(self._session, location).split()
-        return Size(int(size), int(rows) if int(rows) >= 0 else None, int(created) * 1000)
+        """Bytes, rows and creation of the newest version of a Delta table; a Spark job for each new one."""
+        state = self.state(location)
+        version = (state.table_id, state.latest) if state is not None else ("", 0)
+        if version not in self._sizes:
+            size, rows, created = self._commits.size(self._session, location).split()
+            if len(self._sizes) >= _KEPT_SIZES:
+                self._sizes.clear()
+            self._sizes[version] = Size(int(size), int(rows) if int(rows) >= 0 else None, int(created) * 1000)
+        return self._sizes[version]
 
     def schema(self, location: str, version: int) -> str:
         """The columns of a version as JSON."""
@@ -250,3 +258,4 @@ class Lake:
 
 
 _FULL = 3
+_KEPT_SIZES = 10_000

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -108,9 +108,9 @@ class Registry:
         self._session = session
         self.location = f"{root.rstrip('/')}/{NAME}"
         self._lock = threading.Lock()
-        self._seen: tuple[tuple[str, int], Objects] | None = None
+        self._seen: tuple[tuple[str, int], list[Event], Objects] | None = None
 
-    def append(self, lake: Lake, events: Iterable[Event]) -> None:
+    def append(self, lake: Lake, events: Sequence[Event]) -> None:
         """Add events in one commit; they are on record when this returns."""
         rows = [_row(event) for event in events]
         session = self._session()
@@ -118,6 +118,15 @@ class Registry:
             self._create(session)
         frame = session.createDataFrame(rows, _SCHEMA)
         frame.coalesce(1).write.format("delta").mode("append").save(self.location)
+        self._learn(lake, events)
+
+    def _learn(self, lake: Lake, events: Sequence[Event]) -> None:
+        """Spare the next look a read of the whole table, where nobody else has written meanwhile."""
+        state = lake.state(self.location)
+        with self._lock:
+            if state and self._seen and self._seen[0] == (state.table_id, state.latest - 1):
+                every = sorted((*self._seen[1], *events), key=_order)
+                self._seen = ((state.table_id, state.latest), every, folded(every))
 
     def objects(self, lake: Lake) -> Objects:
         """What is dropped, and the parameters, as of now."""
@@ -128,8 +137,9 @@ class Registry:
         with self._lock:
             if self._seen is None or self._seen[0] != version:
                 rows = self._session().read.format("delta").load(self.location).collect()
-                self._seen = (version, folded(sorted((_event(row) for row in rows), key=_order)))
-            return self._seen[1]
+                every = sorted((_event(row) for row in rows), key=_order)
+                self._seen = (version, every, folded(every))
+            return self._seen[2]
 
     def _create(self, session: SparkSession) -> None:
         lines = ", ".join(f"{name} {kind} COMMENT '{text}'" for name, kind, text in _COLUMNS)

@@ -82,6 +82,24 @@ def in_force(table: Mapping[str, str], schema: Mapping[str, str], account: Mappi
     return Retention(max(days, _least(account, transient)), fail_safe, "" if given is None else "ACCOUNT")
 
 
+def delta_properties(periods: Retention) -> dict[str, str]:
+    """What tells Delta to keep files and log for these periods, whoever calls VACUUM.
+
+    >>> delta_properties(Retention(1.0, 7.0, ""))["delta.deletedFileRetentionDuration"]
+    'interval 192 hours'
+    """
+    hours = round((periods.days + periods.fail_safe) * 24)
+    log = max(hours, _DELTAS_LOG_HOURS)
+    return {
+        "delta.deletedFileRetentionDuration": f"interval {hours} hours",
+        "delta.logRetentionDuration": f"interval {log} hours",
+    }
+
+
+# Delta's default: 30 days.
+_DELTAS_LOG_HOURS = 30 * 24
+
+
 def _least(account: Mapping[str, float], transient: bool) -> float:  # noqa: FBT001  one fact of two
     least = account.get(MINIMUM, 0.0)
     return min(least, LONGEST_TRANSIENT_DAYS) if transient else least

@@ -13,14 +13,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lineage.model import Domain
-from time_travel.creating import folder_of, read_creation, with_location
+from time_travel.creating import Creation, folder_of, read_creation, with_location, with_properties
 from time_travel.dropping import Drop
 from time_travel.lake import SESSION_CATALOG, Helpers, Lake, Table, View
+from time_travel.parameters import read_change, read_question
 from time_travel.point import Rule, VersionsRead
 from time_travel.reading import Past
 from time_travel.registry import Registry
-from time_travel.retention import PREFIX, Retention, in_force
-from time_travel.showing import TABLE_COLUMNS, Shower, read_show
+from time_travel.retention import PREFIX, Retention, delta_properties, in_force
+from time_travel.setting import PARAMETER_COLUMNS, Setting
+from time_travel.showing import SCHEMA_COLUMNS, TABLE_COLUMNS, Shower, read_show
 from time_travel.undoing import Undo
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 
 _FULL = 3
 # In-commit timestamps survive a copy of the folder (delta #1958).
-_NEW_TABLE = {"enableInCommitTimestamps": "true"}
+_NEW_TABLE = {"delta.enableInCommitTimestamps": "true"}
 
 Run = Callable[["SparkSession", str], Any]
 """Runs a text in a session, as Spark does."""
@@ -39,7 +41,10 @@ Run = Callable[["SparkSession", str], Any]
 # What a clause cannot do without: most texts are done with after one look.
 _MAY_TRAVEL = re.compile(r"\b(?:AT|BEFORE)\s*\(|\bAS\s+OF\b|@", re.IGNORECASE)
 _COMMENTED = re.compile(r"/\*|--")
-_SHOWS_HISTORY = re.compile(r"\s*SHOW\s+(?:TERSE\s+)?(?:TABLES|SCHEMAS|DATABASES)\s+HISTORY\b", re.IGNORECASE)
+_SHOWS = re.compile(
+    r"\s*SHOW\s+(?:PARAMETERS\b|(?:TERSE\s+)?(?:TABLES|SCHEMAS|DATABASES)\s+HISTORY\b)", re.IGNORECASE
+)
+_SETS = re.compile(r"DATA_RETENTION_TIME_IN_DAYS|MAX_TIME_TRAVEL_HOURS", re.IGNORECASE)
 
 
 class TimeTravel:
@@ -83,15 +88,25 @@ class TimeTravel:
         Each is called with the session, the text as Spark would get it, who runs it, and Spark's own way.
         """
         kind = statement.statement_type
-        if kind in ("DROP_TABLE", "DROP_VIEW", "DROP_SCHEMA"):
-            return partial(self._drop, statement)
-        if kind in ("UNDROP_TABLE", "UNDROP_VIEW", "UNDROP_SCHEMA"):
-            return partial(self._undrop, statement)
-        if kind in ("CREATE_TABLE", "CREATE_TABLE_AS_SELECT", "REPLACE_TABLE", "REPLACE_TABLE_AS_SELECT"):
+        if kind.startswith(("DROP_", "UNDROP_")) and kind.endswith(("_TABLE", "_VIEW", "_SCHEMA")):
+            return partial(self._drop if kind.startswith("DROP_") else self._undrop, statement)
+        if kind.startswith(("CREATE_TABLE", "REPLACE_TABLE")):
             return self._create_table
-        if _SHOWS_HISTORY.match(statement.text):
-            return self._show
-        return None
+        if kind == "CREATE_SCHEMA" and statement.command is None:
+            return self._create_schema
+        if kind.startswith("ALTER_") and _SETS.search(statement.text):
+            return self._set
+        return self._show if kind == "SHOW" and _SHOWS.match(statement.text) else None
+
+    def writes_delta(self, spark: SparkSession, statement: Statement) -> bool:
+        """Whether what a statement writes is Delta's: another kind of table is cached by the very session."""
+        if statement.statement_type.startswith(("CREATE_TABLE", "REPLACE_TABLE")):
+            provider = re.search(r"\bUSING\s+(\w+)", statement.text, re.IGNORECASE)
+            named = provider[1] if provider else str(spark.conf.get("spark.sql.sources.default"))
+            return named.lower() == "delta"
+        lake = self._lake(spark)
+        found = [lake.find(target.parts) for target in statement.targets]
+        return bool(found) and all(isinstance(one, Table) and one.provider == "delta" for one in found)
 
     def _lake(self, spark: SparkSession) -> Lake:
         if self._helpers is None:
@@ -122,29 +137,50 @@ class TimeTravel:
 
     def _create_table(self, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         del by
-        located = self._with_own_location(spark, text)
-        if located != text:
-            # The session is the statement's own clone: these are the defaults of this one table.
-            for name, value in _NEW_TABLE.items():
-                spark.conf.set(f"spark.databricks.delta.properties.defaults.{name}", value)
-        return run(spark, located)
-
-    def _with_own_location(self, spark: SparkSession, text: str) -> str:
         creation = read_creation(text)
-        if creation is None or creation.has_location or (creation.name[0].lower() == "delta"):
-            return text
+        if creation is None:
+            return run(spark, text)
         lake = self._lake(spark)
-        if lake.find(creation.name) is not None:
-            return text
+        place = self._own_location(lake, creation)
+        if place is None:
+            return run(spark, with_properties(creation))
+        location, schema = place
+        parameters = self.registry.objects(lake).parameters
+        periods = in_force(creation.properties, schema["properties"], parameters)
+        return run(spark, with_location(creation, location, _NEW_TABLE | delta_properties(periods)))
+
+    def _create_schema(self, spark: SparkSession, text: str, by: By, run: Run) -> Any:
+        del by
+        creation = read_creation(text)
+        return run(spark, text if creation is None else with_properties(creation))
+
+    def _own_location(self, lake: Lake, creation: Creation) -> tuple[str, dict[str, Any]] | None:
+        """Where a new Delta table lies, with its schema; None where the text or another catalog decides."""
+        if creation.has_location or creation.name[0].lower() == "delta":
+            return None
+        if lake.current[0] != SESSION_CATALOG or lake.find(creation.name) is not None:
+            return None
         provider = creation.provider or self._provider_like(lake, creation.like)
-        if (provider or str(spark.conf.get("spark.sql.sources.default"))).lower() != "delta":
-            return text
-        schema = creation.name[-2] if len(creation.name) > 1 else lake.current[1]
-        facts = lake.schema_facts(schema)
-        if facts is None or lake.current[0] != SESSION_CATALOG:
-            return text
-        folder = folder_of(facts["location"], str(spark.conf.get("spark.sql.warehouse.dir")))
-        return with_location(text, creation, f"{folder}/{_plain(creation.name[-1])}-{uuid.uuid4()}")
+        if (provider or str(lake.spark.conf.get("spark.sql.sources.default"))).lower() != "delta":
+            return None
+        facts = lake.schema_facts(creation.name[-2] if len(creation.name) > 1 else lake.current[1])
+        if facts is None:
+            return None
+        folder = folder_of(facts["location"], str(lake.spark.conf.get("spark.sql.warehouse.dir")))
+        return f"{folder}/{_plain(creation.name[-1])}-{uuid.uuid4()}", facts
+
+    def _set(self, spark: SparkSession, text: str, by: By, run: Run) -> Any:
+        change = read_change(text)
+        if change is None:
+            return run(spark, text)
+        self._setting(spark, by).change(change)
+        return _said(spark, "Statement executed successfully.")
+
+    def _setting(self, spark: SparkSession, by: By) -> Setting:
+        lake = self._lake(spark)
+        return Setting(
+            lake, spark, self.registry, partial(self._retention, lake), partial(self._is_under_rule, lake), by
+        )
 
     def _provider_like(self, lake: Lake, like: tuple[str, ...]) -> str | None:
         meant = lake.find(like) if like else None
@@ -153,12 +189,17 @@ class TimeTravel:
         return meant.provider if meant is not None else None
 
     def _show(self, spark: SparkSession, text: str, by: By, run: Run) -> Any:
+        question = read_question(text)
+        if question is not None:
+            return spark.createDataFrame(self._setting(spark, by).show(question), PARAMETER_COLUMNS)
         show = read_show(text)
-        if show is None or show.noun != "TABLES":
+        if show is None:
             return run(spark, text)
         lake = self._lake(spark)
         shower = Shower(lake, self.registry, partial(self._retention, lake), by.time)
-        return spark.createDataFrame(shower.tables(show), TABLE_COLUMNS)
+        if show.noun == "TABLES":
+            return spark.createDataFrame(shower.tables(show), TABLE_COLUMNS)
+        return spark.createDataFrame(shower.schemas(show), SCHEMA_COLUMNS)
 
     def _retention(self, lake: Lake, of: Table | str) -> Retention:
         """The periods of a table, or of a schema by its name."""

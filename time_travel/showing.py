@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from lineage.cursor import Cursor
 from lineage.tokens import tokenize
 from time_travel.errors import BadClauseError
-from time_travel.lake import SESSION_CATALOG, Table
-from time_travel.retention import TRANSIENT, key
+from time_travel.lake import SESSION_CATALOG, Size, Table
+from time_travel.retention import PREFIX, TRANSIENT, key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,6 +31,10 @@ TABLE_COLUMNS = (
     "created_on TIMESTAMP, name STRING, database_name STRING, schema_name STRING, kind STRING,"
     " comment STRING, cluster_by STRING, rows BIGINT, bytes BIGINT, owner STRING, retention_time INT,"
     " dropped_on TIMESTAMP"
+)
+SCHEMA_COLUMNS = (
+    "created_on TIMESTAMP, name STRING, is_default STRING, is_current STRING, database_name STRING,"
+    " owner STRING, comment STRING, options STRING, retention_time INT, dropped_on TIMESTAMP"
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -90,18 +94,18 @@ class Shower:
     Attributes:
         lake: the user's session.
         registry: what was dropped.
-        retention: the periods of a table.
+        retention: the periods of a table or, by name, of a schema.
         now: UTC microseconds.
     """
 
     lake: Lake
     registry: Registry
-    retention: Callable[[Table], Retention]
+    retention: Callable[[Table | str], Retention]
     now: int
 
     def tables(self, show: Show) -> list[tuple[Any, ...]]:
         """The rows of SHOW TABLES HISTORY."""
-        fits = _matcher(show.like)
+        fits = matcher(show.like)
         rows: list[tuple[Any, ...]] = []
         alive: set[str | None] = set()
         schemas = self._schemas(show)
@@ -111,6 +115,23 @@ class Shower:
             rows += [self._there(t) for t in sorted(tables, key=lambda t: t.name[-1]) if fits(t.name[-1])]
         wanted = {schema.lower() for schema in schemas} if show.schemas is not None else None
         return rows + [self._gone(event) for event in self._dropped(wanted, alive) if fits(event.name[-1])]
+
+    def schemas(self, show: Show) -> list[tuple[Any, ...]]:
+        """The rows of SHOW SCHEMAS HISTORY, which is SHOW DATABASES HISTORY."""
+        fits = matcher(show.like)
+        current = self.lake.current[1]
+        names = sorted(name for name in self.lake.schemas() if fits(name))
+        rows = [self._schema(name, current) for name in names]
+        for event in self.registry.objects(self.lake).dropped:
+            retained = event.domain == "SCHEMA" and event.retained_until >= self.now
+            if retained and fits(event.name[-1]):
+                days = round(event.retention_days or 0)
+                rows.append(_schema_row(event.name[-1], event.details, days, current, event.time))
+        return rows
+
+    def _schema(self, name: str, current: str) -> tuple[Any, ...]:
+        days = round(self.retention(name).days)
+        return _schema_row(name, self.lake.schema_facts(name) or {}, days, current, None)
 
     def _schemas(self, show: Show) -> list[str]:
         if show.schemas is None:
@@ -136,34 +157,41 @@ class Shower:
     def _there(self, table: Table) -> tuple[Any, ...]:
         facts = table.facts
         days = self.retention(table).days if table.provider == "delta" else 0
-        created, rows, size = facts["created"] * 1000, None, None
-        if table.provider == "delta" and table.location and self.lake.state(table.location):
-            measured = self.lake.size(table.location)
-            created, rows, size = measured.created, measured.rows, measured.bytes
-        return _row(created, table.name, facts, rows, size, days, None)
+        if table.provider != "delta" or not table.location or self.lake.state(table.location) is None:
+            return _row(Size(None, None, facts["created"] * 1000), table.name, facts, days, None)
+        own = self.lake.properties(table.location, PREFIX)
+        size = self.lake.size(table.location)
+        return _row(size, table.name, {**facts, "properties": own}, days, None)
 
     def _gone(self, event: Event) -> tuple[Any, ...]:
-        measured = self.lake.size(self.lake.place_of(event.places, event.location or ""))
-        return _row(
-            measured.created, event.name, event.details, measured.rows, measured.bytes,
-            event.retention_days or 0, event.time,
-        )  # fmt: skip
+        place = self.lake.place_of(event.places, event.location or "")
+        size = self.lake.size(place)
+        facts = {**event.details, "properties": self.lake.properties(place, PREFIX)}
+        return _row(size, event.name, facts, event.retention_days or 0, event.time)
 
 
 def _row(
-    created: int,
-    name: tuple[str, ...],
-    facts: Mapping[str, Any],
-    rows: int | None,
-    size: int | None,
-    days: float,
-    dropped: int | None,
+    size: Size, name: tuple[str, ...], facts: Mapping[str, Any], days: float, dropped: int | None
 ) -> tuple[Any, ...]:
     properties = facts.get("properties") or {}
     kind = "TRANSIENT" if properties.get(key(TRANSIENT)) == "true" else "TABLE"
     return (
-        _moment(created), name[2], name[0], name[1], kind, facts.get("comment") or "", "", rows, size,
+        _moment(size.created), name[2], name[0], name[1], kind, facts.get("comment") or "", "", size.rows,
+        size.bytes,
         facts.get("owner"), round(days), None if dropped is None else _moment(dropped),
+    )  # fmt: skip
+
+
+def _schema_row(
+    name: str, facts: Mapping[str, Any], days: int, current: str, dropped: int | None
+) -> tuple[Any, ...]:
+    properties = facts.get("properties") or {}
+    options = "TRANSIENT" if properties.get(key(TRANSIENT)) == "true" else ""
+    # Spark's catalog does not know when a schema was made.
+    return (
+        None, name, "Y" if name == "default" else "N", "Y" if name == current and dropped is None else "N",
+        SESSION_CATALOG, properties.get("owner"), facts.get("comment") or "", options, days,
+        None if dropped is None else _moment(dropped),
     )  # fmt: skip
 
 
@@ -171,8 +199,8 @@ def _moment(micros: int) -> datetime:
     return _EPOCH + timedelta(microseconds=micros)
 
 
-def _matcher(pattern: str) -> Callable[[str], bool]:
-    """% and _ of LIKE, whatever the case; * as Spark's SHOW has it."""
+def matcher(pattern: str) -> Callable[[str], bool]:
+    """A pattern of SHOW … LIKE: % and _, whatever the case; * as Spark's SHOW has it; "" fits all."""
     if not pattern:
         return lambda _name: True
     wild = {"%": ".*", "*": ".*", "_": "."}

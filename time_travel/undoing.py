@@ -81,10 +81,7 @@ class Undo:
             if child.container_event == event.event_id
         ]
         self._register_schema(event)
-        # A view may need a table or a function, and views each other, the older ones first.
-        order = {"FUNCTION": 0, "TABLE": 1, "VIEW": 2}
-        for child in sorted(children, key=lambda c: (order[c.domain], c.details.get("created") or 0)):
-            self._register(child)
+        self._register_views([child for child in children if not self._registered_alone(child)])
         self.registry.append(self.lake, [self._undone(one) for one in (event, *children)])
         return f"Schema {name[-1]} successfully restored."
 
@@ -133,6 +130,33 @@ class Undo:
             self._register_view(event.name, event.details)
         elif event.domain == "FUNCTION":
             self.lake.restore_function(event.name[-2], event.details)
+
+    def _registered_alone(self, event: Event) -> bool:
+        """Register what needs nothing else to be there; False for a view."""
+        if event.domain != "VIEW":
+            self._register(event)
+        return event.domain != "VIEW"
+
+    def _register_views(self, views: list[Event]) -> None:
+        """One view may need another: those that Spark refuses wait until the others are there.
+
+        Raises:
+            AnalysisException: what Spark says of one that nothing here can mend.
+        """
+        while views:
+            waiting = [event for event in views if not self._is_accepted(event)]
+            if len(waiting) == len(views):
+                self._register(waiting[0])
+            views = waiting
+
+    def _is_accepted(self, event: Event) -> bool:
+        from pyspark.errors import AnalysisException
+
+        try:
+            self._register(event)
+        except AnalysisException:
+            return False
+        return True
 
     def _register_view(self, name: tuple[str, ...], facts: Mapping[str, Any]) -> None:
         """The view's text, under the catalog, the schema and the settings that it was made with."""

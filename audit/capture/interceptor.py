@@ -102,8 +102,12 @@ class Interceptor:
         query_id = getattr(self._inside, "query_id", None)
         if query_id in (None, ANALYSIS_TAG) or not leaves_a_commit(statement):
             return self.spark
-        marked = self._guarded(lambda: self.driver.marking.marked(self.spark, str(query_id)), None)
-        return marked or self.spark
+        return self._guarded(lambda: self._marked(statement, str(query_id)), self.spark)
+
+    def _marked(self, statement: lineage.Statement, query_id: str) -> SparkSession:
+        if not self.driver.time_travel.writes_delta(self.spark, statement):
+            return self.spark
+        return self.driver.marking.marked(self.spark, query_id)
 
     def _is_lazy(self, statement: lineage.Statement) -> bool:
         if statement.statement_type == "UNKNOWN":

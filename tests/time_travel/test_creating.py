@@ -28,7 +28,7 @@ def test_the_location_stands_behind_the_provider(sql, expected):
     """The rest of the text is as it was."""
     creation = read_creation(sql)
     assert not creation.has_location
-    assert with_location(sql, creation, "x") == expected
+    assert with_location(creation, "x") == expected
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,122 @@
+"""Retention set and shown on an audited session."""
+
+from __future__ import annotations
+
+import pytest
+
+from time_travel import errors
+from time_travel.parameters import read_change
+
+pytestmark = pytest.mark.spark
+
+
+def parameter(session, of):
+    """Value and level of DATA_RETENTION_TIME_IN_DAYS."""
+    (row,) = session.sql(f"SHOW PARAMETERS LIKE 'DATA_RETENTION%' IN {of}").collect()
+    return row["value"], row["level"]
+
+
+def properties(session, table):
+    """Of a table, by name."""
+    return {row.key: row.value for row in session.sql(f"SHOW TBLPROPERTIES {table}").collect()}
+
+
+def test_inherited_downwards(session, schema):
+    """Account, schema, table; the minimum of the account; UNSET; Delta's own properties follow."""
+    session.sql("CREATE TABLE t (a INT)")
+    session.sql("CREATE TABLE own (a INT) DATA_RETENTION_TIME_IN_DAYS = 90")
+    assert (parameter(session, "TABLE t"), parameter(session, "TABLE own")) == (("1", ""), ("90", "TABLE"))
+    assert properties(session, "t")["delta.deletedFileRetentionDuration"] == "interval 192 hours"
+    session.sql("ALTER ACCOUNT SET DATA_RETENTION_TIME_IN_DAYS = 2")
+    assert (parameter(session, "ACCOUNT"), parameter(session, "TABLE t")) == (
+        ("2", "ACCOUNT"),
+        ("2", "ACCOUNT"),
+    )
+    assert properties(session, "t")["delta.deletedFileRetentionDuration"] == "interval 216 hours"
+    session.sql(f"ALTER SCHEMA {schema} SET DATA_RETENTION_TIME_IN_DAYS = 5")
+    assert (parameter(session, f"SCHEMA {schema}"), parameter(session, "TABLE t")) == (("5", "SCHEMA"),) * 2
+    session.sql("ALTER ACCOUNT SET MIN_DATA_RETENTION_TIME_IN_DAYS = 10")
+    assert (parameter(session, "TABLE t"), parameter(session, "TABLE own")) == (
+        ("10", "SCHEMA"),
+        ("90", "TABLE"),
+    )
+    session.sql("ALTER ACCOUNT UNSET DATA_RETENTION_TIME_IN_DAYS, MIN_DATA_RETENTION_TIME_IN_DAYS")
+    session.sql(f"ALTER SCHEMA {schema} UNSET DATA_RETENTION_TIME_IN_DAYS")
+    session.sql("ALTER TABLE own SET DATA_RETENTION_TIME_IN_DAYS=30")
+    assert (parameter(session, "TABLE t"), parameter(session, "TABLE own")) == (("1", ""), ("30", "TABLE"))
+    assert properties(session, "own")["delta.deletedFileRetentionDuration"] == "interval 888 hours"
+    session.sql("ALTER TABLE own UNSET DATA_RETENTION_TIME_IN_DAYS")
+    assert parameter(session, "TABLE own") == ("1", "")
+    assert properties(session, "own")["delta.deletedFileRetentionDuration"] == "interval 192 hours"
+
+
+def test_transient(session, schema):
+    """A day at most, and no Fail-safe; the schema's kind is its tables'."""
+    session.sql("CREATE TRANSIENT TABLE t (a INT) TBLPROPERTIES ('mine' = '1')")
+    assert properties(session, "t")["mine"] == "1"
+    assert properties(session, "t")["delta.deletedFileRetentionDuration"] == "interval 24 hours"
+    session.sql("ALTER TABLE t SET DATA_RETENTION_TIME_IN_DAYS = 0")
+    assert properties(session, "t")["delta.deletedFileRetentionDuration"] == "interval 0 hours"
+    with pytest.raises(errors.BadParameterError, match="which is transient"):
+        session.sql("ALTER TABLE t SET DATA_RETENTION_TIME_IN_DAYS = 2")
+    assert [row.kind for row in session.sql("SHOW TABLES HISTORY").collect()] == ["TRANSIENT"]
+    session.sql("DROP TABLE t")
+    with pytest.raises(errors.NothingDroppedError):
+        session.sql("UNDROP TABLE t")
+
+
+def test_a_window_in_hours(session, schema):
+    """The other document's model, chosen for a schema."""
+    session.sql(f"ALTER SCHEMA {schema} SET OPTIONS (max_time_travel_hours = 48)")
+    session.sql("CREATE TABLE t (a INT) DATA_RETENTION_TIME_IN_DAYS = 30")
+    assert parameter(session, "TABLE t") == ("2", "SCHEMA")
+    found = session.sql(f"SHOW SCHEMAS HISTORY LIKE '{schema}'").collect()
+    assert [(row["name"], row["retention_time"], row["dropped_on"]) for row in found] == [(schema, 2, None)]
+
+
+def test_what_was_dropped_keeps_its_own(session, schema):
+    """A schema's retention that changes later changes nothing for a table that was dropped before."""
+    session.sql(f"ALTER SCHEMA {schema} SET DATA_RETENTION_TIME_IN_DAYS = 90")
+    session.sql("CREATE TABLE t1 (a INT)")
+    session.sql("DROP TABLE t1")
+    session.sql(f"ALTER SCHEMA {schema} SET DATA_RETENTION_TIME_IN_DAYS = 1")
+    assert [row.retention_time for row in session.sql("SHOW TABLES HISTORY").collect()] == [90]
+
+
+def test_nothing_is_retained(session, schema):
+    """0 turns Time Travel off: the past cannot be read, the present can."""
+    session.sql("CREATE TABLE t (a INT) DATA_RETENTION_TIME_IN_DAYS = 0")
+    session.sql("INSERT INTO t VALUES (1)")
+    assert session.sql("SELECT a FROM t VERSION AS OF 1").collect()[0][0] == 1
+    with pytest.raises(errors.OutsideRetentionError, match="0 days; the earliest moment that can be read"):
+        session.sql("SELECT a FROM t VERSION AS OF 0")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ALTER TABLE t SET DATA_RETENTION_TIME_IN_DAYS = 91",
+        "ALTER TABLE t SET DATA_RETENTION_TIME_IN_DAYS = -1",
+        "ALTER TABLE t SET DATA_RETENTION_TIME_IN_DAYS = many",
+        "ALTER TABLE t SET MIN_DATA_RETENTION_TIME_IN_DAYS = 1",
+        "ALTER SCHEMA s SET OPTIONS (max_time_travel_hours = 50)",
+        "ALTER ACCOUNT SET MAX_TIME_TRAVEL_HOURS = 48",
+        "ALTER ACCOUNT SET DATA_RETENTION_TIME_IN_DAYS = 1 COMMENT = 'x'",
+    ],
+)
+def test_bounds(text):
+    """What cannot be is refused, and the error says what can."""
+    with pytest.raises(errors.BadParameterError, match=r"0 to 90|one of 48|it is set on|of their own"):
+        read_change(text)
+
+
+def test_unknown_objects(session, schema):
+    """A name that stands for nothing, with and without IF EXISTS."""
+    for text in (
+        "ALTER TABLE nothing SET DATA_RETENTION_TIME_IN_DAYS = 1",
+        "ALTER SCHEMA nothing SET DATA_RETENTION_TIME_IN_DAYS = 1",
+        "SHOW PARAMETERS IN TABLE nothing",
+    ):
+        with pytest.raises(errors.UnknownObjectError, match="nothing"):
+            session.sql(text)
+    session.sql("ALTER TABLE IF EXISTS nothing SET DATA_RETENTION_TIME_IN_DAYS = 1")

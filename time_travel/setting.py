@@ -1,0 +1,191 @@
+"""Retention set: on a table in its properties, on a schema in the catalog's, on the account in the registry.
+
+In: a `Change`. Out: nothing; the properties of Delta that keep an outside VACUUM from deleting what is
+retained follow, on every table that inherits. "Changing the retention period for your account or individual
+objects changes the value for all lower-level objects that do not have a retention period explicitly set"
+(Changing the data retention period for an object); what was dropped keeps its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lineage.names import quote_name
+from time_travel.errors import UnknownObjectError
+from time_travel.lake import Table
+from time_travel.parameters import DESCRIPTIONS, KNOWN, Change, Question, require_transient
+from time_travel.registry import Event
+from time_travel.retention import (
+    DEFAULT_DAYS,
+    HOURS,
+    MINIMUM,
+    RETENTION,
+    TRANSIENT,
+    Retention,
+    delta_properties,
+    key,
+)
+from time_travel.showing import matcher
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from time_travel.by import By
+    from time_travel.lake import Lake
+    from time_travel.registry import Registry
+
+PARAMETER_COLUMNS = "key STRING, value STRING, default STRING, level STRING, description STRING, type STRING"
+_DEFAULTS = {RETENTION: f"{DEFAULT_DAYS:g}", MINIMUM: "0", HOURS: ""}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Sets and shows parameters.
+
+    Attributes:
+        lake: the user's session.
+        run: runs a statement of the system's own where the user's commits are marked.
+        registry: keeps the account's.
+        retention: the periods of a table or, by name, of a schema.
+        is_under_rule: whether a table is kept by this system.
+        by: who asks, and when.
+    """
+
+    lake: Lake
+    run: SparkSession
+    registry: Registry
+    retention: Callable[[Table | str], Retention]
+    is_under_rule: Callable[[Table], bool]
+    by: By
+
+    def change(self, change: Change) -> None:
+        """Set or unset.
+
+        Raises:
+            UnknownObjectError: there is no such table or schema.
+            BadParameterError: too long for what is transient.
+        """
+        if change.level == "ACCOUNT":
+            self.registry.append(self.lake, list(self._events(change)))
+            schemas = self.lake.schemas()
+        elif change.level == "SCHEMA":
+            if not self._set_on_schema(change):
+                return
+            schemas = [change.name[-1]]
+        else:
+            self._set_on_table(change)
+            return
+        for schema in schemas:
+            for table in self.lake.tables(schema):
+                if isinstance(table, Table) and table.provider == "delta" and self.is_under_rule(table):
+                    self._follow(table)
+
+    def _events(self, change: Change) -> Iterator[Event]:
+        for number, (parameter, value) in enumerate(change.values.items()):
+            yield Event(
+                self.by.time + number,
+                "SET_PARAMETER",
+                self.by.new_id(),
+                "ACCOUNT",
+                (parameter,),
+                user=self.by.user,
+                query_id=self.by.query_id,
+                details={"value": value},
+            )
+
+    def _set_on_schema(self, change: Change) -> bool:
+        facts = self.lake.schema_facts(change.name[-1])
+        if facts is None:
+            if change.if_exists:
+                return False
+            raise UnknownObjectError(f"there is no schema {quote_name(change.name)}", "check its name")
+        require_transient(change, transient=facts["properties"].get(key(TRANSIENT)) == "true")
+        # Spark's catalog knows no UNSET for a schema: an empty value is none.
+        pairs = {key(p): "" if value is None else str(value) for p, value in change.values.items()}
+        self.run.sql(f"ALTER SCHEMA {_sql(change.name)} SET DBPROPERTIES ({_pairs(pairs)})")
+        return True
+
+    def _set_on_table(self, change: Change) -> None:
+        table = self.lake.find(change.name)
+        if not isinstance(table, Table):
+            if change.if_exists and table is None:
+                return
+            raise UnknownObjectError(f"there is no table {quote_name(change.name)}", "check its name")
+        location = table.location or ""
+        if table.provider != "delta" or self.lake.state(location) is None:
+            raise UnknownObjectError(
+                f"{quote_name(table.name)} is a table of {table.provider}, which keeps no versions",
+                "only Delta tables have a retention period",
+            )
+        own = self.lake.properties(location, "")
+        require_transient(change, transient=own.get(key(TRANSIENT)) == "true")
+        value = change.values[RETENTION]
+        name = _sql(table.name)
+        if value is None:
+            self.run.sql(f"ALTER TABLE {name} UNSET TBLPROPERTIES IF EXISTS ('{key(RETENTION)}')")
+            self._follow(table)
+            return
+        pairs = {key(RETENTION): str(value)}
+        periods = self.retention(table)
+        least = max(value, self.registry.objects(self.lake).parameters.get(MINIMUM, 0))
+        pairs |= delta_properties(Retention(least, periods.fail_safe, "TABLE"))
+        self.run.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ({_pairs(pairs)})")
+
+    def _follow(self, table: Table) -> None:
+        """Let Delta's own properties of a table say what is in force."""
+        location = table.location or ""
+        if self.lake.state(location) is None:
+            return
+        own = self.lake.properties(location, "delta.")
+        wanted = delta_properties(self.retention(table))
+        if any(own.get(name) != value for name, value in wanted.items()):
+            self.run.sql(f"ALTER TABLE {_sql(table.name)} SET TBLPROPERTIES ({_pairs(wanted)})")
+
+    def show(self, question: Question) -> list[tuple[Any, ...]]:
+        """The rows of SHOW PARAMETERS.
+
+        Raises:
+            UnknownObjectError: there is no such table or schema.
+        """
+        fits = matcher(question.like)
+        return [
+            (name, *self._in_force(question, name), DESCRIPTIONS[name], "NUMBER")
+            for name, levels in KNOWN.items()
+            if question.level in levels and fits(name)
+        ]
+
+    def _in_force(self, question: Question, name: str) -> tuple[str, str, str]:
+        """Value, default, and the level at which the value is set."""
+        account = self.registry.objects(self.lake).parameters
+        if question.level == "ACCOUNT":
+            value = account.get(name)
+            return f"{value:g}" if value is not None else _DEFAULTS[name], _DEFAULTS[name], _set_at(value)
+        schema = question.name[-1]
+        if question.level == "TABLE":
+            table = self.lake.find(question.name)
+            if not isinstance(table, Table):
+                raise UnknownObjectError(f"there is no table {quote_name(question.name)}", "check its name")
+            periods = self.retention(table)
+            return f"{periods.days:g}", _DEFAULTS[name], periods.level
+        facts = self.lake.schema_facts(schema)
+        if facts is None:
+            raise UnknownObjectError(f"there is no schema {quote_name(question.name)}", "check its name")
+        own = facts["properties"].get(key(name)) or None
+        if name == HOURS:
+            return own or "", "", "SCHEMA" if own else ""
+        periods = self.retention(schema)
+        return f"{periods.days:g}", _DEFAULTS[name], periods.level
+
+
+def _set_at(value: float | None) -> str:
+    return "" if value is None else "ACCOUNT"
+
+
+def _pairs(values: dict[str, str]) -> str:
+    return ", ".join(f"'{name}' = '{value}'" for name, value in values.items())
+
+
+def _sql(parts: tuple[str, ...]) -> str:
+    return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
