@@ -9,10 +9,10 @@ from __future__ import annotations
 import atexit
 import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakValueDictionary
 
 from audit import jvm
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from audit.ids import IdGenerator
     from lineage.statement import Target
 
+T = TypeVar("T")
 SUPPRESS_TAG = "audit-suppressed"
 SESSION_MARK = "spark.audit.session"
 _FLUSH_SECONDS = 600.0
@@ -71,7 +72,9 @@ class Driver:
         self.executions = _listen(spark) if config.listener else None
         self.untagged = Untagged()
         self.marking = Marking(spark)
-        self.time_travel = TimeTravel(self.spark, config.root, self.clock, partial(versions_read, self))
+        self.time_travel = TimeTravel(
+            self.spark, config.root, self.clock, partial(versions_read, self), self.guarded
+        )
         self.worker = Worker(self, self.analyst)
         self.ingest = IngestThread(self)
         self._closed = False
@@ -126,6 +129,14 @@ class Driver:
     def note_failure(self, query_id: str, error: Exception) -> None:
         """Keep an analysis failure for `coverage`."""
         self.analyst.failures.append((query_id, f"{type(error).__name__}: {error}"))
+
+    def guarded(self, ask: Callable[[], T], otherwise: T) -> T:
+        """Ask for what is good to know; a failure is noted and never reaches the caller."""
+        try:
+            return ask()
+        except Exception as error:  # noqa: BLE001 - the guard of the caller's thread
+            self.note_failure("", error)
+            return otherwise
 
     def flush(self) -> None:
         """Return when everything recorded so far is in the tables.

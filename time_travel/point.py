@@ -113,6 +113,40 @@ def version_for(asked: Asked, table: Table, lake: Lake, rule: Rule, versions_rea
     return look.by_time(asked.micros or 0)
 
 
+def has_written(query_id: str, table: Table, lake: Lake) -> bool:
+    """Whether a statement has made a version of a table."""
+    location = table.location or ""
+    state = lake.state(location)
+    if state is None:
+        return False
+    return lake.written_by(location, state, query_id, since(query_id, location, state, lake)) is not None
+
+
+def since(query_id: str, location: str, state: State, lake: Lake) -> int:
+    """A version from which on a statement's commits stand; its id tells when it began."""
+    found = _UUID7.fullmatch(query_id)
+    if found is None:
+        return state.earliest
+    return lake.version_at(location, state, int(found[1] + found[2], 16) - _SKEW_MS)
+
+
+def began(query_id: str) -> int:
+    """When a statement began, by its id, in UTC microseconds.
+
+    >>> began("01905b8e-c280-7000-8000-000000000000")
+    1719523000960000
+
+    Raises:
+        UnknownStatementError: not an id of this system.
+    """
+    found = _UUID7.fullmatch(query_id)
+    if found is None:
+        raise UnknownStatementError(
+            f"{query_id!r} is no query id of this system", "look it up in query_history, column query_id"
+        )
+    return int(found[1] + found[2], 16) * 1000
+
+
 @dataclass(frozen=True, slots=True)
 class _Look:
     asked: Asked
@@ -171,11 +205,7 @@ class _Look:
 
     def _since(self, query_id: str) -> int:
         """A version from which on a statement's commits stand; its id tells when it began."""
-        found = _UUID7.fullmatch(query_id)
-        if found is None:
-            return self.state.earliest
-        began = int(found[1] + found[2], 16) - _SKEW_MS
-        return self.lake.version_at(self.location, self.state, began)
+        return since(query_id, self.location, self.state, self.lake)
 
     def _kept(self, version: int, what: str) -> int:
         """A version, if it was the table's state at some time within the retention period."""

@@ -8,7 +8,7 @@ read in today's columns.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -17,11 +17,11 @@ from sqlglot.tokenizer_core import Token, TokenType
 import lineage
 from lineage.names import qualify, quote_name
 from lineage.tokens import tokenize, word
-from time_travel.clause import clauses
+from time_travel.clause import Clause, clauses
 from time_travel.columns import in_todays_columns
 from time_travel.errors import BadClauseError, NoHistoryError
 from time_travel.lake import SESSION_CATALOG, Lake, Table, View
-from time_travel.point import Asked, Rule, VersionsRead, evaluate, version_for
+from time_travel.point import Asked, Rule, VersionsRead, began, evaluate, has_written, version_for
 
 if TYPE_CHECKING:
     from time_travel.lake import State
@@ -101,11 +101,26 @@ class Past:
             return None
         for clause in reversed(found):
             asked = evaluate(clause, self.lake, self.now, self.clock)
+            if _word_before(tokens, clause.first) == "CLONE":
+                asked = replace(asked, clause=replace(clause, own=False))  # as it was, columns and all
             new = self._relation(clause.table, asked, aliased=_is_aliased(tokens, clause.stop))
-            if not new.startswith("(") and _is_merged(tokens, clause.first):
+            if not new.startswith("(") and _word_before(tokens, clause.first) == "USING":
                 new = f"(SELECT * FROM {new})"  # noqa: S608  MERGE takes a plain name or a query
             text = text[: clause.first] + new + text[clause.stop :]
         return text
+
+    def version_of(self, clause: Clause, table: Table) -> int:
+        """The version of a table at a clause about the schema that holds it.
+
+        A statement that has not changed this table is a point in time: when it began.
+
+        Raises:
+            TimeTravelError: a point that cannot be had.
+        """
+        asked = evaluate(clause, self.lake, self.now, self.clock)
+        if asked.query_id is not None and not has_written(asked.query_id, table, self.lake):
+            asked = Asked(clause, micros=began(asked.query_id))
+        return version_for(asked, table, self.lake, self.rule(table), self.versions_read)
 
     def _relation(self, parts: Sequence[str], asked: Asked, *, aliased: bool) -> str:
         """A table or view at a point, as it stands in a FROM."""
@@ -215,9 +230,8 @@ def _is_aliased(tokens: list[Token], stop: int) -> bool:
     return here == "AS" or (here not in _NO_ALIAS and (here[:1].isalpha() or here[:1] == "_"))
 
 
-def _is_merged(tokens: list[Token], first: int) -> bool:
-    at = next(at for at, token in enumerate(tokens) if token.start == first)
-    return word(tokens, at - 1) == "USING"
+def _word_before(tokens: list[Token], first: int) -> str:
+    return word(tokens, next(at for at, token in enumerate(tokens) if token.start == first) - 1)
 
 
 def _in_sparks_form(asked: Asked) -> str:

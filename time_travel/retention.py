@@ -18,6 +18,11 @@ TRANSIENT = "TRANSIENT"
 PREFIX = "timeTravel."
 """Of the properties of tables and schemas that hold what is set on them."""
 
+DELTAS_FILES = "delta.deletedFileRetentionDuration"
+DELTAS_LOG = "delta.logRetentionDuration"
+PINNED = "interval 36500 days"
+"""Longer than any retention: a century."""
+
 DEFAULT_DAYS = 1.0
 FAIL_SAFE_DAYS = 7.0
 LONGEST_DAYS = 90
@@ -91,9 +96,14 @@ def delta_properties(periods: Retention) -> dict[str, str]:
     hours = round((periods.days + periods.fail_safe) * 24)
     log = max(hours, _DELTAS_LOG_HOURS)
     return {
-        "delta.deletedFileRetentionDuration": f"interval {hours} hours",
-        "delta.logRetentionDuration": f"interval {log} hours",
+        DELTAS_FILES: f"interval {hours} hours",
+        DELTAS_LOG: f"interval {log} hours",
     }
+
+
+def is_pinned(properties: Mapping[str, str]) -> bool:
+    """Whether a Delta table keeps every file, since a clone reads them."""
+    return properties.get(DELTAS_FILES) == PINNED
 
 
 # Delta's default: 30 days.

@@ -13,8 +13,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lineage.model import Domain
+from lineage.tokens import tokenize, word
+from time_travel.cloning import Cloner, pin, read_schema_clone, table_clone
 from time_travel.creating import Creation, folder_of, read_creation, with_location, with_properties
 from time_travel.dropping import Drop
+from time_travel.flowing import over, statements_of
 from time_travel.lake import SESSION_CATALOG, Helpers, Lake, Table, View
 from time_travel.parameters import read_change, read_question
 from time_travel.point import Rule, VersionsRead
@@ -44,6 +47,9 @@ _COMMENTED = re.compile(r"/\*|--")
 _SHOWS = re.compile(
     r"\s*SHOW\s+(?:PARAMETERS\b|(?:TERSE\s+)?(?:TABLES|SCHEMAS|DATABASES)\s+HISTORY\b)", re.IGNORECASE
 )
+_CLONES_SCHEMA = re.compile(
+    r"\s*CREATE\s+(?:SCHEMA|DATABASE|NAMESPACE)\b.*?\bCLONE\b", re.IGNORECASE | re.DOTALL
+)
 _SETS = re.compile(r"DATA_RETENTION_TIME_IN_DAYS|MAX_TIME_TRAVEL_HOURS", re.IGNORECASE)
 
 
@@ -55,12 +61,19 @@ class TimeTravel:
         root: where the registry lies, a Hadoop path.
         clock: UTC microseconds.
         versions_read: what a statement on record has read.
+        guarded: asks for what a statement can do without, and gives the other value where that fails.
     """
 
     def __init__(
-        self, own: SparkSession, root: str, clock: Callable[[], int], versions_read: VersionsRead
+        self,
+        own: SparkSession,
+        root: str,
+        clock: Callable[[], int],
+        versions_read: VersionsRead,
+        guarded: Callable[[Callable[[], Any], Any], Any],
     ) -> None:
         self._own = own
+        self._guarded = guarded
         self._clock = clock
         self._versions_read = versions_read
         self._helpers: Helpers | None = None
@@ -79,8 +92,9 @@ class TimeTravel:
             TimeTravelError: a clause that cannot be read, or a point that cannot be had.
         """
         lake = self._lake(spark)
-        past = Past(lake, partial(self._rule, lake), self._versions_read, self._clock(), self._clock)
-        return past.rewritten(text) or text
+        if _CLONES_SCHEMA.match(text):
+            return text
+        return self._past(lake).rewritten(text) or text
 
     def way_of(self, statement: Statement) -> Callable[[SparkSession, str, By, Run], Any] | None:
         """What runs a statement instead of Spark, or before it; None where Spark alone does.
@@ -90,17 +104,25 @@ class TimeTravel:
         kind = statement.statement_type
         if kind.startswith(("DROP_", "UNDROP_")) and kind.endswith(("_TABLE", "_VIEW", "_SCHEMA")):
             return partial(self._drop if kind.startswith("DROP_") else self._undrop, statement)
-        if kind.startswith(("CREATE_TABLE", "REPLACE_TABLE")):
-            return self._create_table
-        if kind == "CREATE_SCHEMA" and statement.command is None:
-            return self._create_schema
+        if kind.startswith(("CREATE_TABLE", "REPLACE_TABLE", "CREATE_SCHEMA")):
+            return self._creating(statement)
         if kind.startswith("ALTER_") and _SETS.search(statement.text):
             return self._set
+        if kind == "SHOW" and "->>" in statement.text:
+            return self._flow
         return self._show if kind == "SHOW" and _SHOWS.match(statement.text) else None
+
+    def _creating(self, statement: Statement) -> Callable[[SparkSession, str, By, Run], Any]:
+        is_schema = statement.statement_type == "CREATE_SCHEMA"
+        if statement.command is not None and statement.command.source:
+            return self._clone_schema if is_schema else partial(self._clone_table, statement)
+        return self._create_schema if is_schema else self._create_table
 
     def writes_delta(self, spark: SparkSession, statement: Statement) -> bool:
         """Whether what a statement writes is Delta's: another kind of table is cached by the very session."""
         if statement.statement_type.startswith(("CREATE_TABLE", "REPLACE_TABLE")):
+            if statement.command is not None:
+                return True  # a clone
             provider = re.search(r"\bUSING\s+(\w+)", statement.text, re.IGNORECASE)
             named = provider[1] if provider else str(spark.conf.get("spark.sql.sources.default"))
             return named.lower() == "delta"
@@ -113,10 +135,15 @@ class TimeTravel:
             self._helpers = Helpers.compiled(self._own)
         return Lake(spark, self._helpers)
 
+    def _past(self, lake: Lake) -> Past:
+        return Past(lake, partial(self._rule, lake), self._versions_read, self._clock(), self._clock)
+
     def _drop(self, statement: Statement, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         lake, targets = self._lake(spark), statement.targets
-        foreign = lake.current[0] != SESSION_CATALOG
-        if len(targets) != 1 or (foreign and len(targets[0].parts) < _FULL):
+        if len(targets) != 1:
+            return run(spark, text)
+        catalog = self._guarded(lambda: lake.current[0], SESSION_CATALOG)
+        if catalog != SESSION_CATALOG and len(targets[0].parts) < _FULL:
             return run(spark, text)
         drop = Drop(lake, self.registry, partial(self._retention, lake), by)
         parts = targets[0].parts
@@ -124,7 +151,8 @@ class TimeTravel:
             return drop.relation(parts, lambda: run(spark, text))
         if len(parts) > 1 and parts[0].lower() != SESSION_CATALOG:
             return run(spark, text)
-        cascade = text.rstrip(" \n\t;").upper().endswith("CASCADE")
+        tokens = tokenize(text) or []
+        cascade = any(word(tokens, at) == "CASCADE" for at in range(3, len(tokens)))
         return drop.schema(parts[-1], lambda: run(spark, text), cascade=cascade)
 
     def _undrop(self, statement: Statement, spark: SparkSession, text: str, by: By, run: Run) -> Any:
@@ -140,14 +168,19 @@ class TimeTravel:
         creation = read_creation(text)
         if creation is None:
             return run(spark, text)
+        # A table is made whatever fails here: one that Spark manages is kept by its drop.
+        located = self._guarded(lambda: self._located(spark, creation), None)
+        return run(spark, located or with_properties(creation))
+
+    def _located(self, spark: SparkSession, creation: Creation) -> str | None:
         lake = self._lake(spark)
         place = self._own_location(lake, creation)
         if place is None:
-            return run(spark, with_properties(creation))
+            return None
         location, schema = place
         parameters = self.registry.objects(lake).parameters
         periods = in_force(creation.properties, schema["properties"], parameters)
-        return run(spark, with_location(creation, location, _NEW_TABLE | delta_properties(periods)))
+        return with_location(creation, location, _NEW_TABLE | delta_properties(periods))
 
     def _create_schema(self, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         del by
@@ -166,8 +199,39 @@ class TimeTravel:
         facts = lake.schema_facts(creation.name[-2] if len(creation.name) > 1 else lake.current[1])
         if facts is None:
             return None
-        folder = folder_of(facts["location"], str(lake.spark.conf.get("spark.sql.warehouse.dir")))
-        return f"{folder}/{_plain(creation.name[-1])}-{uuid.uuid4()}", facts
+        return self._place(lake, facts["location"], creation.name[-1]), facts
+
+    @staticmethod
+    def _place(lake: Lake, schema_location: str, name: str) -> str:
+        folder = folder_of(schema_location, str(lake.spark.conf.get("spark.sql.warehouse.dir")))
+        return f"{folder}/{_plain(name)}-{uuid.uuid4()}"
+
+    def _clone_table(self, statement: Statement, spark: SparkSession, text: str, by: By, run: Run) -> Any:
+        del by
+        lake, command = self._lake(spark), statement.command
+        assert command is not None  # noqa: S101  what makes it a clone
+        source = lake.find(command.source)
+        schema = command.target[-2] if len(command.target) > 1 else lake.current[1]
+        facts = lake.schema_facts(schema)
+        if not isinstance(source, Table) or source.provider != "delta" or facts is None:
+            return run(spark, text)
+        new = lake.find(command.target) is None and lake.current[0] == SESSION_CATALOG
+        place = self._place(lake, facts["location"], command.target[-1]) if new else None
+        made = run(spark, table_clone(text, place))
+        if source.name[0] != "delta":
+            pin(spark, lake, source)
+        return made
+
+    def _clone_schema(self, spark: SparkSession, text: str, by: By, run: Run) -> Any:
+        clone = read_schema_clone(text)
+        if clone is None:
+            return run(spark, text)
+        del by
+        lake = self._lake(spark)
+        past = self._past(lake)
+        warehouse = str(spark.conf.get("spark.sql.warehouse.dir"))
+        cloner = Cloner(lake, self._own, past.version_of, lambda name: self._place(lake, warehouse, name))
+        return _said(spark, cloner.schema(clone))
 
     def _set(self, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         change = read_change(text)
@@ -188,11 +252,23 @@ class TimeTravel:
             return None
         return meant.provider if meant is not None else None
 
-    def _show(self, spark: SparkSession, text: str, by: By, run: Run) -> Any:
+    def _flow(self, spark: SparkSession, text: str, by: By, run: Run) -> Any:
+        """Each statement of a chain over what the one before it has shown."""
+        first, *rest = statements_of(text)
+        frame = self._show(spark, first, by, run, flows=True)
+        for number, following in enumerate(rest):
+            session = spark.newSession()
+            for name in ("spark.sql.ansi.enabled", "spark.sql.ansi.doubleQuotedIdentifiers"):
+                session.conf.set(name, "true")
+            session.createDataFrame(frame.collect(), frame.schema).createTempView(f"shown_{number}")
+            frame = run(session, over(f"shown_{number}", following))
+        return frame
+
+    def _show(self, spark: SparkSession, text: str, by: By, run: Run, *, flows: bool = False) -> Any:
         question = read_question(text)
         if question is not None:
             return spark.createDataFrame(self._setting(spark, by).show(question), PARAMETER_COLUMNS)
-        show = read_show(text)
+        show = read_show(text, flows=flows)
         if show is None:
             return run(spark, text)
         lake = self._lake(spark)

@@ -25,6 +25,7 @@ from time_travel.retention import (
     TRANSIENT,
     Retention,
     delta_properties,
+    is_pinned,
     key,
 )
 from time_travel.showing import matcher
@@ -130,7 +131,8 @@ class Setting:
         pairs = {key(RETENTION): str(value)}
         periods = self.retention(table)
         least = max(value, self.registry.objects(self.lake).parameters.get(MINIMUM, 0))
-        pairs |= delta_properties(Retention(least, periods.fail_safe, "TABLE"))
+        if not is_pinned(own):
+            pairs |= delta_properties(Retention(least, periods.fail_safe, "TABLE"))
         self.run.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ({_pairs(pairs)})")
 
     def _follow(self, table: Table) -> None:
@@ -140,7 +142,7 @@ class Setting:
             return
         own = self.lake.properties(location, "delta.")
         wanted = delta_properties(self.retention(table))
-        if any(own.get(name) != value for name, value in wanted.items()):
+        if not is_pinned(own) and any(own.get(name) != value for name, value in wanted.items()):
             self.run.sql(f"ALTER TABLE {_sql(table.name)} SET TBLPROPERTIES ({_pairs(wanted)})")
 
     def show(self, question: Question) -> list[tuple[Any, ...]]:

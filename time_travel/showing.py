@@ -47,18 +47,24 @@ class Show:
         noun: TABLES or SCHEMAS.
         like: a pattern of names, with % and _; "" for all.
         schemas: the schema asked for, () for the current one, None for all.
+        history: with what was dropped.
     """
 
     noun: str
     like: str
     schemas: tuple[str, ...] | None
+    history: bool = True
 
 
-def read_show(text: str) -> Show | None:
+def read_show(text: str, *, flows: bool = False) -> Show | None:
     """What a text asks to be shown; None where it is no SHOW … HISTORY.
 
-    >>> read_show("SHOW TABLES HISTORY LIKE 'load%' IN mytestdb.myschema")
-    Show(noun='TABLES', like='load%', schemas=('mytestdb', 'myschema'))
+    >>> read_show("SHOW TABLES HISTORY LIKE 'load%' IN mytestdb.myschema").schemas
+    ('mytestdb', 'myschema')
+
+    Args:
+        text: of a statement.
+        flows: what it shows flows on to a query over the document's columns: HISTORY may be missing.
 
     Raises:
         BadClauseError: it goes on as no SHOW … HISTORY does.
@@ -68,7 +74,8 @@ def read_show(text: str) -> Show | None:
         return None
     at.take("TERSE")
     noun = at.take_one("TABLES", "SCHEMAS", "DATABASES")
-    if not noun or not at.take("HISTORY"):
+    history = at.take("HISTORY")
+    if not noun or not (history or flows):
         return None
     like = at.string() or "" if at.take("LIKE") else ""
     schemas: tuple[str, ...] | None = ()
@@ -79,7 +86,7 @@ def read_show(text: str) -> Show | None:
             f"SHOW {noun} HISTORY cannot go on with {at.span()!r}",
             f"write SHOW {noun} HISTORY [LIKE 'pattern'] [IN [SCHEMA] name | IN ACCOUNT]",
         )
-    return Show("TABLES" if noun == "TABLES" else "SCHEMAS", like, schemas)
+    return Show("TABLES" if noun == "TABLES" else "SCHEMAS", like, schemas, history)
 
 
 def _container(at: Cursor) -> tuple[str, ...]:
@@ -113,6 +120,8 @@ class Shower:
             tables = [t for t in self.lake.tables(schema) if isinstance(t, Table)]
             alive |= {table.location for table in tables}
             rows += [self._there(t) for t in sorted(tables, key=lambda t: t.name[-1]) if fits(t.name[-1])]
+        if not show.history:
+            return rows
         wanted = {schema.lower() for schema in schemas} if show.schemas is not None else None
         return rows + [self._gone(event) for event in self._dropped(wanted, alive) if fits(event.name[-1])]
 
@@ -122,7 +131,7 @@ class Shower:
         current = self.lake.current[1]
         names = sorted(name for name in self.lake.schemas() if fits(name))
         rows = [self._schema(name, current) for name in names]
-        for event in self.registry.objects(self.lake).dropped:
+        for event in self.registry.objects(self.lake).dropped if show.history else ():
             retained = event.domain == "SCHEMA" and event.retained_until >= self.now
             if retained and fits(event.name[-1]):
                 days = round(event.retention_days or 0)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from lineage.names import qualify, quote_name
 from time_travel.errors import NothingDroppedError, ObjectExistsError
+from time_travel.ordering import make_all
 from time_travel.point import show
 from time_travel.registry import Event
 
@@ -81,7 +82,7 @@ class Undo:
             if child.container_event == event.event_id
         ]
         self._register_schema(event)
-        self._register_views([child for child in children if not self._registered_alone(child)])
+        make_all([child for child in children if not self._registered_alone(child)], self._register)
         self.registry.append(self.lake, [self._undone(one) for one in (event, *children)])
         return f"Schema {name[-1]} successfully restored."
 
@@ -136,27 +137,6 @@ class Undo:
         if event.domain != "VIEW":
             self._register(event)
         return event.domain != "VIEW"
-
-    def _register_views(self, views: list[Event]) -> None:
-        """One view may need another: those that Spark refuses wait until the others are there.
-
-        Raises:
-            AnalysisException: what Spark says of one that nothing here can mend.
-        """
-        while views:
-            waiting = [event for event in views if not self._is_accepted(event)]
-            if len(waiting) == len(views):
-                self._register(waiting[0])
-            views = waiting
-
-    def _is_accepted(self, event: Event) -> bool:
-        from pyspark.errors import AnalysisException
-
-        try:
-            self._register(event)
-        except AnalysisException:
-            return False
-        return True
 
     def _register_view(self, name: tuple[str, ...], facts: Mapping[str, Any]) -> None:
         """The view's text, under the catalog, the schema and the settings that it was made with."""

@@ -102,7 +102,7 @@ class Interceptor:
         query_id = getattr(self._inside, "query_id", None)
         if query_id in (None, ANALYSIS_TAG) or not leaves_a_commit(statement):
             return self.spark
-        return self._guarded(lambda: self._marked(statement, str(query_id)), self.spark)
+        return self.driver.guarded(lambda: self._marked(statement, str(query_id)), self.spark)
 
     def _marked(self, statement: lineage.Statement, query_id: str) -> SparkSession:
         if not self.driver.time_travel.writes_delta(self.spark, statement):
@@ -116,7 +116,9 @@ class Interceptor:
 
     def _analyse(self, statement: lineage.Statement, call: Callable[[], T], *, as_written: bool) -> T:
         """Let Spark resolve a query. Nothing runs yet, so nothing is recorded but a failure."""
-        runs_nothing = as_written and self._guarded(lambda: self._runs_nothing(statement), otherwise=False)
+        runs_nothing = as_written and self.driver.guarded(
+            lambda: self._runs_nothing(statement), otherwise=False
+        )
         claim = FailureOf(statement.text, self.session_id) if runs_nothing else None
         if claim is not None:
             self.driver.untagged.begin(claim)
@@ -240,7 +242,7 @@ class Interceptor:
 
     def _started(self, intent: Intent) -> Started:
         identity, parent = current_identity(self.identity), intent.parent or current_parent()
-        catalog, schema = self._guarded(self.current_schema, ("", ""))
+        catalog, schema = self.driver.guarded(self.current_schema, ("", ""))
         now = self.driver.clock()
         return Started(
             query_id=self.driver.new_id(),
@@ -264,19 +266,11 @@ class Interceptor:
         statement = intent.statement
         if statement is None or not statement.is_ddl:
             return None
-        return self._guarded(lambda: self._targets(statement), None)
+        return self.driver.guarded(lambda: self._targets(statement), None)
 
     def _targets(self, statement: lineage.Statement) -> CatalogFacts | None:
         targets = statement.targets
         return self.driver.catalog_facts(self, targets) if targets else None
-
-    def _guarded(self, ask: Callable[[], T], otherwise: T) -> T:
-        """Ask for what a record would like to know; a failure is noted and never reaches the caller."""
-        try:
-            return ask()
-        except Exception as error:  # noqa: BLE001 - the guard of the caller's thread
-            self.driver.note_failure("", error)
-            return otherwise
 
     def _end(
         self,

@@ -77,7 +77,7 @@ def test_a_schema_returns_with_what_was_in_it(session, spark, schema):
     session.sql("USE default")
     with pytest.raises(Exception, match="SCHEMA_NOT_EMPTY"):
         session.sql(f"DROP SCHEMA {schema}")
-    session.sql(f"DROP SCHEMA {schema} CASCADE")
+    session.sql(f"DROP SCHEMA {schema} CASCADE -- with all that is in it")
     with pytest.raises(errors.NothingDroppedError, match=r"UNDROP SCHEMA|current schema"):
         session.sql(f"UNDROP TABLE {schema}.own")
     assert said(session, f"UNDROP SCHEMA {schema}") == f"Schema {schema} successfully restored."

@@ -92,6 +92,31 @@ def test_nothing_is_retained(session, schema):
         session.sql("SELECT a FROM t VERSION AS OF 0")
 
 
+def test_what_is_shown_flows_on(session, schema):
+    """The three examples of the newer document."""
+    session.sql("CREATE TABLE my_table1 (a INT) DATA_RETENTION_TIME_IN_DAYS = 3")
+    session.sql("CREATE TABLE my_table2 (a INT)")
+    session.sql("CREATE TABLE my_table3 (a INT)")
+    found = session.sql(
+        """SHOW TABLES
+             ->> SELECT "name", "retention_time"
+                   FROM $1
+                   WHERE "name" IN ('my_table1', 'my_table2')"""
+    )
+    assert sorted(tuple(row) for row in found.collect()) == [("my_table1", 3), ("my_table2", 1)]
+    off = session.sql('SHOW SCHEMAS ->> SELECT "name", "retention_time" FROM $1 WHERE "retention_time" = 0')
+    assert off.collect() == []
+    session.sql("CREATE SCHEMA gone DATA_RETENTION_TIME_IN_DAYS = 40")
+    session.sql("DROP SCHEMA gone")
+    longer = session.sql(
+        'SHOW DATABASES HISTORY ->> SELECT "name", "retention_time", "dropped_on" FROM $1'
+        ' WHERE "retention_time" > 30'
+    ).collect()
+    assert [(row["name"], row["retention_time"], row["dropped_on"] is None) for row in longer] == [
+        ("gone", 40, False)
+    ]
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -1,0 +1,227 @@
+"""CREATE … CLONE: a new object of the same content that shares its files with the old one.
+
+In: CREATE TABLE | SCHEMA | DATABASE … CLONE … [AT | BEFORE (…)]. Out: what Spark runs: Delta's SHALLOW CLONE
+of a version, at a location of its own. From then on the source keeps every file, so that no VACUUM takes what
+the clone reads; a drop of the source keeps them anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lineage.cursor import Cursor
+from lineage.names import quote_name
+from lineage.tokens import tokenize, word
+from time_travel.clause import Clause, clauses
+from time_travel.errors import (
+    BadClauseError,
+    BeforeCreationError,
+    ObjectExistsError,
+    OutsideRetentionError,
+    UnknownObjectError,
+)
+from time_travel.lake import SESSION_CATALOG, Table, View
+from time_travel.ordering import make_all
+from time_travel.retention import DELTAS_FILES, DELTAS_LOG, PINNED, is_pinned
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from time_travel.lake import Lake
+
+_AT_ONCE = 4
+IGNORE = ("IGNORE", "TABLES", "WITH", "INSUFFICIENT", "DATA", "RETENTION")
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaClone:
+    """A CREATE SCHEMA … CLONE.
+
+    Attributes:
+        name: of the new schema, as written.
+        source: of the old one.
+        point: the point in time, as a clause about the source; None for now.
+        ignore: tables whose retention does not reach back are left out.
+        if_not_exists: nothing happens where the name is taken.
+    """
+
+    name: tuple[str, ...]
+    source: tuple[str, ...]
+    point: Clause | None
+    ignore: bool
+    if_not_exists: bool
+
+
+def read_schema_clone(text: str) -> SchemaClone | None:
+    """What a text clones; None where it is no CREATE SCHEMA … CLONE.
+
+    >>> found = read_schema_clone("CREATE DATABASE a CLONE b AT (OFFSET => -3600)")
+    >>> found.name, found.source, str(found.point)
+    (('a',), ('b',), 'AT (OFFSET => -3600)')
+
+    Raises:
+        BadClauseError: it goes on as no clone does.
+    """
+    tokens = tokenize(text) or []
+    at = Cursor(tokens, text)
+    if not at.take("CREATE") or not at.take_one("SCHEMA", "DATABASE", "NAMESPACE"):
+        return None
+    if_not_exists = at.take("IF", "NOT", "EXISTS")
+    name = at.name()
+    at.take_one("SHALLOW")
+    if not name or not at.take("CLONE"):
+        return None
+    source = at.name()
+    (point,) = clauses(tokens, text) or (None,)
+    if point is not None:
+        while not at.done and tokens[at.at].start < point.stop:
+            at.at += 1
+    ignore = at.take(*IGNORE)
+    if not at.done:
+        raise BadClauseError(
+            f"CREATE SCHEMA {'.'.join(name)} CLONE cannot go on with {at.span()!r}",
+            f"write CREATE SCHEMA … CLONE … [AT | BEFORE (…)] [{' '.join(IGNORE)}]",
+        )
+    return SchemaClone(name, source, point, ignore, if_not_exists)
+
+
+def table_clone(text: str, location: str | None) -> str:
+    """A CREATE TABLE … CLONE as Delta has it, at a location.
+
+    >>> table_clone("CREATE TABLE a CLONE b VERSION AS OF 3", "/w/a-1")
+    "CREATE TABLE a SHALLOW CLONE b VERSION AS OF 3 LOCATION '/w/a-1'"
+    """
+    tokens = tokenize(text) or []
+    at = next(n for n in range(len(tokens)) if word(tokens, n) == "CLONE")
+    words = {word(tokens, n) for n in range(at, len(tokens))}
+    end = tokens[-1].end + 1
+    text = text[:end]
+    if location is not None and "LOCATION" not in words:
+        quoted = location.replace("\\", "\\\\").replace("'", "\\'")
+        text += f" LOCATION '{quoted}'"
+    if word(tokens, at - 1) not in ("SHALLOW", "DEEP"):
+        text = f"{text[: tokens[at].start]}SHALLOW {text[tokens[at].start :]}"
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Cloner:
+    """Clones what a schema holds.
+
+    Attributes:
+        lake: the user's session.
+        own: a session of the system's own, which is not audited.
+        version: the version of a table at a clause; raises what that raises.
+        location: gives a table of the new schema its place, by its name.
+    """
+
+    lake: Lake
+    own: SparkSession
+    version: Callable[[Clause, Table], int]
+    location: Callable[[str], str]
+
+    def schema(self, clone: SchemaClone) -> str:
+        """Clone all tables, views and functions of a schema.
+
+        "The cloning operation for a database or schema fails: If the specified Time Travel time is beyond the
+        retention time of any current child … If the specified Time Travel time is at or before the point in
+        time when the object was created" (Cloning historical objects).
+
+        Returns:
+            What was done, in a sentence.
+
+        Raises:
+            UnknownObjectError: there is no such schema.
+            ObjectExistsError: the new name is taken.
+            OutsideRetentionError: of a table, and it is not to be ignored; nothing was made.
+        """
+        facts = self.lake.schema_facts(clone.source[-1])
+        if facts is None:
+            raise UnknownObjectError(f"there is no schema {quote_name(clone.source)}", "check its name")
+        new = clone.name[-1]
+        from pyspark.util import inheritable_thread_target
+
+        if self.lake.schema_facts(new) is not None:
+            if clone.if_not_exists:
+                return f"{new} already exists, statement succeeded."
+            raise ObjectExistsError(f"the schema {new} exists", "choose another name, or drop it first")
+        relations = self.lake.tables(clone.source[-1])
+        tables = list(self._tables(clone, relations))
+        self.own.sql(f"CREATE SCHEMA {_sql([new])}{_described(facts)}")
+        # What the threads run in Spark belongs to the statement, as its job tag says.
+        make = inheritable_thread_target(self.lake.spark)(lambda one: self._table(new, *one))
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            list(pool.map(make, tables))
+        left = [relation for relation in relations if isinstance(relation, View)]
+        self._functions(clone.source[-1], new)
+        self._views(new, clone.source[-1], left)
+        return f"Schema {new} successfully created."
+
+    def _tables(self, clone: SchemaClone, relations: list[Any]) -> Iterator[tuple[Table, int | None]]:
+        """The Delta tables with the version of each; those that were not there yet are not there."""
+        for table in relations:
+            if not isinstance(table, Table) or table.provider != "delta" or not table.location:
+                continue
+            if clone.point is None:
+                yield table, None
+                continue
+            try:
+                yield table, self.version(clone.point, table)
+            except BeforeCreationError:
+                continue
+            except OutsideRetentionError:
+                if not clone.ignore:
+                    raise
+
+    def _table(self, schema: str, table: Table, version: int | None) -> None:
+        name = table.name[-1]
+        at = "" if version is None else f" VERSION AS OF {version}"
+        text = f"CREATE TABLE {_sql([schema, name])} CLONE {_sql(table.name)}{at}"
+        self.own.sql(table_clone(text, self.location(name)))
+        pin(self.own, self.lake, table)
+
+    def _functions(self, source: str, new: str) -> None:
+        for facts in self.lake.functions(source):
+            self.lake.restore_function(new, facts)
+
+    def _views(self, new: str, source: str, views: list[View]) -> None:
+        """Each view's text under the new schema: what it names without one is there, too."""
+        session = self.own.newSession()
+
+        def make(view: View) -> None:
+            current = new if view.current[1].lower() == source.lower() else view.current[1]
+            session.sql(f"USE {_sql([view.current[0], *current.split('.')])}")
+            named = ", ".join(_sql([column["name"]]) for column in view.facts["columns"])
+            session.sql(f"CREATE VIEW {_sql([SESSION_CATALOG, new, view.name[-1]])} ({named}) AS {view.text}")
+
+        make_all(views, make)
+
+
+def pin(run: SparkSession, lake: Lake, table: Table) -> None:
+    """Have a table keep every file from now on: a clone reads them."""
+    location = table.location or ""
+    lake.state(location)
+    if is_pinned(lake.properties(location, "delta.")):
+        return
+    # Delta asks that the log be kept no shorter than the files.
+    pairs = ", ".join(f"'{name}' = '{PINNED}'" for name in (DELTAS_FILES, DELTAS_LOG))
+    run.sql(f"ALTER TABLE {_sql(table.name)} SET TBLPROPERTIES ({pairs})")
+
+
+def _described(facts: dict[str, Any]) -> str:
+    comment = f" COMMENT {_text(facts['comment'])}" if facts.get("comment") else ""
+    pairs = ", ".join(
+        f"{_text(name)} = {_text(value)}" for name, value in facts["properties"].items() if name != "owner"
+    )
+    return comment + (f" WITH DBPROPERTIES ({pairs})" if pairs else "")
+
+
+def _sql(parts: Any) -> str:
+    return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
