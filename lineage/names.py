@@ -47,6 +47,24 @@ def quote_name(parts: Sequence[str]) -> str:
     return ".".join([f"`{p.replace('`', '``')}`" if "." in p or "`" in p else p for p in parts])
 
 
+def sql_name(parts: Sequence[str]) -> str:
+    """A name as it stands in SQL, whatever is in it.
+
+    >>> sql_name(("s", "a`b"))
+    '`s`.`a``b`'
+    """
+    return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
+
+
+def sql_text(value: str) -> str:
+    r"""A text as a literal of Spark's SQL.
+
+    >>> print(sql_text("it's"))
+    'it\'s'
+    """
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
 def qualify(parts: Sequence[str], current: tuple[str, str]) -> tuple[str, ...]:
     """Complete a one- or two-part name with the current catalog and schema, as Spark does.
 

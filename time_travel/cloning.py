@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lineage.cursor import Cursor
-from lineage.names import quote_name
+from lineage.names import quote_name, sql_name, sql_text
 from lineage.tokens import tokenize, word
 from time_travel.clause import Clause, clauses
 from time_travel.errors import (
@@ -24,7 +24,7 @@ from time_travel.errors import (
     UnknownObjectError,
 )
 from time_travel.lake import SESSION_CATALOG, Table, View
-from time_travel.ordering import make_all
+from time_travel.remaking import create_view, make_all, schema_clauses
 from time_travel.retention import DELTAS_FILES, DELTAS_LOG, PINNED, is_pinned
 
 if TYPE_CHECKING:
@@ -100,8 +100,7 @@ def table_clone(text: str, location: str | None) -> str:
     end = tokens[-1].end + 1
     text = text[:end]
     if location is not None and "LOCATION" not in words:
-        quoted = location.replace("\\", "\\\\").replace("'", "\\'")
-        text += f" LOCATION '{quoted}'"
+        text += f" LOCATION {sql_text(location)}"
     if word(tokens, at - 1) not in ("SHALLOW", "DEEP"):
         text = f"{text[: tokens[at].start]}SHALLOW {text[tokens[at].start :]}"
     return text
@@ -150,7 +149,7 @@ class Cloner:
             raise ObjectExistsError(f"the schema {new} exists", "choose another name, or drop it first")
         relations = self.lake.tables(clone.source[-1])
         tables = list(self._tables(clone, relations))
-        self.own.sql(f"CREATE SCHEMA {_sql([new])}{_described(facts)}")
+        self.own.sql(f"CREATE SCHEMA {sql_name([new])}{schema_clauses(facts)}")
         # What the threads run in Spark belongs to the statement, as its job tag says.
         make = inheritable_thread_target(self.lake.spark)(lambda one: self._table(new, *one))
         with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -179,7 +178,7 @@ class Cloner:
     def _table(self, schema: str, table: Table, version: int | None) -> None:
         name = table.name[-1]
         at = "" if version is None else f" VERSION AS OF {version}"
-        text = f"CREATE TABLE {_sql([schema, name])} CLONE {_sql(table.name)}{at}"
+        text = f"CREATE TABLE {sql_name([schema, name])} CLONE {sql_name(table.name)}{at}"
         self.own.sql(table_clone(text, self.location(name)))
         pin(self.own, self.lake, table)
 
@@ -189,13 +188,11 @@ class Cloner:
 
     def _views(self, new: str, source: str, views: list[View]) -> None:
         """Each view's text under the new schema: what it names without one is there, too."""
-        session = self.own.newSession()
 
         def make(view: View) -> None:
-            current = new if view.current[1].lower() == source.lower() else view.current[1]
-            session.sql(f"USE {_sql([view.current[0], *current.split('.')])}")
-            named = ", ".join(_sql([column["name"]]) for column in view.facts["columns"])
-            session.sql(f"CREATE VIEW {_sql([SESSION_CATALOG, new, view.name[-1]])} ({named}) AS {view.text}")
+            catalog, schema = view.current
+            current = (catalog, new) if schema.lower() == source.lower() else (catalog, *schema.split("."))
+            create_view(self.own, (SESSION_CATALOG, new, view.name[-1]), view.facts, current)
 
         make_all(views, make)
 
@@ -208,20 +205,4 @@ def pin(run: SparkSession, lake: Lake, table: Table) -> None:
         return
     # Delta asks that the log be kept no shorter than the files.
     pairs = ", ".join(f"'{name}' = '{PINNED}'" for name in (DELTAS_FILES, DELTAS_LOG))
-    run.sql(f"ALTER TABLE {_sql(table.name)} SET TBLPROPERTIES ({pairs})")
-
-
-def _described(facts: dict[str, Any]) -> str:
-    comment = f" COMMENT {_text(facts['comment'])}" if facts.get("comment") else ""
-    pairs = ", ".join(
-        f"{_text(name)} = {_text(value)}" for name, value in facts["properties"].items() if name != "owner"
-    )
-    return comment + (f" WITH DBPROPERTIES ({pairs})" if pairs else "")
-
-
-def _sql(parts: Any) -> str:
-    return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    run.sql(f"ALTER TABLE {sql_name(table.name)} SET TBLPROPERTIES ({pairs})")

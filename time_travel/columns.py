@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lineage.names import sql_name, sql_text
+
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructField, StructType
 
@@ -30,7 +32,7 @@ def in_todays_columns(then: StructType, today: StructType) -> tuple[str, ...] | 
         _same(a.dataType, b.dataType) for a, b in zip(then.fields, today.fields, strict=True)
     ):
         return None
-    return tuple(f"{_field(then, field, '')} AS {_quoted(field.name)}" for field in today.fields)
+    return tuple(f"{_field(then, field, '')} AS {sql_name([field.name])}" for field in today.fields)
 
 
 def _same(then: DataType, today: DataType) -> bool:
@@ -41,7 +43,7 @@ def _field(then: StructType, wanted: StructField, inside: str) -> str:
     old = _counterpart(then, wanted)
     if old is None:
         return f"CAST(NULL AS {_ddl(wanted.dataType)})"
-    return _value(old.dataType, wanted.dataType, inside + _quoted(old.name))
+    return _value(old.dataType, wanted.dataType, inside + sql_name([old.name]))
 
 
 def _counterpart(then: StructType, wanted: StructField) -> StructField | None:
@@ -61,7 +63,7 @@ def _value(then: DataType, today: DataType, sql: str) -> str:
     if _same(then, today):
         return sql
     if isinstance(then, StructType) and isinstance(today, StructType):
-        fields = ", ".join(f"{_text(f.name)}, {_field(then, f, sql + '.')}" for f in today.fields)
+        fields = ", ".join(f"{sql_text(f.name)}, {_field(then, f, sql + '.')}" for f in today.fields)
         return f"CASE WHEN {sql} IS NOT NULL THEN named_struct({fields}) END"
     if isinstance(then, ArrayType) and isinstance(today, ArrayType):
         return f"transform({sql}, e -> {_value(then.elementType, today.elementType, 'e')})"
@@ -74,18 +76,10 @@ def _ddl(kind: DataType) -> str:
     from pyspark.sql.types import ArrayType, MapType, StructType
 
     if isinstance(kind, StructType):
-        inside = ", ".join(f"{_quoted(f.name)}: {_ddl(f.dataType)}" for f in kind.fields)
+        inside = ", ".join(f"{sql_name([f.name])}: {_ddl(f.dataType)}" for f in kind.fields)
         return f"STRUCT<{inside}>"
     if isinstance(kind, ArrayType):
         return f"ARRAY<{_ddl(kind.elementType)}>"
     if isinstance(kind, MapType):
         return f"MAP<{_ddl(kind.keyType)}, {_ddl(kind.valueType)}>"
     return kind.simpleString().upper()
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"

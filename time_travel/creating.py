@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from lineage.names import sql_text
 from lineage.tokens import read_name, tokenize, word
 from time_travel.errors import BadParameterError
 from time_travel.retention import LONGEST_DAYS, LONGEST_TRANSIENT_DAYS, RETENTION, TRANSIENT, key
@@ -184,9 +185,8 @@ def with_location(creation: Creation, location: str, more: Mapping[str, str] | N
     "CREATE TABLE t USING delta LOCATION '/w/_tables/t-1' AS SELECT 1 AS a"
     """
     using = "" if creation.provider else " USING delta"
-    quoted = location.replace("\\", "\\\\").replace("'", "\\'")
     properties = {**creation.properties, **(more or {})}
-    return _with_clauses(creation, f"{using} LOCATION '{quoted}'", "TBLPROPERTIES", properties)
+    return _with_clauses(creation, f"{using} LOCATION {sql_text(location)}", "TBLPROPERTIES", properties)
 
 
 def with_properties(creation: Creation) -> str:

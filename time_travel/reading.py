@@ -15,7 +15,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 import lineage
-from lineage.names import qualify, quote_name
+from lineage.names import qualify, quote_name, sql_name
 from lineage.tokens import tokenize, word
 from time_travel.clause import Clause, clauses
 from time_travel.columns import in_todays_columns
@@ -126,16 +126,16 @@ class Past:
         """A table or view at a point, as it stands in a FROM."""
         meant = self.lake.find(parts)
         if meant is None:
-            return f"{_sql(parts)}{_in_sparks_form(asked)}"
+            return f"{sql_name(parts)}{_in_sparks_form(asked)}"
         if isinstance(meant, View):
-            return f"({self._view(meant, asked)})" + ("" if aliased else f" AS {_sql(parts[-1:])}")
+            return f"({self._view(meant, asked)})" + ("" if aliased else f" AS {sql_name(parts[-1:])}")
         version = version_for(asked, meant, self.lake, self.rule(meant), self.versions_read)
         columns = self._todays_columns(meant, version) if asked.clause.own else None
-        versioned = f"{_sql(parts)} VERSION AS OF {version}"
+        versioned = f"{sql_name(parts)} VERSION AS OF {version}"
         if columns is None:
             return versioned
         selected = f"(SELECT {', '.join(columns)} FROM {versioned})"  # noqa: S608  names are quoted
-        return selected + ("" if aliased else f" AS {_sql(parts[-1:])}")
+        return selected + ("" if aliased else f" AS {sql_name(parts[-1:])}")
 
     def _todays_columns(self, table: Table, version: int) -> tuple[str, ...] | None:
         from pyspark.sql.types import StructType
@@ -167,7 +167,7 @@ class Past:
         if not view.columns:
             return text
         named = ", ".join(
-            _sql([queried]) if queried == name else f"{_sql([queried])} AS {_sql([name])}"
+            sql_name([queried]) if queried == name else f"{sql_name([queried])} AS {sql_name([name])}"
             for queried, name in view.columns
         )
         return f"SELECT {named} FROM ({text})"  # noqa: S608  the view's own text
@@ -244,10 +244,6 @@ def _in_sparks_form(asked: Asked) -> str:
         f"{'.'.join(asked.clause.table)} is no table of {SESSION_CATALOG}: {asked.clause} cannot be found",
         "check the name; tables of other catalogs can be asked AT (TIMESTAMP => …) and by VERSION AS OF",
     )
-
-
-def _sql(parts: Sequence[str]) -> str:
-    return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
 
 
 def _parsed(schema: str) -> dict[str, object]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lineage.names import quote_name
+from lineage.names import quote_name, sql_name
 from time_travel.errors import UnknownObjectError
 from time_travel.lake import Table
 from time_travel.parameters import DESCRIPTIONS, KNOWN, Change, Question, require_transient
@@ -105,7 +105,7 @@ class Setting:
         require_transient(change, transient=facts["properties"].get(key(TRANSIENT)) == "true")
         # Spark's catalog knows no UNSET for a schema: an empty value is none.
         pairs = {key(p): "" if value is None else str(value) for p, value in change.values.items()}
-        self.run.sql(f"ALTER SCHEMA {_sql(change.name)} SET DBPROPERTIES ({_pairs(pairs)})")
+        self.run.sql(f"ALTER SCHEMA {sql_name(change.name)} SET DBPROPERTIES ({_pairs(pairs)})")
         return True
 
     def _set_on_table(self, change: Change) -> None:
@@ -123,7 +123,7 @@ class Setting:
         own = self.lake.properties(location, "")
         require_transient(change, transient=own.get(key(TRANSIENT)) == "true")
         value = change.values[RETENTION]
-        name = _sql(table.name)
+        name = sql_name(table.name)
         if value is None:
             self.run.sql(f"ALTER TABLE {name} UNSET TBLPROPERTIES IF EXISTS ('{key(RETENTION)}')")
             self._follow(table)
@@ -143,7 +143,7 @@ class Setting:
         own = self.lake.properties(location, "delta.")
         wanted = delta_properties(self.retention(table))
         if not is_pinned(own) and any(own.get(name) != value for name, value in wanted.items()):
-            self.run.sql(f"ALTER TABLE {_sql(table.name)} SET TBLPROPERTIES ({_pairs(wanted)})")
+            self.run.sql(f"ALTER TABLE {sql_name(table.name)} SET TBLPROPERTIES ({_pairs(wanted)})")
 
     def show(self, question: Question) -> list[tuple[Any, ...]]:
         """The rows of SHOW PARAMETERS.
@@ -187,7 +187,3 @@ def _set_at(value: float | None) -> str:
 
 def _pairs(values: dict[str, str]) -> str:
     return ", ".join(f"'{name}' = '{value}'" for name, value in values.items())
-
-
-def _sql(parts: tuple[str, ...]) -> str:
-    return ".".join("`" + part.replace("`", "``") + "`" for part in parts)

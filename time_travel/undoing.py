@@ -11,16 +11,16 @@ if a fully-qualified object name is specified" (Dropping and restoring objects).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from lineage.names import qualify, quote_name
+from lineage.names import qualify, quote_name, sql_name, sql_text
 from time_travel.errors import NothingDroppedError, ObjectExistsError
-from time_travel.ordering import make_all
 from time_travel.point import show
 from time_travel.registry import Event
+from time_travel.remaking import create_view, make_all, schema_clauses
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from pyspark.sql import SparkSession
 
@@ -126,9 +126,9 @@ class Undo:
     def _register(self, event: Event) -> None:
         if event.domain == "TABLE":
             place = self.lake.place_of(event.places, event.location or "")
-            self.own.sql(f"CREATE TABLE {_sql(event.name)} USING delta LOCATION {_text(place)}")
+            self.own.sql(f"CREATE TABLE {sql_name(event.name)} USING delta LOCATION {sql_text(place)}")
         elif event.domain == "VIEW":
-            self._register_view(event.name, event.details)
+            create_view(self.own, event.name, event.details, event.details["view_current"])
         elif event.domain == "FUNCTION":
             self.lake.restore_function(event.name[-2], event.details)
 
@@ -138,30 +138,9 @@ class Undo:
             self._register(event)
         return event.domain != "VIEW"
 
-    def _register_view(self, name: tuple[str, ...], facts: Mapping[str, Any]) -> None:
-        """The view's text, under the catalog, the schema and the settings that it was made with."""
-        session = self.own.newSession()
-        for key, value in facts["properties"].items():
-            if key.startswith(_SETTING):
-                session.conf.set(key.removeprefix(_SETTING), value)
-        session.sql(f"USE {_sql(facts['view_current'])}")
-        columns = ", ".join(
-            _sql([column["name"]]) + (f" COMMENT {_text(column['comment'])}" if column["comment"] else "")
-            for column in facts["columns"]
-        )
-        comment = f" COMMENT {_text(facts['comment'])}" if facts.get("comment") else ""
-        session.sql(f"CREATE VIEW {_sql(name)} ({columns}){comment} AS {facts['view_text']}")
-
     def _register_schema(self, event: Event) -> None:
         facts = event.details
-        comment = f" COMMENT {_text(facts['comment'])}" if facts.get("comment") else ""
-        pairs = ", ".join(
-            f"{_text(key)} = {_text(value)}" for key, value in facts["properties"].items() if key != "owner"
-        )
-        self.own.sql(
-            f"CREATE SCHEMA {_sql(event.name)}{comment} LOCATION {_text(facts['location'])}"
-            + (f" WITH DBPROPERTIES ({pairs})" if pairs else "")
-        )
+        self.own.sql(f"CREATE SCHEMA {sql_name(event.name)}{schema_clauses(facts, facts['location'])}")
 
     def _undone(self, event: Event) -> Event:
         return replace(
@@ -170,20 +149,8 @@ class Undo:
         )  # fmt: skip
 
 
-# Where a view keeps the settings that it was made with (Spark, CatalogTable.VIEW_SQL_CONFIG_PREFIX).
-_SETTING = "view.sqlConfig."
-
-
 def _is_of(event: Event, domain: str, name: tuple[str, ...]) -> bool:
     """Whether an event dropped an object of a name by itself, not with its schema."""
     here = tuple(part.lower() for part in event.name)
     wanted = tuple(part.lower() for part in name)
     return event.domain == domain and event.container_event is None and here == wanted
-
-
-def _sql(parts: Sequence[str]) -> str:
-    return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from audit import jvm
 from lineage.model import Column, Domain, Function, Relation
-from lineage.names import quote_name
+from lineage.names import quote_name, sql_name
 from lineage.object_ids import column_id, object_id
 from lineage.plan import Leaf, PlanFacts, analyze_plan
 from lineage.plan.facts import ViewFact, quoted
@@ -66,7 +66,7 @@ class SessionCatalog:
         if target.domain is not Domain.SCHEMA:
             return self.look_up(target.parts, current)
         full = target.parts if len(target.parts) > 1 else (current[0], *target.parts)
-        there = self.spark._jsparkSession.catalog().databaseExists(_sql_name(full))
+        there = self.spark._jsparkSession.catalog().databaseExists(sql_name(full))
         return Relation(quote_name(full), Domain.SCHEMA) if there else None
 
     def view(self, fact: ViewFact, plan: Any) -> Relation:
@@ -98,7 +98,7 @@ class SessionCatalog:
             names.insert(0, (*current[: _FULL - len(parts)], *parts))
         for name in names:
             try:
-                frame = self.spark._jsparkSession.table(_sql_name(name))
+                frame = self.spark._jsparkSession.table(sql_name(name))
             except AnalysisException:
                 continue
             return frame.queryExecution().analyzed()
@@ -356,10 +356,6 @@ def parts_of(name: str) -> tuple[str, ...]:
     """
     found = re.findall(r"`((?:[^`]|``)*)`|([^.`]+)", name)
     return tuple(plain or inside.replace("``", "`") for inside, plain in found)
-
-
-def _sql_name(parts: Sequence[str]) -> str:
-    return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
 
 
 def _dotted(parts: Sequence[str]) -> str:

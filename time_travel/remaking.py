@@ -1,0 +1,79 @@
+"""Making schemas and views again from what the catalog knew of them.
+
+In: facts, by the names of `Catalog.java`. Out: SQL, and the objects, in whatever order they need each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from lineage.names import sql_name, sql_text
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+T = TypeVar("T")
+# Where a view keeps the settings that it was made with (Spark, CatalogTable.VIEW_SQL_CONFIG_PREFIX).
+_SETTING = "view.sqlConfig."
+
+
+def schema_clauses(facts: Mapping[str, Any], location: str | None = None) -> str:
+    """What follows the name in the CREATE SCHEMA of a schema that is, or was, so.
+
+    >>> schema_clauses({"comment": "c", "properties": {"a": "b", "owner": "root"}})
+    " COMMENT 'c' WITH DBPROPERTIES ('a' = 'b')"
+    """
+    clauses = f" COMMENT {sql_text(facts['comment'])}" if facts.get("comment") else ""
+    if location is not None:
+        clauses += f" LOCATION {sql_text(location)}"
+    kept = {name: value for name, value in facts["properties"].items() if name != "owner"}
+    pairs = ", ".join(f"{sql_text(name)} = {sql_text(value)}" for name, value in kept.items())
+    return clauses + (f" WITH DBPROPERTIES ({pairs})" if pairs else "")
+
+
+def create_view(
+    own: SparkSession, name: Sequence[str], facts: Mapping[str, Any], current: Sequence[str]
+) -> None:
+    """A view of a text, under the settings that it was made with and a current catalog and schema.
+
+    Raises:
+        AnalysisException: Spark cannot resolve it, for now.
+    """
+    session = own.newSession()
+    for key, value in facts["properties"].items():
+        if key.startswith(_SETTING):
+            session.conf.set(key.removeprefix(_SETTING), value)
+    session.sql(f"USE {sql_name(current)}")
+    columns = ", ".join(_column(column) for column in facts["columns"])
+    comment = f" COMMENT {sql_text(facts['comment'])}" if facts.get("comment") else ""
+    session.sql(f"CREATE VIEW {sql_name(name)} ({columns}){comment} AS {facts['view_text']}")
+
+
+def _column(column: Mapping[str, str | None]) -> str:
+    comment = column["comment"]
+    return sql_name([column["name"] or ""]) + (f" COMMENT {sql_text(comment)}" if comment else "")
+
+
+def make_all(objects: Sequence[T], make: Callable[[T], None]) -> None:
+    """Make each, in whatever order works: those that Spark refuses wait until the others are there.
+
+    Raises:
+        AnalysisException: what Spark says of the first that nothing here can mend.
+    """
+    left = list(objects)
+    while left:
+        waiting = [one for one in left if not _is_made(one, make)]
+        if len(waiting) == len(left):
+            make(waiting[0])
+        left = waiting
+
+
+def _is_made(one: T, make: Callable[[T], None]) -> bool:
+    from pyspark.errors import AnalysisException
+
+    try:
+        make(one)
+    except AnalysisException:
+        return False
+    return True
