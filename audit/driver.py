@@ -31,6 +31,7 @@ from audit.jvm import EventQueue
 from audit.spool import Spool
 from audit.store.own_session import own_session
 from audit.store.versions import versions_read
+from time_travel import attached
 from time_travel.service import TimeTravel
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ class Driver:
         interceptor = Interceptor(spark, self, identity)
         self._interceptors[interceptor.session_id] = interceptor
         spark.__dict__["_audit"] = interceptor
+        attached.give(spark, self.time_travel)
         # Clones of it in the JVM (foreachBatch has one) are found by this.
         spark.conf.set(SESSION_MARK, interceptor.session_id)
         return interceptor
@@ -110,7 +112,7 @@ class Driver:
         self._attached.pop(interceptor.session_id, None)
         self._interceptors.pop(interceptor.session_id, None)
         interceptor.spark.conf.unset(SESSION_MARK)
-        interceptor.spark.__dict__.pop("_audit", None)
+        self._forget(interceptor)
         if not self._attached:
             self.close()
 
@@ -192,8 +194,13 @@ class Driver:
 
     def _forget_sessions(self) -> None:
         for interceptor in self._living():
-            interceptor.spark.__dict__.pop("_audit", None)
+            self._forget(interceptor)
         self._attached.clear()
+
+    @staticmethod
+    def _forget(interceptor: Interceptor) -> None:
+        interceptor.spark.__dict__.pop("_audit", None)
+        attached.take(interceptor.spark)
 
     def _living(self) -> list[Interceptor]:
         found = [reference() for reference in self._interceptors.valuerefs()]

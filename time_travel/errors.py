@@ -28,6 +28,12 @@ class TimeTravelError(Exception):
         return f"[{self.code}] {self.problem}; {self.way_out}"
 
 
+class NotAttachedError(TimeTravelError):
+    """A session that no audit has been attached to."""
+
+    code = "TIME_TRAVEL_NOT_ATTACHED"
+
+
 class BadClauseError(TimeTravelError):
     """An AT or BEFORE that cannot be read."""
 
