@@ -52,12 +52,13 @@ class Rule:
     """What a table's versions are subject to.
 
     Attributes:
-        now: UTC microseconds.
-        retention: seconds; None for a table that is not under this system's rule: Delta's log decides.
+        horizon: before this moment nothing can be read, UTC microseconds; None for a table that is not under
+            this system's rule: Delta's log decides.
+        days: the retention period.
     """
 
-    now: int
-    retention: float | None
+    horizon: int | None = None
+    days: float = 0.0
 
 
 def evaluate(clause: Clause, lake: Lake, now: int, clock: Callable[[], int]) -> Asked:
@@ -162,7 +163,7 @@ class _Look:
         version = self.lake.version_at(self.location, self.state, millis)
         if version < self.state.earliest:
             raise self._too_early(show(micros))
-        if self.rule.retention is not None and micros < self._horizon():
+        if self.rule.horizon is not None and micros < self.rule.horizon:
             raise self._outside(show(micros))
         return version
 
@@ -211,14 +212,11 @@ class _Look:
         """A version, if it was the table's state at some time within the retention period."""
         if version < self.state.earliest:
             raise self._too_early(what)
-        if self.rule.retention is not None and version < self.state.latest:
+        if self.rule.horizon is not None and version < self.state.latest:
             until = self.lake.committed_at(self.location, self.state, version + 1)
-            if until * 1000 < self._horizon():
+            if until * 1000 < self.rule.horizon:
                 raise self._outside(f"{what} (until {show(until * 1000)})")
         return version
-
-    def _horizon(self) -> int:
-        return self.rule.now - round((self.rule.retention or 0) * 1_000_000)
 
     def _first(self) -> int:
         return self.lake.committed_at(self.location, self.state, self.state.earliest) * 1000
@@ -236,14 +234,13 @@ class _Look:
         )
 
     def _outside(self, what: str) -> OutsideRetentionError:
-        days = (self.rule.retention or 0) / 86_400
         return OutsideRetentionError(
-            f"{what} lies outside the retention period of {self._name()}, {days:g} days",
+            f"{what} lies outside the retention period of {self._name()}, {self.rule.days:g} days",
             f"the earliest moment that can be read is {show(self._earliest(self._first()))}",
         )
 
     def _earliest(self, first: int) -> int:
-        return first if self.rule.retention is None else max(first, self._horizon())
+        return first if self.rule.horizon is None else max(first, self.rule.horizon)
 
     def _name(self) -> str:
         return quote_name(self.table.name)

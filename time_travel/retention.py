@@ -9,7 +9,7 @@ container's is inherited.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 RETENTION = "DATA_RETENTION_TIME_IN_DAYS"
 MINIMUM = "MIN_DATA_RETENTION_TIME_IN_DAYS"
@@ -23,10 +23,16 @@ DELTAS_LOG = "delta.logRetentionDuration"
 PINNED = "interval 36500 days"
 """Longer than any retention: a century."""
 
+EARLIER = PREFIX + "earlierRetention"
+"""Holds the periods that were in force before, as `Retention.earlier`: "until:days,until:days"."""
+
 DEFAULT_DAYS = 1.0
 FAIL_SAFE_DAYS = 7.0
+DAY = 86_400_000_000
+"""In microseconds."""
 LONGEST_DAYS = 90
 LONGEST_TRANSIENT_DAYS = 1
+_REMEMBERED = 100 * DAY
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +43,51 @@ class Retention:
         days: the past can be read, and what was dropped brought back.
         fail_safe: after that, only the administrator can.
         level: where `days` was set: TABLE, SCHEMA, ACCOUNT, or "" for the default.
+        earlier: the periods in force before, oldest first: until when, UTC microseconds, and how many days.
     """
 
     days: float
     fail_safe: float
     level: str
+    earlier: tuple[tuple[int, float], ...] = ()
 
-    @property
-    def seconds(self) -> float:
-        """The time that can be read back, in seconds."""
-        return self.days * 86_400
+    def horizon(self, at: int) -> int:
+        """What was replaced by this moment has left Time Travel: it cannot be read, nor brought back.
+
+        A longer period does not bring back what had left under a shorter one ("this doesn't apply to any
+        data that is older than 10 days and has already moved into Fail-safe"); under a shorter one it leaves
+        at once, and not before.
+
+        >>> Retention(20, 7, "TABLE", ((30 * DAY, 10),)).horizon(31 * DAY) // DAY
+        20
+
+        Args:
+            at: the time, UTC microseconds.
+        """
+        begins = (-1, *(until for until, _ in self.earlier))
+        periods = (*self.earlier, (at, self.days))
+        begun = (one for begin, one in zip(begins, periods, strict=True) if begin <= at)
+        return max(min(until, at) - round(days * DAY) for until, days in begun)
+
+    def kept_horizon(self, at: int) -> int:
+        """What was replaced by this moment has left Fail-safe, too, and may go for good.
+
+        >>> Retention(1, 7, "TABLE", ((30 * DAY, 10),)).kept_horizon(30 * DAY) // DAY
+        13
+        """
+        return self.horizon(at - round(self.fail_safe * DAY))
+
+    def longest(self, at: int) -> float:
+        """For how many days Delta must keep files so that none goes before its Fail-safe ends."""
+        recent = [days for until, days in self.earlier if until + round(self.fail_safe * DAY) > at]
+        return max([self.days, *recent]) + self.fail_safe
+
+    def after(self, before: Retention, at: int) -> Retention:
+        """This period where another one was in force until now."""
+        if before.days == self.days:
+            return replace(self, earlier=before.earlier)
+        known = (one for one in (*before.earlier, (at, before.days)) if one[0] > at - _REMEMBERED)
+        return replace(self, earlier=tuple(known))
 
 
 def key(parameter: str) -> str:
@@ -65,7 +106,7 @@ def in_force(table: Mapping[str, str], schema: Mapping[str, str], account: Mappi
     A schema with MAX_TIME_TRAVEL_HOURS follows the other document: the window is set there alone.
 
     >>> in_force({}, {"timeTravel.dataRetentionTimeInDays": "5"}, {"MIN_DATA_RETENTION_TIME_IN_DAYS": 10.0})
-    Retention(days=10.0, fail_safe=7.0, level='SCHEMA')
+    Retention(days=10.0, fail_safe=7.0, level='SCHEMA', earlier=())
 
     Args:
         table: its properties.
@@ -74,26 +115,52 @@ def in_force(table: Mapping[str, str], schema: Mapping[str, str], account: Mappi
     """
     transient = _is_transient(table) or _is_transient(schema)
     fail_safe = 0.0 if transient else FAIL_SAFE_DAYS
+    days, level = _days(table, schema, account, transient=transient)
+    return Retention(days, fail_safe, level, _earlier(table.get(EARLIER, "")))
+
+
+def _days(
+    table: Mapping[str, str], schema: Mapping[str, str], account: Mapping[str, float], *, transient: bool
+) -> tuple[float, str]:
     hours = _number(schema, HOURS)
     if hours is not None:
-        return Retention(hours / 24, fail_safe, "SCHEMA")
+        return hours / 24, "SCHEMA"
     for level, value in (("TABLE", _number(table, RETENTION)), ("SCHEMA", _number(schema, RETENTION))):
         if value is not None:
-            return Retention(max(value, _least(account, transient)), fail_safe, level)
+            return max(value, _least(account, transient)), level
     given = account.get(RETENTION)
     days = DEFAULT_DAYS if given is None else given
     if transient:
         days = min(days, LONGEST_TRANSIENT_DAYS)
-    return Retention(max(days, _least(account, transient)), fail_safe, "" if given is None else "ACCOUNT")
+    return max(days, _least(account, transient)), "" if given is None else "ACCOUNT"
 
 
-def delta_properties(periods: Retention) -> dict[str, str]:
+def _earlier(text: str) -> tuple[tuple[int, float], ...]:
+    pairs = (one.split(":") for one in text.split(",") if one)
+    return tuple((int(until), float(days)) for until, days in pairs)
+
+
+def earlier_property(periods: Retention) -> dict[str, str]:
+    """The property that remembers what was in force before; none where nothing was.
+
+    >>> earlier_property(Retention(1, 7, "", ((86400000000, 10.0),)))
+    {'timeTravel.earlierRetention': '86400000000:10'}
+    """
+    text = ",".join(f"{until}:{days:g}" for until, days in periods.earlier)
+    return {EARLIER: text} if text else {}
+
+
+def delta_properties(periods: Retention, at: int = 0) -> dict[str, str]:
     """What tells Delta to keep files and log for these periods, whoever calls VACUUM.
 
     >>> delta_properties(Retention(1.0, 7.0, ""))["delta.deletedFileRetentionDuration"]
     'interval 192 hours'
+
+    Args:
+        periods: of a table.
+        at: the time, UTC microseconds; what a longer period has kept until now stays for its Fail-safe.
     """
-    hours = round((periods.days + periods.fail_safe) * 24)
+    hours = round(periods.longest(at) * 24)
     log = max(hours, _DELTAS_LOG_HOURS)
     return {
         DELTAS_FILES: f"interval {hours} hours",

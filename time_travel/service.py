@@ -286,8 +286,9 @@ class TimeTravel:
 
     def _rule(self, lake: Lake, table: Table) -> Rule:
         if not self._is_under_rule(lake, table):
-            return Rule(self._clock(), None)
-        return Rule(self._clock(), self._retention(lake, table).seconds)
+            return Rule()
+        periods = self._retention(lake, table)
+        return Rule(periods.horizon(self._clock()), periods.days)
 
     def _is_under_rule(self, lake: Lake, table: Table) -> bool:
         """Whether a table was made here or adopted; others keep what Delta keeps."""

@@ -8,7 +8,7 @@ objects changes the value for all lower-level objects that do not have a retenti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +21,12 @@ from time_travel.retention import (
     DEFAULT_DAYS,
     HOURS,
     MINIMUM,
+    PREFIX,
     RETENTION,
     TRANSIENT,
     Retention,
     delta_properties,
+    earlier_property,
     is_pinned,
     key,
 )
@@ -68,20 +70,27 @@ class Setting:
             UnknownObjectError: there is no such table or schema.
             BadParameterError: too long for what is transient.
         """
-        if change.level == "ACCOUNT":
-            self.registry.append(self.lake, list(self._events(change)))
-            schemas = self.lake.schemas()
-        elif change.level == "SCHEMA":
-            if not self._set_on_schema(change):
-                return
-            schemas = [change.name[-1]]
-        else:
+        if change.level == "TABLE":
             self._set_on_table(change)
             return
+        schemas = self.lake.schemas() if change.level == "ACCOUNT" else [change.name[-1]]
+        before = [(table, self.retention(table)) for table in self._under_rule(schemas)]
+        if change.level == "ACCOUNT":
+            self.registry.append(self.lake, list(self._events(change)))
+        elif not self._set_on_schema(change):
+            return
+        for table, periods in before:
+            self._follow(table, periods)
+
+    def _under_rule(self, schemas: Sequence[str]) -> Iterator[Table]:
         for schema in schemas:
+            if self.lake.schema_facts(schema) is None:
+                continue
             for table in self.lake.tables(schema):
-                if isinstance(table, Table) and table.provider == "delta" and self.is_under_rule(table):
-                    self._follow(table)
+                if not isinstance(table, Table) or table.provider != "delta":
+                    continue
+                if self.lake.state(table.location or "") is not None and self.is_under_rule(table):
+                    yield table
 
     def _events(self, change: Change) -> Iterator[Event]:
         for number, (parameter, value) in enumerate(change.values.items()):
@@ -120,30 +129,20 @@ class Setting:
                 f"{quote_name(table.name)} is a table of {table.provider}, which keeps no versions",
                 "only Delta tables have a retention period",
             )
-        own = self.lake.properties(location, "")
+        own = self.lake.properties(location, PREFIX)
         require_transient(change, transient=own.get(key(TRANSIENT)) == "true")
-        value = change.values[RETENTION]
-        name = sql_name(table.name)
+        before, value = self.retention(table), change.values[RETENTION]
         if value is None:
-            self.run.sql(f"ALTER TABLE {name} UNSET TBLPROPERTIES IF EXISTS ('{key(RETENTION)}')")
-            self._follow(table)
-            return
-        pairs = {key(RETENTION): str(value)}
-        periods = self.retention(table)
-        least = max(value, self.registry.objects(self.lake).parameters.get(MINIMUM, 0))
-        if not is_pinned(own):
-            pairs |= delta_properties(Retention(least, periods.fail_safe, "TABLE"))
-        self.run.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ({_pairs(pairs)})")
+            self.run.sql(
+                f"ALTER TABLE {sql_name(table.name)} UNSET TBLPROPERTIES IF EXISTS ('{key(RETENTION)}')"
+            )
+        else:
+            _set(self.run, table, {key(RETENTION): str(value)})
+        self._follow(table, before)
 
-    def _follow(self, table: Table) -> None:
-        """Let Delta's own properties of a table say what is in force."""
-        location = table.location or ""
-        if self.lake.state(location) is None:
-            return
-        own = self.lake.properties(location, "delta.")
-        wanted = delta_properties(self.retention(table))
-        if not is_pinned(own) and any(own.get(name) != value for name, value in wanted.items()):
-            self.run.sql(f"ALTER TABLE {sql_name(table.name)} SET TBLPROPERTIES ({_pairs(wanted)})")
+    def _follow(self, table: Table, before: Retention) -> None:
+        after = self.retention(table).after(before, self.by.time)
+        follow(self.run, self.lake, table, after, self.by.time)
 
     def show(self, question: Question) -> list[tuple[Any, ...]]:
         """The rows of SHOW PARAMETERS.
@@ -179,6 +178,28 @@ class Setting:
             return own or "", "", "SCHEMA" if own else ""
         periods = self.retention(schema)
         return f"{periods.days:g}", _DEFAULTS[name], periods.level
+
+
+def follow(run: SparkSession, lake: Lake, table: Table, periods: Retention, at: int) -> None:
+    """Let Delta's own properties of a table say what is in force, and what was.
+
+    Args:
+        run: a session that may alter it.
+        lake: look-ups.
+        table: of Delta.
+        periods: of the table.
+        at: the time, UTC microseconds.
+    """
+    own = lake.properties(table.location or "", "")
+    wanted = earlier_property(periods)
+    if not is_pinned(own):
+        wanted |= delta_properties(periods, at)
+    if any(own.get(name) != value for name, value in wanted.items()):
+        _set(run, table, wanted)
+
+
+def _set(run: SparkSession, table: Table, pairs: dict[str, str]) -> None:
+    run.sql(f"ALTER TABLE {sql_name(table.name)} SET TBLPROPERTIES ({_pairs(pairs)})")
 
 
 def _set_at(value: float | None) -> str:
