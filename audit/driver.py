@@ -30,6 +30,7 @@ from audit.ingest.thread import IngestThread
 from audit.jvm import EventQueue
 from audit.spool import Spool
 from audit.store.own_session import own_session
+from audit.store.running import running_since
 from audit.store.versions import versions_read
 from time_travel import attached
 from time_travel.service import TimeTravel
@@ -74,7 +75,13 @@ class Driver:
         self.untagged = Untagged()
         self.marking = Marking(spark)
         self.time_travel = TimeTravel(
-            self.spark, config.root, self.clock, partial(versions_read, self), self.guarded
+            self.spark,
+            config.root,
+            config.schema,
+            self.clock,
+            partial(versions_read, self),
+            self._running_since,
+            self.guarded,
         )
         self.worker = Worker(self, self.analyst)
         self.ingest = IngestThread(self)
@@ -139,6 +146,9 @@ class Driver:
         except Exception as error:  # noqa: BLE001 - the guard of the caller's thread
             self.note_failure("", error)
             return otherwise
+
+    def _running_since(self) -> int | None:
+        return running_since(self.spark, self.config.root, self.spool.running())
 
     def flush(self) -> None:
         """Return when everything recorded so far is in the tables.

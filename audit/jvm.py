@@ -295,3 +295,8 @@ def view(context: SparkContext) -> Any:
     jvm = context._jvm
     assert jvm is not None, "the SparkContext has been stopped"  # noqa: S101
     return jvm
+
+
+def location_of(table: Any) -> str:
+    """Where the table of a `DeltaTable` lies."""
+    return str(table._jdt.deltaLog().dataPath().toString())  # noqa: SLF001 - Delta's Python gives it no other way

@@ -27,6 +27,11 @@ def take(spark: SparkSession) -> None:
     spark.__dict__.pop(_ATTRIBUTE, None)
 
 
+def is_attached(spark: SparkSession) -> bool:
+    """Whether a session travels."""
+    return _ATTRIBUTE in spark.__dict__
+
+
 def travel_of(spark: SparkSession) -> TimeTravel:
     """The Time Travel of an audited session.
 

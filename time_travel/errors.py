@@ -122,3 +122,9 @@ class NothingDroppedError(TimeTravelError):
     """UNDROP of a name under which nothing was dropped that could be brought back."""
 
     code = "TIME_TRAVEL_NOTHING_DROPPED"
+
+
+class RetainedError(TimeTravelError):
+    """A VACUUM of what is still kept."""
+
+    code = "TIME_TRAVEL_RETAINED"

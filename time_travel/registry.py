@@ -27,7 +27,11 @@ MOVED_FROM = "moved_from"
 """In the details of a drop: where the files lay before, and still do if the driver was killed just then."""
 _COLUMNS = (
     ("event_time", "TIMESTAMP", "When it happened (UTC, microseconds)"),
-    ("event", "STRING", "DROPPED, RETRACTED (the drop failed), MOVED, UNDROPPED, PURGED, SET_PARAMETER"),
+    (
+        "event",
+        "STRING",
+        "DROPPED, RETRACTED (the drop failed), MOVED, UNDROPPED, PURGED, PURGED_VERSIONS, SET_PARAMETER",
+    ),
     ("event_id", "STRING", "Identifier of the event, and of what was dropped by it"),
     ("of_event", "STRING", "RETRACTED, UNDROPPED, PURGED: the drop that it is about"),
     ("container_event", "STRING", "The drop of the schema that the object went with"),
@@ -90,10 +94,13 @@ class Objects:
     Attributes:
         dropped: drops that nothing has undone or purged, newest first.
         parameters: of the account, by name.
+        purged: for a Delta table by its id: what was replaced by when is deleted, and when that was done; UTC
+            microseconds.
     """
 
     dropped: tuple[Event, ...] = ()
     parameters: Mapping[str, float] = field(default_factory=dict)
+    purged: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
 class Registry:
@@ -161,8 +168,11 @@ def folded(events: Iterable[Event]) -> Objects:
     """
     dropped: dict[str, Event] = {}
     parameters: dict[str, float] = {}
+    purged: dict[str, tuple[int, int]] = {}
     for event in events:
-        if event.event == "DROPPED":
+        if event.event == "PURGED_VERSIONS":
+            purged[event.object_id or ""] = event.details["until"], event.time
+        elif event.event == "DROPPED":
             dropped[event.event_id] = event
         elif event.event == "SET_PARAMETER":
             value = event.details.get("value")
@@ -175,7 +185,7 @@ def folded(events: Iterable[Event]) -> Objects:
             dropped[event.of_event] = replace(old, location=event.location, details=event.details)
         elif event.of_event is not None:
             dropped.pop(event.of_event, None)
-    return Objects(tuple(reversed(dropped.values())), parameters)
+    return Objects(tuple(reversed(dropped.values())), parameters, purged)
 
 
 def _order(event: Event) -> tuple[int, str]:

@@ -23,6 +23,8 @@ DELTAS_LOG = "delta.logRetentionDuration"
 PINNED = "interval 36500 days"
 """Longer than any retention: a century."""
 
+CLONE_GROUP = PREFIX + "cloneGroup"
+"""Holds the id of the oldest table that a clone goes back to."""
 EARLIER = PREFIX + "earlierRetention"
 """Holds the periods that were in force before, as `Retention.earlier`: "until:days,until:days"."""
 

@@ -8,25 +8,28 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lineage.model import Domain
 from lineage.tokens import tokenize, word
 from time_travel.cloning import Cloner, pin, read_schema_clone, table_clone
-from time_travel.creating import Creation, folder_of, read_creation, with_location, with_properties
+from time_travel.creating import FOLDER, Creation, folder_of, read_creation, with_location, with_properties
 from time_travel.dropping import Drop
 from time_travel.flowing import over, statements_of
 from time_travel.lake import SESSION_CATALOG, Helpers, Lake, Table, View
+from time_travel.measuring import asks_for_storage
 from time_travel.parameters import read_change, read_question
 from time_travel.point import Rule, VersionsRead
 from time_travel.reading import Past
 from time_travel.registry import Registry
-from time_travel.retention import PREFIX, Retention, delta_properties, in_force
+from time_travel.retention import PREFIX, Retention, delta_properties, in_force, is_pinned
 from time_travel.setting import PARAMETER_COLUMNS, Setting
 from time_travel.showing import SCHEMA_COLUMNS, TABLE_COLUMNS, Shower, read_show
 from time_travel.undoing import Undo
+from time_travel.upkeep import Upkeep
+from time_travel.vacuuming import read_vacuum, require_kept
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -60,7 +63,9 @@ class TimeTravel:
         own: a session of the system's own, which is not audited.
         root: where the registry lies, a Hadoop path.
         clock: UTC microseconds.
+        schema: where tables of the system are registered.
         versions_read: what a statement on record has read.
+        running_since: when the oldest statement began that still runs, UTC microseconds; None for none.
         guarded: asks for what a statement can do without, and gives the other value where that fails.
     """
 
@@ -68,11 +73,16 @@ class TimeTravel:
         self,
         own: SparkSession,
         root: str,
+        schema: str,
         clock: Callable[[], int],
         versions_read: VersionsRead,
+        running_since: Callable[[], int | None],
         guarded: Callable[[Callable[[], Any], Any], Any],
     ) -> None:
         self._own = own
+        self._root = root
+        self._schema = schema
+        self._running_since = running_since
         self._guarded = guarded
         self._clock = clock
         self._versions_read = versions_read
@@ -108,6 +118,8 @@ class TimeTravel:
             return self._creating(statement)
         if kind.startswith("ALTER_") and _SETS.search(statement.text):
             return self._set
+        if kind == "VACUUM":
+            return self._vacuum
         if kind == "SHOW" and "->>" in statement.text:
             return self._flow
         return self._show if kind == "SHOW" and _SHOWS.match(statement.text) else None
@@ -129,6 +141,49 @@ class TimeTravel:
         lake = self._lake(spark)
         found = [lake.find(target.parts) for target in statement.targets]
         return bool(found) and all(isinstance(one, Table) and one.provider == "delta" for one in found)
+
+    @property
+    def upkeep(self) -> Upkeep:
+        """What is done beside statements."""
+        lake = self._lake(self._own)
+        return Upkeep(lake, self.registry, self._root, self._schema, is_under_rule, self._running_since)
+
+    def measure_for(self, text: str) -> None:
+        """Bring the storage views up to date for a text that asks them."""
+        if asks_for_storage(text, self._schema):
+            self.measure()
+
+    def measure(self) -> None:
+        """Bring the storage views up to date."""
+        self.upkeep.measure(self._clock())
+
+    def require_kept(self, spark: SparkSession, name: tuple[str, ...], hours: float) -> None:
+        """Refuse a VACUUM that would delete what is kept.
+
+        Args:
+            spark: the user's session.
+            name: of the table, `("delta", path)` by its path.
+            hours: what the VACUUM is to retain.
+
+        Raises:
+            RetainedError: the table is kept for longer.
+        """
+        lake = self._lake(spark)
+        table = lake.find(name)
+        if not isinstance(table, Table) or table.provider != "delta" or not table.location:
+            return
+        if lake.state(table.location) is None:
+            return
+        properties = lake.properties(table.location, "")
+        if is_under_rule(table.location, properties) or is_pinned(properties):
+            require_kept(table, hours, self._retention(lake, table), self._clock(), properties)
+
+    def _vacuum(self, spark: SparkSession, text: str, by: By, run: Run) -> Any:
+        del by
+        vacuum = read_vacuum(text)
+        if vacuum is not None and vacuum.hours is not None and not vacuum.dry:
+            self.require_kept(spark, vacuum.name, vacuum.hours)
+        return run(spark, text)
 
     def _lake(self, spark: SparkSession) -> Lake:
         if self._helpers is None:
@@ -291,11 +346,18 @@ class TimeTravel:
         return Rule(periods.horizon(self._clock()), periods.days)
 
     def _is_under_rule(self, lake: Lake, table: Table) -> bool:
-        """Whether a table was made here or adopted; others keep what Delta keeps."""
-        location = table.location or ""
-        return f"{location.rstrip('/').rpartition('/')[0]}".endswith("_tables") or bool(
-            lake.properties(location, PREFIX)
-        )
+        return is_under_rule(table.location or "", lake.properties(table.location or "", PREFIX))
+
+
+def is_under_rule(location: str, properties: Mapping[str, str]) -> bool:
+    """Whether a table was made here or adopted; others keep what Delta keeps.
+
+    >>> is_under_rule("file:/w/_tables/t-1", {}), is_under_rule("file:/w/s.db/t", {})
+    (True, False)
+    """
+    if location.rstrip("/").rpartition("/")[0].endswith(f"/{FOLDER}"):
+        return True
+    return any(name.startswith(PREFIX) for name in properties)
 
 
 def _said(spark: SparkSession, text: str) -> Any:

@@ -180,7 +180,9 @@ class Setting:
         return f"{periods.days:g}", _DEFAULTS[name], periods.level
 
 
-def follow(run: SparkSession, lake: Lake, table: Table, periods: Retention, at: int) -> None:
+def follow(
+    run: SparkSession, lake: Lake, table: Table, periods: Retention, at: int, *, unpin: bool = False
+) -> None:
     """Let Delta's own properties of a table say what is in force, and what was.
 
     Args:
@@ -189,10 +191,11 @@ def follow(run: SparkSession, lake: Lake, table: Table, periods: Retention, at: 
         table: of Delta.
         periods: of the table.
         at: the time, UTC microseconds.
+        unpin: no clone needs its files any more.
     """
     own = lake.properties(table.location or "", "")
     wanted = earlier_property(periods)
-    if not is_pinned(own):
+    if unpin or not is_pinned(own):
         wanted |= delta_properties(periods, at)
     if any(own.get(name) != value for name, value in wanted.items()):
         _set(run, table, wanted)

@@ -62,10 +62,23 @@ class Undo:
                 f"what was dropped with its schema returns with it: UNDROP SCHEMA {name[1]}",
             )
         self._require_free(domain, name, self.lake.find(name))
-        event = self._newest(domain, name)
+        return self.bring_back(self._newest(domain, name))
+
+    def bring_back(self, event: Event) -> str:
+        """Register what a drop took away, under the name that the event has; a schema with what went with it.
+
+        Returns:
+            What was done, in a sentence.
+
+        Raises:
+            ObjectExistsError: the name is taken.
+        """
+        if event.domain == "SCHEMA":
+            return self._schema_back(event)
+        self._require_free(event.domain, event.name, self.lake.find(event.name))
         self._register(event)
         self.registry.append(self.lake, [self._undone(event)])
-        return f"{domain.capitalize()} {name[2]} successfully restored."
+        return f"{event.domain.capitalize()} {event.name[-1]} successfully restored."
 
     def schema(self, parts: Sequence[str]) -> str:
         """UNDROP SCHEMA, which is UNDROP DATABASE: with all that was dropped with it.
@@ -75,9 +88,13 @@ class Undo:
         current = self.lake.current[0]
         name = tuple(parts) if len(parts) > 1 else (current, parts[-1])
         self._require_free("SCHEMA", name, self.lake.schema_facts(name[-1]))
-        event = self._newest("SCHEMA", name)
+        return self.bring_back(self._newest("SCHEMA", name))
+
+    def _schema_back(self, event: Event) -> str:
+        name = event.name
+        self._require_free("SCHEMA", name, self.lake.schema_facts(name[-1]))
         children = [
-            child
+            replace(child, name=(*name, child.name[-1]))
             for child in self.registry.objects(self.lake).dropped
             if child.container_event == event.event_id
         ]

@@ -12,11 +12,17 @@ from typing import TYPE_CHECKING
 import audit
 from audit.errors import AuditError
 from audit.store.tables import HISTORY_TABLES, quote
+from time_travel.attached import is_attached, travel_of
+from time_travel.measuring import TABLES as STORAGE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-VIEWS = ("objects_read", "columns_read", "columns_written", "ddl_history", "statements")
+VIEWS = (
+    "objects_read", "columns_read", "columns_written", "ddl_history", "statements",
+    "tables", "schemata", "table_storage_metrics", "table_storage",
+)  # fmt: skip
+_OF_STORAGE = VIEWS[5:]
 
 
 class ViewsError(AuditError):
@@ -33,16 +39,20 @@ def install(spark: SparkSession, schema: str = "account_usage") -> tuple[str, ..
         schema: the schema of the audit tables.
 
     Returns:
-        The names of the views, with the schema.
+        The names of the views, with the schema: those of storage where an audited session has measured it.
 
     Raises:
         ViewsError: the audit tables are not in that schema.
     """
     _require_tables(spark, schema)
     with audit.suppress():
-        for name in VIEWS:
+        if is_attached(spark):
+            travel_of(spark).measure()
+        measured = spark.catalog.tableExists(f"{quote(schema)}.{STORAGE}")
+        names = [name for name in VIEWS if measured or name not in _OF_STORAGE]
+        for name in names:
             spark.sql(definition(name, schema))
-    return tuple(f"{schema}.{name}" for name in VIEWS)
+    return tuple(f"{schema}.{name}" for name in names)
 
 
 def definition(name: str, schema: str = "account_usage") -> str:

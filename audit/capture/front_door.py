@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pyspark import traceback_utils
 
+from audit import jvm
 from audit.analysis.job import Intent
 from audit.analysis.untagged import RunOf
 from audit.capture.interceptor import Interceptor
@@ -132,6 +133,8 @@ def _wrapper_for(methods: Methods, name: str) -> Wrapper:
     if methods is STREAM_WRITER:
         return _stream
     place = methods.place(name)
+    if methods.owner.endswith("DeltaTable") and name == "vacuum":
+        return _vacuum
     if place is Place.ANALYSES:
         return _analysed
     query_type = {**methods.runs, **(methods.changes or {})}[name]
@@ -151,6 +154,20 @@ def _recorded(query_type: str, action: str, *, changes: bool) -> Wrapper:
         return interceptor.run(intent, lambda: original(self, *args, **kwargs))
 
     return wrapper
+
+
+def _vacuum(find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
+    interceptor = _interceptor_of(find, self, args, kwargs)
+    hours = args[0] if args else kwargs.get("retentionHours")
+    if interceptor is None or interceptor.is_busy() or hours is None:
+        return _recorded("VACUUM", "DeltaTable.vacuum", changes=False)(find, original, self, args, kwargs)
+
+    def call(*given: Any, **named: Any) -> Any:
+        location = jvm.location_of(self)
+        interceptor.driver.time_travel.require_kept(interceptor.spark, ("delta", location), float(hours))
+        return original(*given, **named)
+
+    return _recorded("VACUUM", "DeltaTable.vacuum", changes=False)(find, call, self, args, kwargs)
 
 
 def _intent(self: Any, query_type: str, action: str, args: tuple[Any, ...], *, changes: bool) -> Intent:

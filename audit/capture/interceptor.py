@@ -65,6 +65,8 @@ class Interceptor:
         """
         if self.driver.config.schema in text:
             self.driver.ingest.try_to_prepare()
+            with self.quiet():
+                self.driver.guarded(lambda: self.driver.time_travel.measure_for(text), None)
         statement = lineage.parse(text)
         if templated:
             statement = _without_tree(statement)

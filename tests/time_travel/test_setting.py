@@ -44,10 +44,11 @@ def test_inherited_downwards(session, schema):
     session.sql(f"ALTER SCHEMA {schema} UNSET DATA_RETENTION_TIME_IN_DAYS")
     session.sql("ALTER TABLE own SET DATA_RETENTION_TIME_IN_DAYS=30")
     assert (parameter(session, "TABLE t"), parameter(session, "TABLE own")) == (("1", ""), ("30", "TABLE"))
-    assert properties(session, "own")["delta.deletedFileRetentionDuration"] == "interval 888 hours"
+    # What leaves Time Travel by this stays in Fail-safe: 90 + 7 days, until seven days have passed.
+    assert properties(session, "own")["delta.deletedFileRetentionDuration"] == "interval 2328 hours"
     session.sql("ALTER TABLE own UNSET DATA_RETENTION_TIME_IN_DAYS")
     assert parameter(session, "TABLE own") == ("1", "")
-    assert properties(session, "own")["delta.deletedFileRetentionDuration"] == "interval 192 hours"
+    assert properties(session, "own")["timeTravel.earlierRetention"].endswith(":30")
 
 
 def test_transient(session, schema):

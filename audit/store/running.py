@@ -1,0 +1,35 @@
+"""When the oldest statement began that still runs, in this driver or in another one.
+
+In: a driver's spool, the tables. Out: a time. What another driver runs is known from the RUNNING rows that
+its ingest has published.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from audit.store.tables import QUERY_HISTORY, exists
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pyspark.sql import SparkSession
+
+    from audit.spool.statements import Running
+
+
+def running_since(spark: SparkSession, root: str, own: Iterable[Running]) -> int | None:
+    """When the oldest statement began that still runs, UTC microseconds; None where none does.
+
+    Args:
+        spark: a session of the audit's own.
+        root: folder of the audit tables.
+        own: what this driver's spool says.
+    """
+    begun = [int(one.start["start_time"]) for one in own]
+    if exists(spark, QUERY_HISTORY, root):
+        table = spark.read.format("delta").load(QUERY_HISTORY.location(root))
+        row = table.where("execution_status = 'RUNNING'").selectExpr("unix_micros(min(start_time))").first()
+        if row is not None and row[0] is not None:
+            begun.append(int(row[0]))
+    return min(begun, default=None)

@@ -1,0 +1,219 @@
+"""What bytes are kept for, on a clock that is told the day; and what a purge frees."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from delta.tables import DeltaTable
+
+import audit
+import views
+from audit import registry
+from audit.clock import ManualClock
+from time_travel import errors
+from time_travel.attached import travel_of
+from time_travel.by import By
+from time_travel.retention import DAY
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def clock():
+    """Tells the time that the test wants."""
+    return ManualClock(time.time_ns() // 1000, tick=1)
+
+
+@pytest.fixture(scope="module")
+def session(spark, tmp_path_factory, clock):
+    """Audited on that clock."""
+    session = spark.newSession()
+    session.conf.set("spark.sql.sources.default", "delta")
+    audit.attach(session, user="ann", root=str(tmp_path_factory.mktemp("audit")), clock=clock)
+    views.install(session)
+    yield session
+    audit.detach(session)
+    session.sql("DROP SCHEMA IF EXISTS account_usage CASCADE")
+
+
+@pytest.fixture
+def day(clock):
+    """Sets the clock to so many days from now; back to now after the test."""
+
+    def of(number):
+        clock.set(time.time_ns() // 1000 + round(number * DAY))
+
+    yield of
+    of(0)
+
+
+def purge(session, clock, *, dry=False):
+    """What a purge of now frees, by object and kind."""
+    by = By(clock.now(), "root", None, lambda: f"event-{clock.now()}")
+    return {(one.object_name, one.kind): one for one in travel_of(session).upkeep.purge(by, dry=dry)}
+
+
+def metrics(session, table):
+    """Active, Time Travel, Fail-safe, retained for clones, purgeable."""
+    (row,) = session.sql(
+        "SELECT active_bytes, time_travel_bytes, failsafe_bytes, retained_for_clone_bytes, purgeable_bytes"
+        f" FROM account_usage.table_storage_metrics WHERE table_name = '{table}'"
+    ).collect()
+    return tuple(row)
+
+
+def files(session, table):
+    """The data files on disk."""
+    (row,) = session.sql(f"DESCRIBE DETAIL {table}").select("location").collect()
+    return set(Path(row.location.removeprefix("file:")).glob("**/*.parquet")) - set(
+        Path(row.location.removeprefix("file:")).glob("_delta_log/*")
+    )
+
+
+def test_the_data_retention_example(session, schema, clock, day):
+    """The table of the document: 200, of which 50 are deleted, with a window of seven days."""
+    session.sql(f"ALTER SCHEMA {schema} SET OPTIONS (max_time_travel_hours = 168)")
+    session.sql("CREATE TABLE example (part INT, a BIGINT) PARTITIONED BY (part)")
+    session.sql("INSERT INTO example SELECT part, a FROM range(4) AS p(part), range(1000) AS r(a)")
+    unit = metrics(session, "example")[0] / 200
+    deleted = {path for path in files(session, "example") if path.parent.name == "part=2"}
+    session.sql("DELETE FROM example WHERE part = 2")
+    table = [[200, 0, 0], *([[150, 50, 0]] * 7), *([[150, 0, 50]] * 7), [150, 0, 0]]
+    for number in (1, 7, 8, 14, 15):
+        day(number - 0.5)
+        assert [round(size / unit) for size in metrics(session, "example")[:3]] == table[number], number
+    now = time.time_ns() // 1000
+    forecast = travel_of(session).upkeep.by_day(
+        now - DAY // 2, 15, now, lambda one: one.name == ("spark_catalog", schema, "example")
+    )
+    days = [[round(size / unit) for size in (b.active, b.time_travel, b.fail_safe)] for _, b in forecast]
+    assert days[1:] == table[1:]
+    before = files(session, "example")
+    day(13.5)
+    assert ("spark_catalog." + schema + ".example", "VERSIONS") not in purge(session, clock)
+    assert files(session, "example") == before
+    day(14.5)
+    would = purge(session, clock, dry=True)[f"spark_catalog.{schema}.example", "VERSIONS"]
+    assert (would.files, round(would.bytes / unit)) == (len(deleted), 50)
+    assert files(session, "example") == before
+    assert purge(session, clock)[f"spark_catalog.{schema}.example", "VERSIONS"] == would
+    assert before - files(session, "example") == deleted
+    assert purge(session, clock) == {}
+    assert metrics(session, "example")[4] == 0
+    assert session.sql("SELECT count(*) FROM example").collect()[0][0] == 3000
+
+
+def test_a_dropped_table_goes_after_fail_safe(session, schema, clock, day):
+    """A day in Time Travel, seven in Fail-safe, then gone with its folder; a transient one has no Fail-safe."""
+    session.sql("CREATE TABLE t AS SELECT 1 AS a")
+    session.sql("CREATE TRANSIENT TABLE brief AS SELECT 1 AS a")
+    folder = next(iter(files(session, "t"))).parent
+    session.sql("DROP TABLE t")
+    session.sql("DROP TABLE brief")
+    size = metrics(session, "t")[1]
+    assert size > 0
+    day(2)
+    assert metrics(session, "t") == (0, 0, size, 0, 0)
+    assert set(purge(session, clock)) == {(f"spark_catalog.{schema}.brief", "TABLE")}
+    with pytest.raises(errors.NothingDroppedError, match="in Fail-safe until"):
+        session.sql("UNDROP TABLE t")
+    day(8.1)
+    assert folder.exists()
+    assert purge(session, clock)[f"spark_catalog.{schema}.t", "TABLE"].bytes == size
+    assert not folder.exists()
+    rows = session.sql(f"SELECT * FROM account_usage.tables WHERE table_schema = '{schema}'").collect()
+    assert rows == []
+
+
+def test_what_a_clone_needs_stays(session, schema, clock, day):
+    """The source is emptied, purged, dropped, purged: the clone reads on, until it is past it all, too."""
+    session.sql("CREATE TABLE t AS SELECT /*+ REPARTITION(1) */ id AS a FROM range(100)")
+    session.sql("INSERT INTO t SELECT 1000")
+    shared = files(session, "t")
+    session.sql("CREATE TABLE c CLONE t")
+    session.sql("DELETE FROM c WHERE a = 1000")
+    session.sql("DELETE FROM t")
+    day(9)
+    active, _, _, retained, purgeable = metrics(session, "t")
+    assert (active, retained > purgeable, purgeable > 0) == (0, True, True)
+    freed = purge(session, clock)[f"spark_catalog.{schema}.t", "VERSIONS"]
+    assert (freed.bytes, freed.kept_for_clones) == (purgeable, retained)
+    assert len(files(session, "t") & shared) == 1
+    assert session.sql("SELECT count(*) FROM c").collect()[0][0] == 100
+    session.sql("DROP TABLE t")
+    day(18)
+    assert f"spark_catalog.{schema}.t" not in {name for name, _ in purge(session, clock)}
+    assert session.sql("SELECT count(*) FROM c").collect()[0][0] == 100
+    session.sql("DROP TABLE c")
+    day(27)
+    assert set(purge(session, clock)) == {
+        (f"spark_catalog.{schema}.t", "TABLE"), (f"spark_catalog.{schema}.c", "TABLE"),
+    }  # fmt: skip
+
+
+def test_a_running_query_keeps_what_it_may_read(session, schema, clock, day):
+    """It "will delay moving any data … into Fail-safe, until the query completes"."""
+    session.sql("CREATE TRANSIENT TABLE t (a INT) DATA_RETENTION_TIME_IN_DAYS = 0")
+    session.sql("INSERT INTO t VALUES (1)")
+    session.sql("DELETE FROM t")
+    travel = travel_of(session)
+    spool = registry.find(session).driver.spool
+    began = clock.now() - DAY
+    spool.start("01905b8e-c280-7000-8000-000000000000", {"start_time": began, "query_text": "SELECT 1"})
+    assert travel.upkeep.running_since() == began
+    assert purge(session, clock) == {}
+    spool.end("01905b8e-c280-7000-8000-000000000000", {"status": "SUCCESS", "end_time": clock.now()})
+    day(0.1)
+    assert set(purge(session, clock)) == {(f"spark_catalog.{schema}.t", "VERSIONS")}
+
+
+def test_fail_safe_brings_back(session, schema, clock, day):
+    """A dropped table under another name, a schema with its table, an older state of a table."""
+    session.sql("CREATE TABLE t AS SELECT 1 AS a")
+    then = clock.now()
+    session.sql("CREATE TABLE lost AS SELECT 7 AS a")
+    session.sql("UPDATE t SET a = 2")
+    session.sql("DROP TABLE lost")
+    session.sql("CREATE SCHEMA gone")
+    session.sql("CREATE TABLE gone.t AS SELECT 3 AS a")
+    session.sql("DROP SCHEMA gone CASCADE")
+    upkeep = travel_of(session).upkeep
+
+    def by():
+        return By(clock.now(), "root", None, lambda: f"event-{clock.now()}")
+
+    assert upkeep.recoverable(by()) == []
+    day(3)
+    listed = {(one.object_name.removeprefix("spark_catalog."), one.kind) for one in upkeep.recoverable(by())}
+    assert {one for one in listed if one[0].startswith((schema, "gone"))} == {
+        (f"{schema}.lost", "TABLE"), ("gone", "SCHEMA"), ("gone.t", "TABLE"), (f"{schema}.t", "VERSIONS"),
+    }  # fmt: skip
+    with pytest.raises(errors.OutsideRetentionError):
+        session.sql(f"SELECT * FROM t AT (TIMESTAMP => timestamp_micros({then}))")
+    fail_safe = upkeep.fail_safe(by())
+    fail_safe.restore((schema, "lost"), (schema, "found"))
+    fail_safe.restore(("gone",))
+    fail_safe.restore_version((schema, "t"), time.time_ns() // 1000 - 1, (schema, "now"))
+    fail_safe.restore_version((schema, "t"), then, (schema, "then"))
+    assert [
+        session.sql(f"SELECT a FROM {name}").collect()[0][0] for name in ("found", "gone.t", "now", "then")
+    ] == [7, 3, 2, 1]
+    with pytest.raises(errors.NothingDroppedError):
+        upkeep.fail_safe(by()).restore((schema, "lost"))
+    session.sql("DROP SCHEMA gone CASCADE")
+
+
+def test_vacuum_keeps_what_is_kept(session, schema):
+    """Whatever it is told; what is kept for less, or not under this rule, is Delta's to judge."""
+    session.sql("CREATE TABLE t AS SELECT 1 AS a")
+    with pytest.raises(errors.RetainedError, match="192 hours"):
+        session.sql("VACUUM t RETAIN 0 HOURS")
+    with pytest.raises(errors.RetainedError, match="192 hours"):
+        DeltaTable.forName(session, "t").vacuum(1)
+    session.sql("VACUUM t RETAIN 200 HOURS")
+    session.sql("VACUUM t")
+    session.sql("CREATE TABLE c CLONE t")
+    with pytest.raises(errors.RetainedError, match="clones of it"):
+        session.sql("VACUUM t RETAIN 1000 HOURS")

@@ -1,0 +1,92 @@
+"""Which Delta tables there are, and which were dropped and still lie on disk.
+
+In: the catalog, the registry. Out: `Holding`s, each location once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from time_travel.lake import Table
+from time_travel.retention import DELTAS_FILES, Retention, in_force
+from time_travel.storage import Holding
+
+if TYPE_CHECKING:
+    from time_travel.lake import Lake
+    from time_travel.registry import Event, Objects, Registry
+
+_HOURS = {"hour": 1.0, "day": 24.0, "week": 168.0, "minute": 1 / 60, "second": 1 / 3600}
+_PIECE = re.compile(r"(\d+)\s+(hour|day|week|minute|second)s?", re.IGNORECASE)
+# Delta's own, where a table says nothing else.
+_DELTAS_DAYS = 7.0
+
+
+def holdings(
+    lake: Lake, registry: Registry, is_under_rule: Callable[[str, Mapping[str, str]], bool]
+) -> list[Holding]:
+    """All tables of the session catalog that are Delta's, then what was dropped and is not purged.
+
+    Args:
+        lake: look-ups.
+        registry: what was dropped.
+        is_under_rule: whether a table at a location, with these properties, is kept by this system.
+    """
+    objects = registry.objects(lake)
+    found: dict[str, Holding] = {}
+    for schema in lake.schemas():
+        for one in _there(lake, schema, objects, is_under_rule):
+            found.setdefault(one.root, one)
+    for event in objects.dropped:
+        gone = _dropped(lake, event, objects)
+        if gone is not None:
+            found.setdefault(gone.root, gone)
+    return list(found.values())
+
+
+def _there(
+    lake: Lake, schema: str, objects: Objects, is_under_rule: Callable[[str, Mapping[str, str]], bool]
+) -> Iterator[Holding]:
+    facts = lake.schema_facts(schema)
+    properties = {} if facts is None else facts["properties"]
+    for table in lake.tables(schema):
+        if not isinstance(table, Table) or table.provider != "delta" or table.location is None:
+            continue
+        log = lake.described(table.location)
+        if log is None:
+            continue
+        ruled = is_under_rule(table.location, log["properties"])
+        periods = (
+            in_force(log["properties"], properties, objects.parameters)
+            if ruled
+            else Retention(_deltas_days(log["properties"]), 0.0, "")
+        )
+        yield Holding(
+            table.name, table.location, periods, log, table.facts,
+            is_under_rule=ruled, purged=objects.purged.get(log["id"], (-1, -1)),
+        )  # fmt: skip
+
+
+def _dropped(lake: Lake, event: Event, objects: Objects) -> Holding | None:
+    if event.domain != "TABLE" or event.location is None:
+        return None
+    place = lake.place_of(event.places, event.location)
+    log = lake.described(place)
+    if log is None or log["id"] != event.object_id:
+        return None  # purged, or somebody has made another table in its place
+    periods = Retention(event.retention_days or 0.0, event.fail_safe_days or 0.0, "")
+    purged = objects.purged.get(log["id"], (-1, -1))
+    return Holding(event.name, place, periods, log, event.details, event, purged=purged)
+
+
+def _deltas_days(properties: Mapping[str, Any]) -> float:
+    """For how many days Delta keeps what was replaced.
+
+    >>> _deltas_days({"delta.deletedFileRetentionDuration": "interval 1 week 12 hours"})
+    7.5
+    """
+    text = properties.get(DELTAS_FILES)
+    if text is None:
+        return _DELTAS_DAYS
+    return sum(int(number) * _HOURS[unit.lower()] for number, unit in _PIECE.findall(text)) / 24

@@ -1,0 +1,195 @@
+"""What tables and schemas there are and what they hold: two Delta tables beside the audit tables.
+
+In: all tables, there or dropped, and their files' spans. Out: `object_storage` and `object_schemata`, made
+anew each time somebody asks: the views TABLES, SCHEMATA, TABLE_STORAGE_METRICS and TABLE_STORAGE stand on
+them. Times are UTC, sizes bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any
+
+from lineage.names import sql_name, sql_text
+from lineage.object_ids import object_id
+from time_travel.lake import SESSION_CATALOG
+from time_travel.retention import CLONE_GROUP, TRANSIENT, key
+from time_travel.storage import Contents, Holding, Span, bytes_at
+
+if TYPE_CHECKING:
+    from time_travel.lake import Lake
+    from time_travel.registry import Event, Registry
+    from time_travel.retention import Retention
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_LONG_TERM = timedelta(days=90)
+"""What has not changed for so long is long-term storage (TABLE_STORAGE view)."""
+
+TABLES = "object_storage"
+SCHEMATA = "object_schemata"
+VIEWS = ("schemata", "table_storage", "table_storage_metrics", "tables")
+
+_COLUMNS: dict[str, tuple[tuple[str, str, str], ...]] = {
+    TABLES: (
+        ("table_id", "BIGINT", "As objectId in access_history; survives a rename"),
+        ("table_catalog", "STRING", "The catalog"),
+        ("table_schema", "STRING", "The schema"),
+        ("table_name", "STRING", "The name"),
+        ("table_type", "STRING", "BASE TABLE, TRANSIENT or CLONE"),
+        ("table_owner", "STRING", "Who made it, as the catalog says"),
+        ("comment", "STRING", "Of the table"),
+        ("is_transient", "BOOLEAN", "Kept for a day at most, and without Fail-safe"),
+        (
+            "clone_group_id",
+            "BIGINT",
+            "Of the oldest table that it was cloned from; its own where it is no clone",
+        ),
+        ("created", "TIMESTAMP", "When it was made"),
+        ("last_altered", "TIMESTAMP", "Its newest version"),
+        ("deleted", "TIMESTAMP", "When it was dropped; null for one that is there"),
+        ("entered_fail_safe", "TIMESTAMP", "When what was dropped left Time Travel"),
+        ("schema_dropped", "BOOLEAN", "It went with its schema"),
+        ("retention_time", "DOUBLE", "The retention period in force, days"),
+        ("fail_safe_time", "DOUBLE", "Fail-safe after it, days"),
+        ("row_count", "BIGINT", "Rows; null where a file has no statistics"),
+        ("files", "BIGINT", "Files of the newest version, those of a clone's source included"),
+        ("bytes", "BIGINT", "Bytes of these files"),
+        ("logical_bytes", "BIGINT", "Rows by the width of their types: an estimate without compression"),
+        ("active_bytes", "BIGINT", "In its own folder: the newest version"),
+        ("time_travel_bytes", "BIGINT", "Replaced or dropped, within retention"),
+        ("fail_safe_bytes", "BIGINT", "Past retention, within Fail-safe"),
+        ("retained_for_clone_bytes", "BIGINT", "Past both, and a clone needs them"),
+        ("purgeable_bytes", "BIGINT", "Past both: the next purge frees them"),
+        ("is_long_term", "BOOLEAN", "Not changed for 90 days"),
+        ("location", "STRING", "Where its files lie"),
+        ("delta_version", "BIGINT", "The newest version"),
+        ("measured_at", "TIMESTAMP", "When all this was so"),
+    ),
+    SCHEMATA: (
+        ("schema_id", "BIGINT", "Identifier of the schema"),
+        ("catalog_name", "STRING", "The catalog"),
+        ("schema_name", "STRING", "The name"),
+        ("schema_owner", "STRING", "Who made it, as the catalog says"),
+        ("comment", "STRING", "Of the schema"),
+        ("is_transient", "BOOLEAN", "What is in it is kept for a day at most"),
+        ("retention_time", "DOUBLE", "The retention period in force, days"),
+        ("deleted", "TIMESTAMP", "When it was dropped; null for one that is there"),
+        ("location", "STRING", "Where it lies"),
+        ("measured_at", "TIMESTAMP", "When all this was so"),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One look at everything.
+
+    Attributes:
+        lake: look-ups in a session of the system's own.
+        registry: what was dropped.
+        root: where the two tables lie.
+        schema: where they are registered.
+        retention: the period of a schema, by its name.
+        at: the time, UTC microseconds.
+    """
+
+    lake: Lake
+    registry: Registry
+    root: str
+    schema: str
+    retention: Callable[[str], Retention]
+    at: int
+
+    def write(
+        self, holdings: Sequence[Holding], spans: Sequence[Span], contents: Mapping[int, Contents]
+    ) -> None:
+        """Make both tables anew."""
+        by_owner: dict[int, list[Span]] = defaultdict(list)
+        for span in spans:
+            by_owner[span.owner].append(span)
+        tables = [
+            self._table(one, by_owner[number], contents.get(number, Contents()))
+            for number, one in enumerate(holdings)
+        ]
+        self._write(TABLES, tables)
+        self._write(SCHEMATA, list(self._schemata()))
+
+    def _table(self, one: Holding, spans: Sequence[Span], contents: Contents) -> tuple[Any, ...]:
+        found, log, gone = bytes_at(one, spans, self.at), one.log, one.dropped
+        transient = log["properties"].get(key(TRANSIENT)) == "true"
+        group = log["properties"].get(CLONE_GROUP)
+        logical = None if contents.rows is None else contents.rows * int(log["row_bytes"])
+        return (
+            object_id("TABLE", log["id"]), *one.name,
+            "TRANSIENT" if transient else "CLONE" if group else "BASE TABLE",
+            one.facts.get("owner"), one.facts.get("comment"), transient,
+            object_id("TABLE", group or log["id"]),
+            _when((log["created"] or 0) * 1000), _when(log["changed"] * 1000),
+            _when(gone.time) if gone else None,
+            _when(gone.retained_until) if gone and gone.retained_until <= self.at else None,
+            gone is not None and gone.container_event is not None,
+            one.periods.days, one.periods.fail_safe,
+            contents.rows, contents.files, contents.bytes, logical,
+            found.active, found.time_travel, found.fail_safe, found.retained_for_clone, found.purgeable,
+            _when(self.at) - _when(log["changed"] * 1000) > _LONG_TERM,
+            one.location, log["version"], _when(self.at),
+        )  # fmt: skip
+
+    def _schemata(self) -> Iterator[tuple[Any, ...]]:
+        for name in self.lake.schemas():
+            facts = self.lake.schema_facts(name)
+            if facts is not None:
+                yield self._schema(name, facts, self.retention(name).days, None)
+        for event in self.registry.objects(self.lake).dropped:
+            if event.domain == "SCHEMA":
+                yield self._schema(event.name[-1], event.details, event.retention_days, event)
+
+    def _schema(
+        self, name: str, facts: Mapping[str, Any], days: float | None, gone: Event | None
+    ) -> tuple[Any, ...]:
+        properties = facts.get("properties", {})
+        return (
+            object_id("SCHEMA", f"{SESSION_CATALOG}.{name}"), SESSION_CATALOG, name, properties.get("owner"),
+            facts.get("comment"), properties.get(key(TRANSIENT)) == "true", days,
+            _when(gone.time) if gone else None, facts.get("location"), _when(self.at),
+        )  # fmt: skip
+
+    def _write(self, name: str, rows: list[tuple[Any, ...]]) -> None:
+        own, location = self.lake.spark, f"{self.root.rstrip('/')}/{name}"
+        ddl = ", ".join(f"{column} {kind}" for column, kind, _ in _COLUMNS[name])
+        if self.lake.state(location) is None:
+            described = ", ".join(
+                f"{column} {kind} COMMENT {sql_text(text)}" for column, kind, text in _COLUMNS[name]
+            )
+            own.sql(
+                f"CREATE TABLE IF NOT EXISTS {sql_name(['delta', location])} ({described}) USING delta"
+                " TBLPROPERTIES ('delta.enableDeletionVectors' = 'false')"
+            )
+        # Each is a whole look: of two that write at once the later one stands.
+        frame = own.createDataFrame(rows, ddl)
+        frame.coalesce(1).write.format("delta").mode("overwrite").save(location)
+        own.sql(f"CREATE SCHEMA IF NOT EXISTS {sql_name([self.schema])}")
+        own.sql(
+            f"CREATE TABLE IF NOT EXISTS {sql_name([self.schema, name])} USING delta"
+            f" LOCATION {sql_text(location)}"
+        )
+
+
+def asks_for_storage(text: str, schema: str) -> bool:
+    """Whether a text names what is measured.
+
+    >>> asks_for_storage("SELECT * FROM account_usage.`tables`", "account_usage")
+    True
+    >>> asks_for_storage("SELECT * FROM account_usage.tables_read", "account_usage")
+    False
+    """
+    names = "|".join((*VIEWS, TABLES, SCHEMATA))
+    return re.search(rf"\b{re.escape(schema)}`?\s*\.\s*`?(?:{names})\b", text, re.IGNORECASE) is not None
+
+
+def _when(micros: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=micros)

@@ -1,0 +1,36 @@
+-- One row for each Delta table, in the columns of BigQuery's TABLE_STORAGE: a clone counts as if it were whole.
+-- Logical bytes are an estimate: rows by the width of their types, since Delta's log does not know how long a
+-- value is.
+CREATE OR REPLACE VIEW {schema}.table_storage (
+  table_catalog COMMENT 'The catalog',
+  table_schema COMMENT 'The schema',
+  table_name COMMENT 'The name',
+  creation_time COMMENT 'When it was made (UTC)',
+  deleted COMMENT 'Whether it was dropped',
+  table_type COMMENT 'BASE TABLE, TRANSIENT or CLONE',
+  storage_last_modified_time COMMENT 'Its newest version (UTC)',
+  total_rows COMMENT 'Rows; null where a file has no statistics',
+  total_logical_bytes COMMENT 'Without compression, an estimate',
+  active_logical_bytes COMMENT 'Of these: changed within 90 days',
+  long_term_logical_bytes COMMENT 'Of these: not changed for 90 days',
+  current_physical_bytes COMMENT 'The newest version',
+  total_physical_bytes COMMENT 'The newest version and Time Travel; without Fail-safe',
+  active_physical_bytes COMMENT 'Of these: of tables changed within 90 days, with Time Travel',
+  long_term_physical_bytes COMMENT 'Of these: of tables not changed for 90 days',
+  time_travel_physical_bytes COMMENT 'Replaced or dropped, within the window',
+  fail_safe_physical_bytes COMMENT 'Past the window, within Fail-safe',
+  billable_logical_bytes COMMENT 'Paid for under the logical model: active and long-term alone',
+  billable_physical_bytes COMMENT 'Paid for under the physical model: Time Travel and Fail-safe as well',
+  measured_at COMMENT 'When all this was so (UTC)'
+) COMMENT 'Storage by table, physical and logical, for both billing models' AS
+SELECT table_catalog, table_schema, table_name, created AS creation_time, deleted IS NOT NULL AS deleted,
+  table_type, last_altered AS storage_last_modified_time, row_count AS total_rows,
+  logical_bytes AS total_logical_bytes, if(is_long_term, 0, logical_bytes) AS active_logical_bytes,
+  if(is_long_term, logical_bytes, 0) AS long_term_logical_bytes, current_bytes AS current_physical_bytes,
+  current_bytes + time_travel_bytes AS total_physical_bytes,
+  if(is_long_term, 0, current_bytes) + time_travel_bytes AS active_physical_bytes,
+  if(is_long_term, current_bytes, 0) AS long_term_physical_bytes,
+  time_travel_bytes AS time_travel_physical_bytes, fail_safe_bytes AS fail_safe_physical_bytes,
+  if(deleted IS NULL, logical_bytes, 0) AS billable_logical_bytes,
+  current_bytes + time_travel_bytes + fail_safe_bytes AS billable_physical_bytes, measured_at
+FROM (SELECT *, if(deleted IS NULL, bytes, 0) AS current_bytes FROM {schema}.object_storage)
