@@ -111,6 +111,12 @@ class RootUnwritable(SparkUnavailable):
     code = "AUDIT_ROOT_UNWRITABLE"
 
 
+class CatalogUnknownError(AuditError):
+    """A command that needs the catalog of the tables, and none is known."""
+
+    code = "AUDIT_CATALOG_UNKNOWN"
+
+
 class RootBusy(AuditError):
     """Another process has the metastore of this root open."""
 

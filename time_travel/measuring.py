@@ -21,7 +21,7 @@ from time_travel.retention import CLONE_GROUP, TRANSIENT, key
 from time_travel.storage import Contents, Holding, Span, bytes_at
 
 if TYPE_CHECKING:
-    from time_travel.lake import Lake
+    from time_travel.lake import Lake, State
     from time_travel.registry import Event, Registry
     from time_travel.retention import Retention
 
@@ -67,7 +67,7 @@ _COLUMNS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("is_long_term", "BOOLEAN", "Not changed for 90 days"),
         ("location", "STRING", "Where its files lie"),
         ("delta_version", "BIGINT", "The newest version"),
-        ("measured_at", "TIMESTAMP", "When all this was so"),
+        ("measured_at", "TIMESTAMP", "When this was found so; what has not changed is not written again"),
     ),
     SCHEMATA: (
         ("schema_id", "BIGINT", "Identifier of the schema"),
@@ -79,9 +79,12 @@ _COLUMNS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("retention_time", "DOUBLE", "The retention period in force, days"),
         ("deleted", "TIMESTAMP", "When it was dropped; null for one that is there"),
         ("location", "STRING", "Where it lies"),
-        ("measured_at", "TIMESTAMP", "When all this was so"),
+        ("measured_at", "TIMESTAMP", "When this was found so; what has not changed is not written again"),
     ),
 }
+
+
+Written = dict[str, tuple["State", list[tuple[Any, ...]]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +98,7 @@ class Measure:
         schema: where they are registered.
         retention: the period of a schema, by its name.
         at: the time, UTC microseconds.
+        written: what earlier looks have written, by table: its version, and the rows without their time.
     """
 
     lake: Lake
@@ -103,6 +107,7 @@ class Measure:
     schema: str
     retention: Callable[[str], Retention]
     at: int
+    written: Written
 
     def write(
         self, holdings: Sequence[Holding], spans: Sequence[Span], contents: Mapping[int, Contents]
@@ -159,9 +164,13 @@ class Measure:
         )  # fmt: skip
 
     def _write(self, name: str, rows: list[tuple[Any, ...]]) -> None:
+        """Write rows, unless they are what stands there but for their time."""
         own, location = self.lake.spark, f"{self.root.rstrip('/')}/{name}"
+        state, said = self.lake.state(location), [row[:-1] for row in rows]
+        if state is not None and self.written.get(name) == (state, said):
+            return
         ddl = ", ".join(f"{column} {kind}" for column, kind, _ in _COLUMNS[name])
-        if self.lake.state(location) is None:
+        if state is None:
             described = ", ".join(
                 f"{column} {kind} COMMENT {sql_text(text)}" for column, kind, text in _COLUMNS[name]
             )
@@ -177,6 +186,9 @@ class Measure:
             f"CREATE TABLE IF NOT EXISTS {sql_name([self.schema, name])} USING delta"
             f" LOCATION {sql_text(location)}"
         )
+        state = self.lake.state(location)
+        if state is not None:
+            self.written[name] = state, said
 
 
 def asks_for_storage(text: str, schema: str) -> bool:

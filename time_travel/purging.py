@@ -120,18 +120,21 @@ class Purge:
             return number, None, one.horizons(self.at)[1] // 1000, done
         return number, one.dropped.time // 1000, FOREVER if one.dropped.kept_until <= self.at else -1, done
 
-    def run(self, *, dry: bool) -> Iterator[Purged]:
+    def run(self, *, dry: bool, progress: Callable[[int, int], None]) -> Iterator[Purged]:
         """Purge, or tell what would go; each table when it is done.
 
         Args:
             dry: delete nothing, change nothing.
+            progress: told how many tables are done, and of how many.
         """
         try:
             for number, one in enumerate(self.holdings):
+                progress(number, len(self.holdings))
                 found = self._dropped(number, one, dry) if one.dropped else self._there(number, one, dry)
                 if found is not None:
                     yield found
             yield from self._forgotten(dry=dry)
+            progress(len(self.holdings), len(self.holdings))
         finally:
             if "_fates" in self.__dict__:
                 self._fates.unpersist()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from lineage.model import Domain
@@ -142,7 +142,7 @@ class TimeTravel:
         found = [lake.find(target.parts) for target in statement.targets]
         return bool(found) and all(isinstance(one, Table) and one.provider == "delta" for one in found)
 
-    @property
+    @cached_property
     def upkeep(self) -> Upkeep:
         """What is done beside statements."""
         lake = self._lake(self._own)

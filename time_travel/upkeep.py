@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from time_travel.failsafe import FailSafe
 from time_travel.holding import holdings
-from time_travel.measuring import Measure
+from time_travel.measuring import Measure, Written
 from time_travel.purging import Purge, Purged
 from time_travel.retention import DAY, in_force
 from time_travel.storage import Bytes, Holding, Span, bytes_at, measure
@@ -38,6 +38,7 @@ class Upkeep:
         schema: where tables are registered.
         is_under_rule: whether a table at a location, with these properties, is kept by this system.
         running_since: when the oldest statement began that still runs, UTC microseconds; None for none.
+        written: what earlier looks at storage have written.
     """
 
     lake: Lake
@@ -46,6 +47,7 @@ class Upkeep:
     schema: str
     is_under_rule: Callable[[str, Mapping[str, str]], bool]
     running_since: Callable[[], int | None]
+    written: Written = field(default_factory=dict)
 
     def holdings(self) -> list[Holding]:
         """All Delta tables of the session catalog, and what was dropped and is not purged."""
@@ -58,7 +60,7 @@ class Upkeep:
             at: the time, UTC microseconds.
         """
         found = self.holdings()
-        look = Measure(self.lake, self.registry, self.root, self.schema, self._of_schema, at)
+        look = Measure(self.lake, self.registry, self.root, self.schema, self._of_schema, at, self.written)
         look.write(found, *measure(self.lake.spark, found))
 
     def _of_schema(self, name: str) -> Retention:
@@ -92,15 +94,20 @@ class Upkeep:
             (at, _sum([bytes_at(one, own, at, is_past=at < now) for one, own in chosen])) for at in moments
         ]
 
-    def purge(self, by: By, *, dry: bool) -> Iterator[Purged]:
+    def purge(
+        self, by: By, *, dry: bool, progress: Callable[[int, int], None] = lambda _done, _of: None
+    ) -> Iterator[Purged]:
         """Delete for good what nothing needs any more, or tell what would go.
 
         Args:
             by: who asks, and when.
             dry: change nothing.
+            progress: told how many tables are done, and of how many.
         """
         since = self.running_since()
-        return Purge(self.lake, self.registry, self.holdings(), by, since, self._owns).run(dry=dry)
+        return Purge(self.lake, self.registry, self.holdings(), by, since, self._owns).run(
+            dry=dry, progress=progress
+        )
 
     def fail_safe(self, by: By) -> FailSafe:
         """What the administrator can recover."""

@@ -10,7 +10,20 @@ __all__ = ["main"]
 
 
 @click.group(
-    cls=Commands, modules=("doctor", "ingest", "lineage", "query", "retain", "setup", "status", "verify")
+    cls=Commands,
+    modules=(
+        "doctor",
+        "failsafe",
+        "ingest",
+        "lineage",
+        "purge",
+        "query",
+        "retain",
+        "setup",
+        "status",
+        "storage",
+        "verify",
+    ),
 )
 @click.version_option(package_name="spark-access-history")
 def main() -> None:

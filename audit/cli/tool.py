@@ -15,11 +15,14 @@ import click
 
 from audit import config
 from audit.cli.output import F
+from audit.errors import CatalogUnknownError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from audit.analysis.spark_catalog import SessionCatalog
+    from time_travel.by import By
+    from time_travel.upkeep import Upkeep
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,53 @@ class Tool:
 
         with suppress():
             yield by_path(self.conf)
+
+    @contextmanager
+    def upkeep(self) -> Iterator[Upkeep]:
+        """What looks after tables: it needs the catalog that knows them.
+
+        Raises:
+            CatalogUnknownError: neither an embedded metastore is here, nor does `--conf` name one.
+            RootBusy: a session has the embedded metastore open.
+        """
+        from audit.embedded.spark import by_path, embedded
+        from audit.identity import suppress
+        from audit.store.own_session import own_session
+        from audit.store.running import running_since
+        from time_travel.lake import Helpers, Lake
+        from time_travel.registry import Registry
+        from time_travel.service import is_under_rule
+        from time_travel.upkeep import Upkeep
+
+        local = self.config.local_root
+        with suppress():
+            if local is not None and (local / "metastore").is_dir():
+                spark = own_session(embedded(local, conf=self.conf))
+            elif any(key.startswith(("spark.sql.catalog", "spark.hadoop.")) for key in self.conf):
+                spark = own_session(by_path({"spark.sql.catalogImplementation": "hive", **self.conf}))
+            else:
+                raise CatalogUnknownError(
+                    f"which tables there are under {self.root} only their catalog knows, and none is here",
+                    "name its metastore (--conf spark.hadoop.hive.metastore.uris=thrift://…), or ask in a"
+                    " session: time_travel.attached.travel_of(spark).upkeep",
+                )
+            yield Upkeep(
+                Lake(spark, Helpers.compiled(spark)),
+                Registry(lambda: spark, self.root),
+                self.root,
+                self.config.schema,
+                is_under_rule,
+                lambda: running_since(spark, self.root, ()),
+            )
+
+    def by(self) -> By:
+        """Who asks, and when."""
+        from audit.clock import SystemClock
+        from audit.ids import IdGenerator
+        from time_travel.by import By
+
+        clock = SystemClock()
+        return By(clock.now(), self.config.user, None, IdGenerator(clock).new)
 
     def catalog(self, spark: SparkSession) -> SessionCatalog:
         """What tells the analysis of recovered statements about tables."""

@@ -96,9 +96,9 @@ def by_path(conf: Mapping[str, str] | None = None, *, master: str = "local[*]") 
     java.locate(os.environ)
     folder = Path(tempfile.mkdtemp(prefix="spark-access-history-"))
     (folder / "logs").mkdir()
-    settings = _joined(_defaults(folder, jars.resolve(os.environ)) | OWN, conf or {})
-    settings |= {"spark.sql.catalogImplementation": "in-memory", "spark.master": master}
-    settings["spark.app.name"] = "audit"
+    defaults = _defaults(folder, jars.resolve(os.environ)) | OWN
+    settings = _joined(defaults | {"spark.sql.catalogImplementation": "in-memory"}, conf or {})
+    settings |= {"spark.master": master, "spark.app.name": "audit"}
     spark_conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     gateway = _launch(folder, spark_conf, RootLock(()))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)

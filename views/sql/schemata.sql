@@ -9,7 +9,7 @@ CREATE OR REPLACE VIEW {schema}.schemata (
   comment COMMENT 'Of the schema',
   deleted COMMENT 'When it was dropped (UTC); null for one that is there',
   location COMMENT 'Where it lies',
-  measured_at COMMENT 'When all this was so (UTC)'
+  measured_at COMMENT 'When this was found so (UTC); it still is'
 ) COMMENT 'Schemas, dropped ones included' AS
 SELECT schema_id, schema_name, catalog_name, schema_owner, retention_time,
   if(is_transient, 'YES', 'NO') AS is_transient, comment, deleted, location, measured_at

@@ -21,7 +21,7 @@ CREATE OR REPLACE VIEW {schema}.table_storage (
   fail_safe_physical_bytes COMMENT 'Past the window, within Fail-safe',
   billable_logical_bytes COMMENT 'Paid for under the logical model: active and long-term alone',
   billable_physical_bytes COMMENT 'Paid for under the physical model: Time Travel and Fail-safe as well',
-  measured_at COMMENT 'When all this was so (UTC)'
+  measured_at COMMENT 'When this was found so (UTC); it still is'
 ) COMMENT 'Storage by table, physical and logical, for both billing models' AS
 SELECT table_catalog, table_schema, table_name, created AS creation_time, deleted IS NOT NULL AS deleted,
   table_type, last_altered AS storage_last_modified_time, row_count AS total_rows,

@@ -18,7 +18,7 @@ CREATE OR REPLACE VIEW {schema}.table_storage_metrics (
   table_entered_failsafe COMMENT 'When what was dropped left Time Travel (UTC)',
   schema_dropped COMMENT 'When its schema was dropped with it (UTC)',
   comment COMMENT 'Of the table',
-  measured_at COMMENT 'When all this was so (UTC)'
+  measured_at COMMENT 'When this was found so (UTC); it still is'
 ) COMMENT 'Storage by table: active, Time Travel, Fail-safe, retained for clones' AS
 SELECT table_id AS id, table_name, table_schema, table_catalog, clone_group_id,
   if(is_transient, 'YES', 'NO') AS is_transient, active_bytes, time_travel_bytes,

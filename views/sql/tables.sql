@@ -16,7 +16,7 @@ CREATE OR REPLACE VIEW {schema}.tables (
   comment COMMENT 'Of the table',
   location COMMENT 'Where its files lie',
   delta_version COMMENT 'The newest version',
-  measured_at COMMENT 'When all this was so (UTC)'
+  measured_at COMMENT 'When this was found so (UTC); it still is'
 ) COMMENT 'Tables, dropped ones included' AS
 SELECT table_id, table_name, table_schema, table_catalog, table_owner, table_type,
   if(is_transient, 'YES', 'NO') AS is_transient, row_count, bytes, retention_time, created, last_altered,

@@ -1,0 +1,83 @@
+"""`audit failsafe list | restore`: what has left Time Travel, and comes back by the administrator alone."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+import click
+
+from audit.cli.output import Output, json_option
+from audit.cli.tool import Tool, root_option
+
+
+@click.group()
+def failsafe() -> None:
+    """Seven days after retention: list what is there, bring it back."""
+
+
+@failsafe.command("list")
+@root_option
+@json_option
+def list_(tool: Tool, output: Output) -> None:
+    """List what is in Fail-safe: dropped objects, and tables with older versions there."""
+    with tool.upkeep() as upkeep:
+        found = upkeep.recoverable(tool.by())
+    if not found and not output.as_json:
+        output.progress("Nothing is in Fail-safe")
+        return
+    output.rows(
+        [
+            {
+                "object": one.object_name,
+                "what": one.kind,
+                "dropped": _shown(one.dropped),
+                "since": _shown(one.since),
+                "until": _shown(one.until),
+                "bytes": one.bytes,
+            }
+            for one in found
+        ],
+        title="In Fail-safe (UTC)",
+    )
+
+
+@failsafe.command()
+@click.argument("name")
+@click.option("--as", "new", metavar="NAME", help="Another name for what comes back: schema.object.")
+@click.option(
+    "--at",
+    metavar="TIME",
+    help="Of a table that is there: its state at this time (UTC), as a new table; needs --as.",
+)
+@root_option
+def restore(tool: Tool, name: str, new: str | None, at: str | None) -> None:
+    """Bring back NAME (schema.object, or a schema) from Fail-safe."""
+    from lineage.names import split_name
+
+    parts, wanted = split_name(name), split_name(new) if new else None
+    with tool.upkeep() as upkeep:
+        fail_safe = upkeep.fail_safe(tool.by())
+        if at is None:
+            click.echo(fail_safe.restore(parts, wanted))
+            return
+        if wanted is None:
+            raise click.UsageError("--at makes a new table: name it with --as")
+        click.echo(fail_safe.restore_version(parts, _micros(at), wanted))
+
+
+def _shown(micros: int | None) -> str | None:
+    from time_travel.point import show
+
+    return None if micros is None else show(micros).removesuffix(" UTC")[:19]
+
+
+def _micros(text: str) -> int:
+    from audit.clock import to_micros
+
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise click.BadParameter(
+            f"{text!r} is no time, such as 2026-11-20T09:00", param_hint="--at"
+        ) from error
+    return to_micros(moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc))

@@ -1,0 +1,47 @@
+"""`audit purge`: delete for good what is past retention and Fail-safe."""
+
+from __future__ import annotations
+
+import click
+
+from audit.cli.output import Output, json_option
+from audit.cli.tool import Tool, root_option
+
+
+@click.command()
+@click.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
+@root_option
+@json_option
+def purge(tool: Tool, output: Output, dry_run: bool) -> None:  # noqa: FBT001 - click's way
+    """Delete what no retention, no Fail-safe, no clone and no running query needs.
+
+    Killed half-way, it is simply run again.
+    """
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with tool.upkeep() as upkeep, Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("Looking" if dry_run else "Purging", total=None)
+
+        def progress(done: int, of: int) -> None:
+            bar.update(task, completed=done, total=of)
+
+        found = list(upkeep.purge(tool.by(), dry=dry_run, progress=progress))
+    total, files = sum(one.bytes for one in found), sum(one.files for one in found)
+    if found or output.as_json:
+        rows = [
+            {
+                "object": one.object_name,
+                "what": one.kind,
+                "files": one.files,
+                "bytes": one.bytes,
+                "kept for clones": one.kept_for_clones,
+            }
+            for one in found
+        ]
+        output.rows(rows, title="Would be deleted" if dry_run else "Deleted")
+    output.progress(
+        f"{'Would free' if dry_run else 'Freed'} {total:,} bytes in {files:,} files of {len(found):,} objects"
+        if found
+        else "Nothing is past its retention and Fail-safe"
+    )

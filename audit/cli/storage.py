@@ -1,0 +1,80 @@
+"""`audit storage`: what tables hold, day by day, as a chart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from audit.cli.output import Output, json_option
+from audit.cli.tool import Tool, root_option
+
+if TYPE_CHECKING:
+    from time_travel.storage import Bytes, Holding
+
+_WIDTH = 48
+# What bytes are kept for, its column, and how the chart draws it.
+_KINDS = (
+    ("active", "active", "█", "green"),
+    ("time_travel", "Time Travel", "▓", "blue"),
+    ("fail_safe", "Fail-safe", "▒", "yellow"),
+    ("retained_for_clone", "for clones", "░", "magenta"),
+    ("purgeable", "purgeable", "·", "red"),
+)
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--past", type=click.IntRange(min=0), default=0, show_default=True, help="Days back.")
+@click.option("--days", type=click.IntRange(min=0), default=15, show_default=True, help="Days ahead.")
+@root_option
+@json_option
+def storage(tool: Tool, output: Output, name: str | None, past: int, days: int) -> None:
+    """What all tables, or NAME (schema or schema.table), hold: active, Time Travel, Fail-safe.
+
+    Days ahead are what comes of it if nothing is written and nothing purged. Of days back, what has been
+    purged since is missing.
+    """
+    from lineage.names import split_name
+    from time_travel.point import show
+    from time_travel.retention import DAY
+
+    wanted = tuple(part.lower() for part in split_name(name)) if name else ()
+    by = tool.by()
+    with tool.upkeep() as upkeep:
+        found = upkeep.by_day(by.time - past * DAY, past + days, by.time, lambda one: _is_asked(one, wanted))
+    rows = [(show(at)[:16], one) for at, one in found]
+    if output.as_json:
+        output.rows([{"at": at, **{kind: getattr(one, kind) for kind, *_ in _KINDS}} for at, one in rows])
+        return
+    _draw(name or "all tables", rows)
+
+
+def _is_asked(one: Holding, wanted: tuple[str, ...]) -> bool:
+    name = tuple(part.lower() for part in one.name)
+    return not wanted or name[-len(wanted) :] == wanted or name[-1 - len(wanted) : -1] == wanted
+
+
+def _draw(title: str, rows: list[tuple[str, Bytes]]) -> None:
+    from rich.console import Console
+    from rich.filesize import decimal
+    from rich.table import Table
+    from rich.text import Text
+
+    kinds = [one for one in _KINDS if any(getattr(found, one[0]) for _, found in rows)] or [_KINDS[0]]
+    most = max((found.total for _, found in rows), default=0) or 1
+    table = Table(title=f"Storage of {title} (UTC)", title_justify="left", box=None, padding=(0, 1))
+    table.add_column("")
+    for _, heading, sign, colour in kinds:
+        table.add_column(Text(f"{sign} {heading}", style=colour), justify="right")
+    table.add_column("")
+    for at, found in rows:
+        bar = Text()
+        for kind, _, sign, colour in kinds:
+            bar.append(sign * round(getattr(found, kind) / most * _WIDTH), style=colour)
+        sizes: list[Any] = [
+            Text(decimal(size) if size else "", style=colour)
+            for size, colour in ((getattr(found, kind), colour) for kind, _, _, colour in kinds)
+        ]
+        table.add_row(at, *sizes, bar)
+    Console().print(table)
