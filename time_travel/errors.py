@@ -6,26 +6,13 @@ In: the object, what was asked of it, what can be had. Out: an exception whose t
 
 from __future__ import annotations
 
-from typing import ClassVar
+from audit.errors import AuditError
 
 
-class TimeTravelError(Exception):
-    """The root of every error that Time Travel raises on purpose.
+class TimeTravelError(AuditError):
+    """The root of every error that Time Travel raises on purpose."""
 
-    Args:
-        problem: what is wrong, naming the object.
-        way_out: what the reader can do next.
-    """
-
-    code: ClassVar[str] = "TIME_TRAVEL"
-
-    def __init__(self, problem: str, way_out: str) -> None:
-        super().__init__(problem, way_out)
-        self.problem = problem
-        self.way_out = way_out
-
-    def __str__(self) -> str:
-        return f"[{self.code}] {self.problem}; {self.way_out}"
+    code = "TIME_TRAVEL"
 
 
 class NotAttachedError(TimeTravelError):

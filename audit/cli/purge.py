@@ -41,7 +41,7 @@ def purge(tool: Tool, output: Output, dry_run: bool) -> None:  # noqa: FBT001 - 
         ]
         output.rows(rows, title="Would be deleted" if dry_run else "Deleted")
     output.progress(
-        f"{'Would free' if dry_run else 'Freed'} {total:,} bytes in {files:,} files of {len(found):,} objects"
+        f"{'Would free' if dry_run else 'Freed'} {total:,} bytes in {files:,} file(s), {len(found):,} object(s)"
         if found
         else "Nothing is past its retention and Fail-safe"
     )

@@ -12,7 +12,7 @@ from audit.cli.tool import Tool, root_option
 if TYPE_CHECKING:
     from time_travel.storage import Bytes, Holding
 
-_WIDTH = 48
+_NARROWEST, _WIDEST = 12, 60
 # What bytes are kept for, its column, and how the chart draws it.
 _KINDS = (
     ("active", "active", "█", "green"),
@@ -43,9 +43,9 @@ def storage(tool: Tool, output: Output, name: str | None, past: int, days: int) 
     by = tool.by()
     with tool.upkeep() as upkeep:
         found = upkeep.by_day(by.time - past * DAY, past + days, by.time, lambda one: _is_asked(one, wanted))
-    rows = [(show(at)[:16], one) for at, one in found]
+    rows = [(show(at)[:10], one) for at, one in found]
     if output.as_json:
-        output.rows([{"at": at, **{kind: getattr(one, kind) for kind, *_ in _KINDS}} for at, one in rows])
+        output.rows([{"day": at, **{kind: getattr(one, kind) for kind, *_ in _KINDS}} for at, one in rows])
         return
     _draw(name or "all tables", rows)
 
@@ -62,19 +62,23 @@ def _draw(title: str, rows: list[tuple[str, Bytes]]) -> None:
     from rich.text import Text
 
     kinds = [one for one in _KINDS if any(getattr(found, one[0]) for _, found in rows)] or [_KINDS[0]]
+    console = Console()
+    # Two blanks around each column: the day's 10 characters, headings or sizes, the bar.
+    taken = 14 + sum(2 + max(len(heading) + 2, 8) for _, heading, _, _ in kinds)
+    width = max(_NARROWEST, min(_WIDEST, console.width - taken))
     most = max((found.total for _, found in rows), default=0) or 1
     table = Table(title=f"Storage of {title} (UTC)", title_justify="left", box=None, padding=(0, 1))
-    table.add_column("")
+    table.add_column("", no_wrap=True)
     for _, heading, sign, colour in kinds:
-        table.add_column(Text(f"{sign} {heading}", style=colour), justify="right")
-    table.add_column("")
+        table.add_column(Text(f"{sign} {heading}", style=colour), justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
     for at, found in rows:
         bar = Text()
         for kind, _, sign, colour in kinds:
-            bar.append(sign * round(getattr(found, kind) / most * _WIDTH), style=colour)
+            bar.append(sign * round(getattr(found, kind) / most * width), style=colour)
         sizes: list[Any] = [
             Text(decimal(size) if size else "", style=colour)
             for size, colour in ((getattr(found, kind), colour) for kind, _, _, colour in kinds)
         ]
         table.add_row(at, *sizes, bar)
-    Console().print(table)
+    console.print(table)
