@@ -10,6 +10,8 @@ if a fully-qualified object name is specified" (Dropping and restoring objects).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -18,6 +20,7 @@ from time_travel.errors import NothingDroppedError, ObjectExistsError
 from time_travel.point import show
 from time_travel.registry import Event
 from time_travel.remaking import create_view, make_all, schema_clauses
+from time_travel.unfinished import drop_on_its_way, is_there, missing, names_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,28 +66,38 @@ class Undo:
             )
         self._require_free(domain, name, self.lake.find(name))
         event = self._newest(domain, name)
-        self._register(event)
+        with _another_was_faster(lambda: self._require_free(domain, name, self.lake.find(name))):
+            self._register(event)
         self.registry.append(self.lake, [self._undone(event)])
         return f"{domain.capitalize()} {name[2]} successfully restored."
 
     def schema(self, parts: Sequence[str]) -> str:
         """UNDROP SCHEMA, which is UNDROP DATABASE: with all that was dropped with it.
 
+        Where a drop of the schema, or the undoing of one, was interrupted, what is missing comes back. What
+        cannot come back with it (a view over what is not there) can later, by itself.
+
         Raises as `relation`.
         """
         current = self.lake.current[0]
         name = tuple(parts) if len(parts) > 1 else (current, parts[-1])
-        self._require_free("SCHEMA", name, self.lake.schema_facts(name[-1]))
-        event = self._newest("SCHEMA", name)
-        children = [
-            child
-            for child in self.registry.objects(self.lake).dropped
-            if child.container_event == event.event_id
-        ]
-        self._register_schema(event)
-        make_all([child for child in children if not self._registered_alone(child)], self._register)
-        self.registry.append(self.lake, [self._undone(one) for one in (event, *children)])
-        return f"Schema {name[-1]} successfully restored."
+        facts = self.lake.schema_facts(name[-1])
+        event = drop_on_its_way(facts, self.registry.objects(self.lake))
+        if event is None:
+            self._require_free("SCHEMA", name, facts)
+            event = self._newest("SCHEMA", name)
+            self._register_schema(event, name)
+        objects = self.registry.objects(self.lake)
+        children = [child for child in objects.dropped if child.container_event == event.event_id]
+        refused = make_all(missing(self.lake, event, objects), self._register)
+        waiting = [child for child in refused if not is_there(self.lake, child)]
+        done = [child for child in children if child not in waiting]
+        alone = [replace(child, container_event=None) for child in waiting]
+        self.registry.append(self.lake, [*alone, *map(self._undone, (event, *done))])
+        said = f"Schema {name[-1]} successfully restored."
+        return (
+            f"{said} UNDROP by itself what Spark refused for now: {names_of(waiting)}." if waiting else said
+        )
 
     def _require_free(self, domain: str, name: tuple[str, ...], there: object) -> None:
         if there is not None:
@@ -132,21 +145,31 @@ class Undo:
         elif event.domain == "FUNCTION":
             self.lake.restore_function(event.name[-2], event.details)
 
-    def _registered_alone(self, event: Event) -> bool:
-        """Register what needs nothing else to be there; False for a view."""
-        if event.domain != "VIEW":
-            self._register(event)
-        return event.domain != "VIEW"
-
-    def _register_schema(self, event: Event) -> None:
+    def _register_schema(self, event: Event, name: tuple[str, ...]) -> None:
         facts = event.details
-        self.own.sql(f"CREATE SCHEMA {sql_name(event.name)}{schema_clauses(facts, facts['location'])}")
+        clauses = schema_clauses(facts, facts["location"], restored_from=event.event_id)
+        with _another_was_faster(
+            lambda: self._require_free("SCHEMA", name, self.lake.schema_facts(name[-1]))
+        ):
+            self.own.sql(f"CREATE SCHEMA {sql_name(event.name)}{clauses}")
 
     def _undone(self, event: Event) -> Event:
         return replace(
             event, time=self.by.time, event="UNDROPPED", event_id=self.by.new_id(), of_event=event.event_id,
             user=self.by.user, query_id=self.by.query_id, details={},
         )  # fmt: skip
+
+
+@contextmanager
+def _another_was_faster(check: Callable[[], None]) -> Iterator[None]:
+    """Where Spark refuses, a check has the first word on the reason."""
+    from pyspark.errors import AnalysisException
+
+    try:
+        yield
+    except AnalysisException:
+        check()
+        raise
 
 
 def _is_of(event: Event, domain: str, name: tuple[str, ...]) -> bool:
