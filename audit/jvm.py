@@ -225,7 +225,27 @@ def session_id(spark: SparkSession) -> str:
 def current_schema(spark: SparkSession) -> tuple[str, str]:
     """The current catalog and schema; a multi-level namespace is joined by dots."""
     manager = spark._jsparkSession.sessionState().catalogManager()
-    return manager.currentCatalog().name(), ".".join(manager.currentNamespace())
+    with _active(spark):
+        return manager.currentCatalog().name(), ".".join(manager.currentNamespace())
+
+
+@contextmanager
+def _active(spark: SparkSession) -> Iterator[None]:
+    """The session is the thread's active one: a catalog that is opened meanwhile keeps to its settings.
+
+    Delta 4.4's asks for the active session once (AbstractDeltaCatalog). Under another one's default provider
+    a CREATE OR REPLACE TABLE drops the table, then fails.
+    """
+    sessions = java_class(spark.sparkContext, "org.apache.spark.sql.classic.SparkSession")
+    before = sessions.getActiveSession()
+    sessions.setActiveSession(spark._jsparkSession)
+    try:
+        yield
+    finally:
+        if before.isDefined():
+            sessions.setActiveSession(before.get())
+        else:
+            sessions.clearActiveSession()
 
 
 def origin(query_execution: Any) -> tuple[str | None, int, int]:

@@ -23,6 +23,7 @@ NAMES = (
     "crash",
     "lineage_speed",
     "lineage_walk",
+    "time_travel",
     "sql_corpus",
 )
 

@@ -84,6 +84,13 @@ public class Catalog {
     return text(schema);
   }
 
+  /** Sets a property of a schema. Spark's ALTER SCHEMA refuses where the location has characters that it encodes. */
+  public void setSchemaProperty(SparkSession spark, String name, String key, String value) throws Exception {
+    CatalogDatabase found = external(spark).getDatabase(name);
+    external(spark).alterDatabase(new CatalogDatabase(found.name(), found.description(), found.locationUri(),
+        (scala.collection.immutable.Map) found.properties().$plus(new scala.Tuple2(key, value))));
+  }
+
   /** The names of all schemas. */
   public String schemas(SparkSession spark) throws Exception { return text(list(external(spark).listDatabases())); }
 
@@ -138,16 +145,26 @@ public class Catalog {
     return done;
   }
 
-  /** From now on Spark leaves a table's files alone when it is dropped. The one field is set by its name: the
-   *  twenty others that `copy` asks for differ between Spark's versions. */
-  public void makeExternal(SparkSession spark, String schema, String name) throws Exception {
+  /** From now on Spark leaves a table's files alone when it is dropped; `location` is where they lie by now, null
+   *  for where they lay. The fields are set by their names: the twenty others that `copy` asks for differ between
+   *  Spark's versions. */
+  public void makeExternal(SparkSession spark, String schema, String name, String location) throws Exception {
     ExternalCatalog catalog = external(spark);
     CatalogTable table = catalog.getTable(schema, name);
-    java.lang.reflect.Field kind = CatalogTable.class.getDeclaredField("tableType");
-    kind.setAccessible(true);
-    kind.set(table, CatalogTableType.EXTERNAL());
+    set(CatalogTable.class, "tableType", table, CatalogTableType.EXTERNAL());
+    if (location != null) {
+      Object uri = new org.apache.hadoop.fs.Path(location).toUri();
+      set(org.apache.spark.sql.catalyst.catalog.CatalogStorageFormat.class, "locationUri", table.storage(),
+          Option.apply(uri));
+    }
     catalog.alterTable(table);
     spark.sessionState().catalog().refreshTable(table.identifier());
+  }
+
+  private static void set(Class owner, String name, Object of, Object value) throws Exception {
+    java.lang.reflect.Field field = owner.getDeclaredField(name);
+    field.setAccessible(true);
+    field.set(of, value);
   }
 
   private static Object or(Option value) { return value.isEmpty() ? null : value.get(); }

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from lineage.cursor import Cursor
 from lineage.names import quote_name, sql_name, sql_text
-from lineage.tokens import tokenize, word
+from lineage.tokens import read_name, tokenize, word
 from time_travel.clause import Clause, clauses
 from time_travel.errors import (
     BadClauseError,
@@ -29,6 +29,7 @@ from time_travel.retention import DELTAS_FILES, DELTAS_LOG, PINNED, is_pinned
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from sqlglot.tokenizer_core import Token
 
     from time_travel.lake import Lake
 
@@ -92,18 +93,30 @@ def table_clone(text: str, location: str | None) -> str:
     """A CREATE TABLE … CLONE as Delta has it, at a location.
 
     >>> table_clone("CREATE TABLE a CLONE b VERSION AS OF 3", "/w/a-1")
-    "CREATE TABLE a SHALLOW CLONE b VERSION AS OF 3 LOCATION '/w/a-1'"
+    "CREATE TABLE `a` SHALLOW CLONE `b` VERSION AS OF 3 LOCATION '/w/a-1'"
     """
     tokens = tokenize(text) or []
-    at = next(n for n in range(len(tokens)) if word(tokens, n) == "CLONE")
+    new = next(n for n in range(len(tokens)) if word(tokens, n) == "TABLE") + 1
+    new += 3 if word(tokens, new) == "IF" else 0
+    _, behind = read_name(tokens, new)
+    at = next(n for n in range(behind, len(tokens)) if word(tokens, n) == "CLONE")
     words = {word(tokens, n) for n in range(at, len(tokens))}
-    end = tokens[-1].end + 1
-    text = text[:end]
+    kept = word(tokens, at - 1) in ("SHALLOW", "DEEP")
+    text = text[: tokens[-1].end + 1]
     if location is not None and "LOCATION" not in words:
         text += f" LOCATION {sql_text(location)}"
-    if word(tokens, at - 1) not in ("SHALLOW", "DEEP"):
+    text = _quoted(text, tokens, at + 1)
+    if not kept:
         text = f"{text[: tokens[at].start]}SHALLOW {text[tokens[at].start :]}"
-    return text
+    return _quoted(text, tokens, new)
+
+
+def _quoted(text: str, tokens: list[Token], at: int) -> str:
+    """With the name at a token in quotes: Delta's grammar takes fewer words for names than Spark's."""
+    parts, behind = read_name(tokens, at)
+    if not parts:
+        return text
+    return f"{text[: tokens[at].start]}{sql_name(parts)}{text[tokens[behind - 1].end + 1 :]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +169,10 @@ class Cloner:
             list(pool.map(make, tables))
         left = [relation for relation in relations if isinstance(relation, View)]
         self._functions(clone.source[-1], new)
-        self._views(new, clone.source[-1], left)
-        return f"Schema {new} successfully created."
+        refused = self._views(new, clone.source[-1], left)
+        said = f"Schema {new} successfully created."
+        names = ", ".join(view.name[-1] for view in refused)
+        return f"{said} Without views over what is not there: {names}." if refused else said
 
     def _tables(self, clone: SchemaClone, relations: list[Any]) -> Iterator[tuple[Table, int | None]]:
         """The Delta tables with the version of each; those that were not there yet are not there."""
@@ -186,15 +201,19 @@ class Cloner:
         for facts in self.lake.functions(source):
             self.lake.restore_function(new, facts)
 
-    def _views(self, new: str, source: str, views: list[View]) -> None:
-        """Each view's text under the new schema: what it names without one is there, too."""
+    def _views(self, new: str, source: str, views: list[View]) -> list[View]:
+        """Each view's text under the new schema: what it names without one is there, too.
+
+        Returns:
+            Those that Spark refuses.
+        """
 
         def make(view: View) -> None:
             catalog, schema = view.current
             current = (catalog, new) if schema.lower() == source.lower() else (catalog, *schema.split("."))
             create_view(self.own, (SESSION_CATALOG, new, view.name[-1]), view.facts, current)
 
-        make_all(views, make)
+        return make_all(views, make)
 
 
 def pin(run: SparkSession, lake: Lake, table: Table) -> None:

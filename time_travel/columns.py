@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructField, StructType
 
 _ID = "delta.columnMapping.id"
+_PHYSICAL = "delta.columnMapping.physicalName"
 
 
 def in_todays_columns(then: StructType, today: StructType) -> tuple[str, ...] | None:
@@ -29,7 +30,8 @@ def in_todays_columns(then: StructType, today: StructType) -> tuple[str, ...] | 
     """
     same_names = [f.name for f in then.fields] == [f.name for f in today.fields]
     if same_names and all(
-        _same(a.dataType, b.dataType) for a, b in zip(then.fields, today.fields, strict=True)
+        _counterpart(then, b) is a and _same(a.dataType, b.dataType)
+        for a, b in zip(then.fields, today.fields, strict=True)
     ):
         return None
     return tuple(f"{_field(then, field, '')} AS {sql_name([field.name])}" for field in today.fields)
@@ -54,7 +56,9 @@ def _counterpart(then: StructType, wanted: StructField) -> StructField | None:
             return by_id[0]
         if any(_ID in (field.metadata or {}) for field in then.fields):
             return None
-    return next((field for field in then.fields if field.name.lower() == wanted.name.lower()), None)
+    # Of a column that was there before column mapping, it is the name that it had then.
+    name = str((wanted.metadata or {}).get(_PHYSICAL, wanted.name)).lower()
+    return next((field for field in then.fields if field.name.lower() == name), None)
 
 
 def _value(then: DataType, today: DataType, sql: str) -> str:

@@ -7,7 +7,7 @@ UNDROP finds. A table whose files Spark would delete is made external first, so 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,6 +16,8 @@ from time_travel.creating import FOLDER
 from time_travel.errors import SchemaHoldsFilesError
 from time_travel.lake import SESSION_CATALOG, Table, View
 from time_travel.registry import MOVED_FROM, Event
+from time_travel.remaking import MARK
+from time_travel.unfinished import drop_on_its_way, is_there, missing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,9 +52,9 @@ class Drop:
         """DROP TABLE or DROP VIEW; what is neither a Delta table nor a view is dropped as Spark drops it."""
         meant = self.lake.find(parts)
         event = self._event(meant) if meant is not None and len(meant.name) > 1 else None
-        if event is None:
+        if event is None or meant is None:
             return run()
-        return self._dropped([event], run, [meant])
+        return self._dropped([event], run, [(event, meant)])
 
     def schema(self, name: str, run: Callable[[], T], *, cascade: bool) -> T:
         """DROP SCHEMA: what is in it goes, and comes back, with it.
@@ -75,14 +77,22 @@ class Drop:
             return run()  # Spark refuses
         inside = facts["location"].rstrip("/") + "/"
         children = [self._out_of(inside, child) for child in children]
-        dropped = self._earlier(children)
-        known = {event.location for event in dropped}
-        earlier = [self._out_of(inside, event) for event in dropped]
-        moved = [self._move(event) for event in earlier if (event.location or "") not in known]
+        earlier = [(event, self._out_of(inside, event)) for event in self._earlier(children)]
+        moved = [self._move(now) for before, now in earlier if now is not before]
+        before = drop_on_its_way(facts, self.registry.objects(self.lake))
+        children += self._left_by(before, whole)
+        self.lake.set_schema_property(name, MARK, whole.event_id)
         if moved:
             self.registry.append(self.lake, moved)
-            self._rename(moved)
-        return self._dropped([whole, *children], run, meant)
+            for event in moved:
+                self._rename(event)
+        beside = self._retracted([] if before is None else [before])
+        return self._dropped([whole, *children], run, list(zip(children, meant, strict=False)), beside)
+
+    def _left_by(self, before: Event | None, whole: Event) -> list[Event]:
+        """What an earlier drop of this schema took from it before its driver was killed."""
+        left = [] if before is None else missing(self.lake, before, self.registry.objects(self.lake))
+        return [self._within(whole, replace(event, time=whole.time)) for event in left]
 
     def _children(self, schema: str, whole: Event) -> tuple[list[Event], list[Table | View]]:
         children, meant = [], []
@@ -120,37 +130,56 @@ class Drop:
             user=self.by.user, query_id=self.by.query_id,
         )  # fmt: skip
 
-    def _dropped(self, events: list[Event], run: Callable[[], T], meant: Sequence[Any]) -> T:
-        self.registry.append(self.lake, events)
-        renamed: list[Event] = []
+    def _dropped(
+        self,
+        events: list[Event],
+        run: Callable[[], T],
+        meant: Sequence[tuple[Event, Table | View]],
+        beside: Iterable[Event] = (),
+    ) -> T:
+        self.registry.append(self.lake, [*events, *beside])
         try:
-            renamed = self._rename(events)
-            for relation in meant:
-                if isinstance(relation, Table) and relation.managed:
-                    self.lake.make_external(relation)
+            for event, relation in meant:
+                if isinstance(relation, Table):
+                    self._keep_files(event, relation)
             return run()
         except Exception:
-            # It is still there; what the registry says of it must not outlive a rename.
-            for event in renamed:
-                self.lake.rename(event.location or "", event.details[MOVED_FROM])
-            self.registry.append(self.lake, list(self._retracted(events)))
+            self._correct(events)
             raise
 
-    def _rename(self, events: Sequence[Event]) -> list[Event]:
-        """Move the folders that are to move and have not moved yet; on record already where to."""
-        waiting = [
-            event
-            for event in events
-            if MOVED_FROM in event.details and self.lake.state(event.details[MOVED_FROM]) is not None
-        ]
-        for event in waiting:
-            self.lake.rename(event.details[MOVED_FROM], event.location or "")
-        return waiting
+    def _keep_files(self, event: Event, table: Table) -> None:
+        """Have Spark leave the files alone, out of the schema's folder where they lie in there."""
+        if event.details.get(MOVED_FROM) is None:
+            if table.managed:
+                self.lake.make_external(table)
+            return
+        renamed = self._rename(event)
+        try:
+            self.lake.make_external(table, event.location)
+        except Exception:
+            if renamed:
+                self.lake.rename(event.location or "", event.details[MOVED_FROM])
+            raise
 
-    def _retracted(self, events: list[Event]) -> Iterator[Event]:
+    def _rename(self, event: Event) -> bool:
+        """Move the folder where the registry says already that it lies, if it has not moved yet."""
+        if self.lake.state(event.details[MOVED_FROM]) is None:
+            return False
+        self.lake.rename(event.details[MOVED_FROM], event.location or "")
+        return True
+
+    def _correct(self, events: list[Event]) -> None:
+        """Spark has failed: what is still there was not dropped; what is gone was, by itself."""
+        if events[0].domain == "SCHEMA" and self.lake.schema_facts(events[0].name[-1]) is None:
+            return
+        there = [e for e in events if e.domain == "SCHEMA" or is_there(self.lake, e)]
+        gone = [replace(e, container_event=None) for e in events if e not in there and e.container_event]
+        self.registry.append(self.lake, [*gone, *self._retracted(there)])
+
+    def _retracted(self, events: Iterable[Event]) -> Iterator[Event]:
         for event in events:
             yield replace(
-                event, time=event.time + 1, event="RETRACTED", event_id=self.by.new_id(),
+                event, time=self.by.time, event="RETRACTED", event_id=self.by.new_id(),
                 of_event=event.event_id, details={},
             )  # fmt: skip
 
@@ -172,7 +201,8 @@ class Drop:
         """The drop of a table whose files had moved when its driver was killed."""
         dropped = self.registry.objects(self.lake).dropped
         found = (event for event in dropped if location in event.places)
-        return next(found, None)
+        before = next(found, None)
+        return before and replace(before, time=self.by.time, container_event=None)
 
     def _function(self, schema: str, facts: dict[str, Any]) -> Event:
         name = (SESSION_CATALOG, schema, facts["name"])

@@ -168,6 +168,10 @@ class Lake:
         found: dict[str, Any] | None = json.loads(self._catalog.schema(self._session, name))
         return found
 
+    def set_schema_property(self, name: str, key: str, value: str) -> None:
+        """Set a property of a schema, wherever it lies."""
+        self._catalog.setSchemaProperty(self._session, name, key, value)
+
     def schemas(self) -> list[str]:
         """The names of all schemas of the session catalog."""
         found: list[str] = json.loads(self._catalog.schemas(self._session))
@@ -193,9 +197,14 @@ class Lake:
         if not self._catalog.rename(self._session, location, new):
             raise OSError(f"{location} could not be renamed to {new}")
 
-    def make_external(self, table: Table) -> None:
-        """From now on Spark leaves the files of a table alone when it is dropped."""
-        self._catalog.makeExternal(self._session, table.name[-2], table.name[-1])
+    def make_external(self, table: Table, location: str | None = None) -> None:
+        """From now on Spark leaves the files of a table alone when it is dropped.
+
+        Args:
+            table: of the session catalog.
+            location: where its files lie by now, None for where they lay.
+        """
+        self._catalog.makeExternal(self._session, table.name[-2], table.name[-1], location)
 
     def state(self, location: str) -> State | None:
         """The versions of what lies at a location; None where it is no Delta table."""

@@ -126,7 +126,7 @@ class Past:
         """A table or view at a point, as it stands in a FROM."""
         meant = self.lake.find(parts)
         if meant is None:
-            return f"{sql_name(parts)}{_in_sparks_form(asked)}"
+            return f"{sql_name(parts)}{_in_sparks_form(parts, asked)}"
         if isinstance(meant, View):
             return f"({self._view(meant, asked)})" + ("" if aliased else f" AS {sql_name(parts[-1:])}")
         version = version_for(asked, meant, self.lake, self.rule(meant), self.versions_read)
@@ -234,14 +234,14 @@ def _word_before(tokens: list[Token], first: int) -> str:
     return word(tokens, next(at for at, token in enumerate(tokens) if token.start == first) - 1)
 
 
-def _in_sparks_form(asked: Asked) -> str:
+def _in_sparks_form(parts: Sequence[str], asked: Asked) -> str:
     """For a table of another catalog: what Spark can be asked in its own words."""
     if asked.version is not None:
         return f" VERSION AS OF {asked.version}"
     if asked.micros is not None and not asked.clause.before:
         return f" TIMESTAMP AS OF timestamp_micros({asked.micros})"
     raise BadClauseError(
-        f"{'.'.join(asked.clause.table)} is no table of {SESSION_CATALOG}: {asked.clause} cannot be found",
+        f"{quote_name(parts)} is no table of {SESSION_CATALOG}: {asked.clause} cannot be found",
         "check the name; tables of other catalogs can be asked AT (TIMESTAMP => …) and by VERSION AS OF",
     )
 

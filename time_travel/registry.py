@@ -6,7 +6,7 @@ a given day can be asked of it.
 
 The metastore says what is alive. An event is written before Spark drops: a driver that is killed in
 between leaves an event about an object that is still registered at its location, and such an object counts
-as alive.
+as alive. `unfinished` says what else it may leave, and how the next statement finishes that.
 """
 
 from __future__ import annotations
@@ -131,8 +131,11 @@ class Registry:
         """Spare the next look a read of the whole table, where nobody else has written meanwhile."""
         state = lake.state(self.location)
         with self._lock:
-            if state and self._seen and self._seen[0] == (state.table_id, state.latest - 1):
-                every = sorted((*self._seen[1], *events), key=_order)
+            if state is None or self._seen is None or self._seen[0] != (state.table_id, state.latest - 1):
+                return
+            # Another thread may have read these by now; the newest version is then somebody else's.
+            if {event.event_id for event in events}.isdisjoint(one.event_id for one in self._seen[1]):
+                every = [*self._seen[1], *events]
                 self._seen = ((state.table_id, state.latest), every, folded(every))
 
     def objects(self, lake: Lake) -> Objects:
@@ -144,7 +147,7 @@ class Registry:
         with self._lock:
             if self._seen is None or self._seen[0] != version:
                 rows = self._session().read.format("delta").load(self.location).collect()
-                every = sorted((_event(row) for row in rows), key=_order)
+                every = [_event(row) for row in rows]
                 self._seen = (version, every, folded(every))
             return self._seen[2]
 
@@ -158,34 +161,60 @@ class Registry:
 
 
 def folded(events: Iterable[Event]) -> Objects:
-    """What a history of events comes to.
+    """What a history of events comes to, whatever the clocks of the drivers that wrote it.
 
-    >>> drop = Event(1, "DROPPED", "a", "TABLE", ("spark_catalog", "s", "t"))
+    >>> drop = Event(1, "DROPPED", "a", "TABLE", ("spark_catalog", "s", "t"), location="/t")
     >>> folded([drop]).dropped == (drop,)
     True
-    >>> folded([drop, Event(2, "UNDROPPED", "b", "TABLE", drop.name, of_event="a")]).dropped
+    >>> folded([Event(0, "UNDROPPED", "b", "TABLE", drop.name, of_event="a"), drop]).dropped
     ()
+    >>> [event.event_id for event in folded([drop, replace(drop, time=2, event_id="c")]).dropped]
+    ['c']
     """
-    dropped: dict[str, Event] = {}
+    drops: dict[str, Event] = {}
     parameters: dict[str, float] = {}
+    ended: set[str] = set()
+    emptied: dict[str, int] = {}
     purged: dict[str, tuple[int, int]] = {}
-    for event in events:
+    for event in sorted(events, key=_order):
         if event.event == "PURGED_VERSIONS":
             purged[event.object_id or ""] = event.details["until"], event.time
         elif event.event == "DROPPED":
-            dropped[event.event_id] = event
+            drops.pop(event.event_id, None)  # told again: it is as new as this
+            drops[event.event_id] = event
         elif event.event == "SET_PARAMETER":
             value = event.details.get("value")
             if value is None:
                 parameters.pop(event.name[-1], None)
             else:
                 parameters[event.name[-1]] = value
-        elif event.event == "MOVED" and event.of_event in dropped:
-            old = dropped[event.of_event]
-            dropped[event.of_event] = replace(old, location=event.location, details=event.details)
+        elif event.event == "MOVED" and event.of_event in drops:
+            old = drops[event.of_event]
+            drops[event.of_event] = replace(old, location=event.location, details=event.details)
         elif event.of_event is not None:
-            dropped.pop(event.of_event, None)
-    return Objects(tuple(reversed(dropped.values())), parameters, purged)
+            ended.add(event.of_event)
+            if event.event == "PURGED":
+                emptied |= dict.fromkeys(event.places, event.time)
+    kept = [
+        drop
+        for drop in drops.values()
+        if drop.event_id not in ended and all(emptied.get(place, -1) < drop.time for place in drop.places)
+    ]
+    return Objects(tuple(reversed(_newest_of_each_place(kept))), parameters, purged)
+
+
+def _newest_of_each_place(drops: Sequence[Event]) -> list[Event]:
+    """Without drops that a later one of the same files has overtaken.
+
+    Two drivers may tell of one drop, or one that was killed before Spark dropped anything, and a later one.
+    """
+    newest = {place: _by(event) for event in drops for place in event.places}
+    return [event for event in drops if all(newest[place] == _by(event) for place in event.places)]
+
+
+def _by(event: Event) -> str:
+    """The drop that it went with: a schema may hold two tables of one place."""
+    return event.container_event or event.event_id
 
 
 def _order(event: Event) -> tuple[int, str]:

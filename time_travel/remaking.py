@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lineage.names import sql_name, sql_text
+from time_travel.retention import PREFIX
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -16,18 +17,28 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 # Where a view keeps the settings that it was made with (Spark, CatalogTable.VIEW_SQL_CONFIG_PREFIX).
 _SETTING = "view.sqlConfig."
+MARK = PREFIX + "drop"
+"""Of the properties of a schema: the drop of it that has begun, or that is being undone."""
 
 
-def schema_clauses(facts: Mapping[str, Any], location: str | None = None) -> str:
+def schema_clauses(
+    facts: Mapping[str, Any], location: str | None = None, *, restored_from: str | None = None
+) -> str:
     """What follows the name in the CREATE SCHEMA of a schema that is, or was, so.
 
     >>> schema_clauses({"comment": "c", "properties": {"a": "b", "owner": "root"}})
     " COMMENT 'c' WITH DBPROPERTIES ('a' = 'b')"
+
+    Args:
+        facts: by the names of `Catalog.java`.
+        location: of the schema, None for where Spark puts it.
+        restored_from: the drop that is being undone.
     """
     clauses = f" COMMENT {sql_text(facts['comment'])}" if facts.get("comment") else ""
     if location is not None:
         clauses += f" LOCATION {sql_text(location)}"
-    kept = {name: value for name, value in facts["properties"].items() if name != "owner"}
+    kept = {name: value for name, value in facts["properties"].items() if name not in ("owner", MARK)}
+    kept |= {} if restored_from is None else {MARK: restored_from}
     pairs = ", ".join(f"{sql_text(name)} = {sql_text(value)}" for name, value in kept.items())
     return clauses + (f" WITH DBPROPERTIES ({pairs})" if pairs else "")
 
@@ -55,18 +66,19 @@ def _column(column: Mapping[str, str | None]) -> str:
     return sql_name([column["name"] or ""]) + (f" COMMENT {sql_text(comment)}" if comment else "")
 
 
-def make_all(objects: Sequence[T], make: Callable[[T], None]) -> None:
+def make_all(objects: Sequence[T], make: Callable[[T], None]) -> list[T]:
     """Make each, in whatever order works: those that Spark refuses wait until the others are there.
 
-    Raises:
-        AnalysisException: what Spark says of the first that nothing here can mend.
+    Returns:
+        Those that nothing here can mend: a view over what is not there.
     """
     left = list(objects)
     while left:
         waiting = [one for one in left if not _is_made(one, make)]
         if len(waiting) == len(left):
-            make(waiting[0])
+            break
         left = waiting
+    return left
 
 
 def _is_made(one: T, make: Callable[[T], None]) -> bool:

@@ -28,6 +28,7 @@ from time_travel.retention import PREFIX, Retention, delta_properties, in_force,
 from time_travel.setting import PARAMETER_COLUMNS, Setting
 from time_travel.showing import SCHEMA_COLUMNS, TABLE_COLUMNS, Shower, read_show
 from time_travel.undoing import Undo
+from time_travel.unfinished import follow_files
 from time_travel.upkeep import Upkeep
 from time_travel.vacuuming import read_vacuum, require_kept
 
@@ -87,6 +88,7 @@ class TimeTravel:
         self._clock = clock
         self._versions_read = versions_read
         self._helpers: Helpers | None = None
+        self._followed = False
         self.registry = Registry(lambda: own, root)
 
     def may_travel(self, text: str) -> bool:
@@ -104,6 +106,8 @@ class TimeTravel:
         lake = self._lake(spark)
         if _CLONES_SCHEMA.match(text):
             return text
+        if not self._followed:
+            self._follow_files(lake)
         return self._past(lake).rewritten(text) or text
 
     def way_of(self, statement: Statement) -> Callable[[SparkSession, str, By, Run], Any] | None:
@@ -190,6 +194,11 @@ class TimeTravel:
             self._helpers = Helpers.compiled(self._own)
         return Lake(spark, self._helpers)
 
+    def _follow_files(self, lake: Lake) -> None:
+        """What drivers that are gone have left unfinished must not be in the way."""
+        self._guarded(lambda: follow_files(lake, self.registry.objects(lake)), None)
+        self._followed = True
+
     def _past(self, lake: Lake) -> Past:
         return Past(lake, partial(self._rule, lake), self._versions_read, self._clock(), self._clock)
 
@@ -200,6 +209,7 @@ class TimeTravel:
         catalog = self._guarded(lambda: lake.current[0], SESSION_CATALOG)
         if catalog != SESSION_CATALOG and len(targets[0].parts) < _FULL:
             return run(spark, text)
+        self._follow_files(lake)
         drop = Drop(lake, self.registry, partial(self._retention, lake), by)
         parts = targets[0].parts
         if targets[0].domain is not Domain.SCHEMA:
@@ -212,7 +222,9 @@ class TimeTravel:
 
     def _undrop(self, statement: Statement, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         del text, run
-        undo = Undo(self._lake(spark), self._own, self.registry, by)
+        lake = self._lake(spark)
+        self._follow_files(lake)
+        undo = Undo(lake, self._own, self.registry, by)
         target = statement.targets[0]
         if target.domain is Domain.SCHEMA:
             return _said(spark, undo.schema(target.parts))
@@ -327,6 +339,7 @@ class TimeTravel:
         if show is None:
             return run(spark, text)
         lake = self._lake(spark)
+        self._follow_files(lake)
         shower = Shower(lake, self.registry, partial(self._retention, lake), by.time)
         if show.noun == "TABLES":
             return spark.createDataFrame(shower.tables(show), TABLE_COLUMNS)

@@ -19,12 +19,13 @@ from lineage.tokens import tokenize
 from time_travel.errors import BadClauseError
 from time_travel.lake import SESSION_CATALOG, Size, Table
 from time_travel.retention import PREFIX, TRANSIENT, key
+from time_travel.unfinished import drop_on_its_way
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from time_travel.lake import Lake
-    from time_travel.registry import Event, Registry
+    from time_travel.registry import Event, Objects, Registry
     from time_travel.retention import Retention
 
 TABLE_COLUMNS = (
@@ -131,12 +132,16 @@ class Shower:
         current = self.lake.current[1]
         names = sorted(name for name in self.lake.schemas() if fits(name))
         rows = [self._schema(name, current) for name in names]
-        for event in self.registry.objects(self.lake).dropped if show.history else ():
+        objects = self.registry.objects(self.lake)
+        for event in objects.dropped if show.history else ():
             retained = event.domain == "SCHEMA" and event.retained_until >= self.now
-            if retained and fits(event.name[-1]):
+            if retained and fits(event.name[-1]) and not self._is_there(event, objects):
                 days = round(event.retention_days or 0)
                 rows.append(_schema_row(event.name[-1], event.details, days, current, event.time))
         return rows
+
+    def _is_there(self, event: Event, objects: Objects) -> bool:
+        return drop_on_its_way(self.lake.schema_facts(event.name[-1]), objects) == event
 
     def _schema(self, name: str, current: str) -> tuple[Any, ...]:
         days = round(self.retention(name).days)

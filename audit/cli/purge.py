@@ -40,8 +40,6 @@ def purge(tool: Tool, output: Output, dry_run: bool) -> None:  # noqa: FBT001 - 
             for one in found
         ]
         output.rows(rows, title="Would be deleted" if dry_run else "Deleted")
-    output.progress(
-        f"{'Would free' if dry_run else 'Freed'} {total:,} bytes in {files:,} file(s), {len(found):,} object(s)"
-        if found
-        else "Nothing is past its retention and Fail-safe"
-    )
+    freed = f"{total:,} bytes in {files:,} file(s), {len(found):,} object(s)"
+    verb = "Would free" if dry_run else "Freed"
+    output.progress(f"{verb} {freed}" if found else "Nothing is past its retention and Fail-safe")

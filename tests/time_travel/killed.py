@@ -1,0 +1,100 @@
+"""Run in a process of its own: a driver that is killed in the middle of things, and the one after it.
+
+Arguments: root, `work` or `mend`. The first brings statements to the points where they are to be killed, in a
+thread each, says so on its output, and waits. The second says what it finds, a line of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from pathlib import Path
+
+import audit
+from audit.embedded.spark import embedded
+from time_travel.lake import Lake
+from time_travel.registry import Registry
+
+CONF = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.driver.memory": "1g",
+    "spark.sql.sources.default": "delta",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto",
+}
+# After which call of its thread a statement is killed, by the name of the thread.
+POINTS = {
+    "told": (Registry, "append", "DROP TABLE told.t"),
+    "freed": (Lake, "make_external", "DROP TABLE freed.t"),
+    "renamed": (Lake, "rename", "DROP SCHEMA renamed CASCADE"),
+    "moved": (Lake, "make_external", "DROP SCHEMA moved CASCADE"),
+}
+_HERE = threading.Semaphore(0)
+
+
+def stop_after(owner, name):
+    """Have a method stop the threads that are to be stopped in it, when it has done its work."""
+    original = getattr(owner, name)
+
+    def stopping(self, *args, **kwargs):
+        found = original(self, *args, **kwargs)
+        if POINTS.get(threading.current_thread().name, ())[:2] == (owner, name):
+            _HERE.release()
+            threading.Event().wait()
+        return found
+
+    setattr(owner, name, stopping)
+
+
+def work(spark):
+    """Each statement to its point."""
+    for schema in POINTS:
+        spark.sql(f"CREATE SCHEMA {schema}")
+        with audit.suppress():  # so that Spark manages it, in the folder of its schema
+            spark.sql(f"CREATE TABLE {schema}.t AS SELECT '{schema}' AS a")
+    for owner, name in {point[:2] for point in POINTS.values()}:
+        stop_after(owner, name)
+    for schema, (_, _, text) in POINTS.items():
+        threading.Thread(target=spark.sql, args=(text,), name=schema, daemon=True).start()
+        _HERE.acquire()
+    print("here", flush=True)  # noqa: T201 - the other end waits for it
+    threading.Event().wait()
+
+
+def mend(spark):
+    """What the next driver sees and does."""
+
+    def ask(text):
+        return [list(row) for row in spark.sql(text).collect()]
+
+    seen = {}
+    for schema in POINTS:
+        history = spark.sql(f"SHOW TABLES HISTORY IN {schema}").collect()
+        seen[schema] = {
+            "tables": [(row["name"], row["dropped_on"] is not None) for row in history],
+            "schemas": [
+                row["dropped_on"] is not None
+                for row in spark.sql(f"SHOW SCHEMAS HISTORY LIKE '{schema}'").collect()
+            ],
+            "rows": ask(f"SELECT a FROM {schema}.t"),
+        }
+        spark.sql(f"DROP SCHEMA {schema} CASCADE")
+        spark.sql(f"UNDROP SCHEMA {schema}")
+        seen[schema]["again"] = ask(f"SELECT a FROM {schema}.t AT (OFFSET => 0)")
+        seen[schema]["left"] = [
+            row["dropped_on"] is not None for row in spark.sql("SHOW SCHEMAS HISTORY").collect()
+        ].count(True)
+    print(json.dumps(seen), flush=True)  # noqa: T201
+
+
+def main():
+    """The driver."""
+    root = Path(sys.argv[1])
+    spark = embedded(root, app_name="killed", master="local[2]", conf=CONF)
+    audit.attach(spark, user="ann", root=str(root / "audit"))
+    {"work": work, "mend": mend}[sys.argv[2]](spark)
+
+
+if __name__ == "__main__":
+    main()
