@@ -95,14 +95,19 @@ def table_clone(text: str, location: str | None) -> str:
     "CREATE TABLE a SHALLOW CLONE b VERSION AS OF 3 LOCATION '/w/a-1'"
     """
     tokens = tokenize(text) or []
-    at = next(n for n in range(len(tokens)) if word(tokens, n) == "CLONE")
-    words = {word(tokens, n) for n in range(at, len(tokens))}
-    end = tokens[-1].end + 1
-    text = text[:end]
+    at = Cursor(tokens, text)
+    at.take_one("CREATE")
+    at.take_one("OR")
+    at.take_one("REPLACE")
+    at.take("TABLE")
+    at.take("IF", "NOT", "EXISTS")
+    at.name()
+    words = {word(tokens, n) for n in range(at.at, len(tokens))}
+    text = text[: tokens[-1].end + 1]
     if location is not None and "LOCATION" not in words:
         text += f" LOCATION {sql_text(location)}"
-    if word(tokens, at - 1) not in ("SHALLOW", "DEEP"):
-        text = f"{text[: tokens[at].start]}SHALLOW {text[tokens[at].start :]}"
+    if at.word() == "CLONE":
+        text = f"{text[: tokens[at.at].start]}SHALLOW {text[tokens[at.at].start :]}"
     return text
 
 
