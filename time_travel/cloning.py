@@ -7,7 +7,7 @@ the clone reads; a drop of the source keeps them anyway.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -141,6 +141,7 @@ class Cloner:
             UnknownObjectError: there is no such schema.
             ObjectExistsError: the new name is taken.
             OutsideRetentionError: of a table, and it is not to be ignored; nothing was made.
+            BeforeCreationError: none of its tables was there at that point; nothing was made.
         """
         facts = self.lake.schema_facts(clone.source[-1])
         if facts is None:
@@ -153,7 +154,7 @@ class Cloner:
                 return f"{new} already exists, statement succeeded."
             raise ObjectExistsError(f"the schema {new} exists", "choose another name, or drop it first")
         relations = self.lake.tables(clone.source[-1])
-        tables = list(self._tables(clone, relations))
+        tables = self._tables(clone, relations)
         self.own.sql(f"CREATE SCHEMA {sql_name([new])}{schema_clauses(facts)}")
         # What the threads run in Spark belongs to the statement, as its job tag says.
         make = inheritable_thread_target(self.lake.spark)(lambda one: self._table(new, *one))
@@ -164,21 +165,33 @@ class Cloner:
         self._views(new, clone.source[-1], left)
         return f"Schema {new} successfully created."
 
-    def _tables(self, clone: SchemaClone, relations: list[Any]) -> Iterator[tuple[Table, int | None]]:
-        """The Delta tables with the version of each; those that were not there yet are not there."""
+    def _tables(self, clone: SchemaClone, relations: list[Any]) -> list[tuple[Table, int | None]]:
+        """The Delta tables with the version of each; those that were not there yet are not there.
+
+        Spark keeps no time of creation of a schema: it was there when one of its tables was.
+        """
+        found: list[tuple[Table, int | None]] = []
+        young: list[BeforeCreationError] = []
+        left_out = False
         for table in relations:
             if not isinstance(table, Table) or table.provider != "delta" or not table.location:
                 continue
-            if clone.point is None:
-                yield table, None
-                continue
             try:
-                yield table, self.version(clone.point, table)
-            except BeforeCreationError:
-                continue
+                version = None if clone.point is None else self.version(clone.point, table)
+                found.append((table, version))
+            except BeforeCreationError as error:
+                young.append(error)
             except OutsideRetentionError:
                 if not clone.ignore:
                     raise
+                left_out = True
+        if young and not found and not left_out:
+            raise BeforeCreationError(
+                f"no table of the schema {quote_name(clone.source)} was there at {clone.point}:"
+                f" {young[0].problem}",
+                "ask for a later point in time",
+            )
+        return found
 
     def _table(self, schema: str, table: Table, version: int | None) -> None:
         name = table.name[-1]

@@ -49,7 +49,7 @@ def test_a_shorter_period_moves_what_is_older_into_fail_safe():
 
 
 def test_a_longer_period_brings_nothing_back():
-    """"This doesn't apply to any data that is older than 10 days and has already moved into Fail-safe."""
+    """ "This doesn't apply to any data that is older than 10 days and has already moved into Fail-safe."""
     periods = Retention(20, 7, "TABLE").after(Retention(10, 7, "TABLE"), 100 * DAY)
     assert periods.horizon(100 * DAY) == 90 * DAY
     assert periods.horizon(105 * DAY) == 90 * DAY
