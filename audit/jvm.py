@@ -7,13 +7,16 @@ caller's thread needs is kept apart from what a worker may ask.
 from __future__ import annotations
 
 import re
+import tempfile
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import ZipFile
 
 import orjson
 
@@ -128,6 +131,24 @@ def compiled(jvm: Any, package: str, name: str) -> Any:
         package: the Python package that holds its source, in a file named as the class.
         name: the class.
     """
+    compiler, own = _compiled(jvm, package, name)
+    return compiler.getClassLoader().loadClass(own).newInstance()
+
+
+def shipped(context: SparkContext, package: str, name: str) -> Any:
+    """As `compiled`, for a class whose instances run on executors: these load it from a jar."""
+    compiler, own = _compiled(view(context), package, name)
+    # Every executor to come asks for it: it goes with the SparkContext.
+    jar = Path(tempfile.mkdtemp(dir=context._temp_dir), f"{own}.jar")  # noqa: SLF001
+    with ZipFile(jar, "w") as archive:
+        for class_name, code in compiler.getBytecodes().items():
+            archive.writestr(f"{class_name}.class", bytes(code))
+    context._jsc.addJar(jar.as_uri())
+    return compiler.getClassLoader().loadClass(own).newInstance()
+
+
+def _compiled(jvm: Any, package: str, name: str) -> tuple[Any, str]:
+    """The compiler of a class, and the name that the class has got."""
     compiler = getattr(jvm, "org.codehaus.janino.SimpleCompiler")()
     compiler.setParentClassLoader(class_loader(jvm))
     source = resources.files(package).joinpath(f"{name}.java").read_text("utf-8")
@@ -135,7 +156,7 @@ def compiled(jvm: Any, package: str, name: str) -> Any:
     # would be called with the first one's methods, so each class gets a name of its own.
     own = f"{name}{uuid.uuid4().hex}"
     compiler.cook(re.sub(rf"\b{name}\b", own, source))
-    return compiler.getClassLoader().loadClass(own).newInstance()
+    return compiler, own
 
 
 def class_loader(jvm: Any) -> Any:

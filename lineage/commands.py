@@ -161,10 +161,10 @@ def _cache(tokens: list[Token], text: str) -> Command | None:
 
 
 def _create(tokens: list[Token], text: str) -> Command | None:
-    """CREATE [OR REPLACE] TABLE t [SHALLOW | DEEP] CLONE u [version]."""
+    """[CREATE] [OR] [REPLACE] TABLE t [SHALLOW | DEEP] CLONE u [version]."""
     at = 1
-    replace = word(tokens, at) == "OR"
-    at += 2 if replace else 0
+    replace = word(tokens, 0) == "REPLACE" or word(tokens, at) == "OR"
+    at += 2 if word(tokens, at) == "OR" else 0
     at += word(tokens, at) in ("EXTERNAL", "TEMPORARY")
     if word(tokens, at) != "TABLE":
         return None
@@ -174,11 +174,7 @@ def _create(tokens: list[Token], text: str) -> Command | None:
     if word(tokens, at) != "CLONE":
         return None
     source, at = read_name(tokens, at + 1)
-    version = (
-        text[tokens[at].start :]
-        if at < len(tokens) and word(tokens, at) not in ("TBLPROPERTIES", "LOCATION")
-        else None
-    )
+    version = Cursor(tokens, text, at).span("TBLPROPERTIES", "LOCATION") or None
     kind = "REPLACE_TABLE" if replace else "CREATE_TABLE"
     return Command(
         kind, Domain.TABLE, name, source, version=version, if_clause=if_clause, replace=replace,
@@ -308,6 +304,7 @@ _READERS: dict[str, _Reader] = {
     "REFRESH": _refresh,
     "REORG": _named("OPTIMIZE", "TABLE"),
     "REPAIR": _named("REPAIR", "TABLE"),
+    "REPLACE": _create,
     "RESET": _plain("RESET"),
     "RESTORE": _restore,
     "SET": _set,

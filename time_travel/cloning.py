@@ -7,7 +7,7 @@ the clone reads; a drop of the source keeps them anyway.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -96,18 +96,23 @@ def table_clone(text: str, location: str | None) -> str:
     "CREATE TABLE `a` SHALLOW CLONE `b` VERSION AS OF 3 LOCATION '/w/a-1'"
     """
     tokens = tokenize(text) or []
-    new = next(n for n in range(len(tokens)) if word(tokens, n) == "TABLE") + 1
-    new += 3 if word(tokens, new) == "IF" else 0
-    _, behind = read_name(tokens, new)
-    at = next(n for n in range(behind, len(tokens)) if word(tokens, n) == "CLONE")
-    words = {word(tokens, n) for n in range(at, len(tokens))}
-    kept = word(tokens, at - 1) in ("SHALLOW", "DEEP")
+    at = Cursor(tokens, text)
+    for lead in ("CREATE", "OR", "REPLACE", "TABLE"):
+        at.take(lead)
+    at.take("IF", "NOT", "EXISTS")
+    new = at.at
+    at.name()
+    kind = at.at
+    is_shallow = at.take("SHALLOW")
+    at.take("CLONE")
+    source = at.at
+    words = {word(tokens, n) for n in range(source, len(tokens))}
     text = text[: tokens[-1].end + 1]
     if location is not None and "LOCATION" not in words:
         text += f" LOCATION {sql_text(location)}"
-    text = _quoted(text, tokens, at + 1)
-    if not kept:
-        text = f"{text[: tokens[at].start]}SHALLOW {text[tokens[at].start :]}"
+    text = _quoted(text, tokens, source)
+    if not is_shallow:
+        text = f"{text[: tokens[kind].start]}SHALLOW {text[tokens[kind].start :]}"
     return _quoted(text, tokens, new)
 
 
@@ -149,6 +154,7 @@ class Cloner:
             UnknownObjectError: there is no such schema.
             ObjectExistsError: the new name is taken.
             OutsideRetentionError: of a table, and it is not to be ignored; nothing was made.
+            BeforeCreationError: none of its tables was there at that point; nothing was made.
         """
         facts = self.lake.schema_facts(clone.source[-1])
         if facts is None:
@@ -161,7 +167,7 @@ class Cloner:
                 return f"{new} already exists, statement succeeded."
             raise ObjectExistsError(f"the schema {new} exists", "choose another name, or drop it first")
         relations = self.lake.tables(clone.source[-1])
-        tables = list(self._tables(clone, relations))
+        tables = self._tables(clone, relations)
         self.own.sql(f"CREATE SCHEMA {sql_name([new])}{schema_clauses(facts)}")
         # What the threads run in Spark belongs to the statement, as its job tag says.
         make = inheritable_thread_target(self.lake.spark)(lambda one: self._table(new, *one))
@@ -174,21 +180,33 @@ class Cloner:
         names = ", ".join(view.name[-1] for view in refused)
         return f"{said} Without views over what is not there: {names}." if refused else said
 
-    def _tables(self, clone: SchemaClone, relations: list[Any]) -> Iterator[tuple[Table, int | None]]:
-        """The Delta tables with the version of each; those that were not there yet are not there."""
+    def _tables(self, clone: SchemaClone, relations: list[Any]) -> list[tuple[Table, int | None]]:
+        """The Delta tables with the version of each; those that were not there yet are not there.
+
+        Spark keeps no time of creation of a schema: it was there when one of its tables was.
+        """
+        found: list[tuple[Table, int | None]] = []
+        young: list[BeforeCreationError] = []
+        left_out = False
         for table in relations:
             if not isinstance(table, Table) or table.provider != "delta" or not table.location:
                 continue
-            if clone.point is None:
-                yield table, None
-                continue
             try:
-                yield table, self.version(clone.point, table)
-            except BeforeCreationError:
-                continue
+                version = None if clone.point is None else self.version(clone.point, table)
+                found.append((table, version))
+            except BeforeCreationError as error:
+                young.append(error)
             except OutsideRetentionError:
                 if not clone.ignore:
                     raise
+                left_out = True
+        if young and not found and not left_out:
+            raise BeforeCreationError(
+                f"no table of the schema {quote_name(clone.source)} was there at {clone.point}:"
+                f" {young[0].problem}",
+                "ask for a later point in time",
+            )
+        return found
 
     def _table(self, schema: str, table: Table, version: int | None) -> None:
         name = table.name[-1]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from audit import jvm
+from lineage.names import quote_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -98,6 +99,7 @@ class Helpers:
     catalog: Any
     logs: Any
     sizes: dict[tuple[str, int], Size] = field(default_factory=dict)
+    shipped: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def compiled(cls, spark: SparkSession) -> Helpers:
@@ -121,6 +123,7 @@ class Lake:
         self._catalog = helpers.catalog
         self._logs = helpers.logs
         self._sizes = helpers.sizes
+        self._shipped = helpers.shipped
         self._session = spark._jsparkSession
 
     def within(self, spark: SparkSession) -> Lake:
@@ -287,6 +290,36 @@ class Lake:
             Py4JJavaError: the store refuses.
         """
         self._logs.delete(self._session, location)
+
+    def deep_clone(
+        self, source: Table, version: int | None, target: str, overrides: Mapping[str, str]
+    ) -> dict[str, int]:
+        """Copy the files of a version to a location and commit them there.
+
+        Args:
+            source: a Delta table with a location.
+            version: None for the newest.
+            target: of a Delta table, which is replaced, or of nothing yet.
+            overrides: properties of the clone beside the source's.
+
+        Returns:
+            The metrics of Delta's CLONE by name, in files and bytes.
+        """
+        name = "DeepClone"
+        if name not in self._shipped:
+            self._shipped[name] = jvm.shipped(self.spark.sparkContext, "time_travel", name)
+        number = -1 if version is None else version
+        metrics: dict[str, int] = json.loads(
+            self._shipped[name].run(
+                self._session,
+                source.location,
+                number,
+                quote_name(source.name),
+                target,
+                json.dumps(dict(overrides)),
+            )
+        )
+        return metrics
 
     def schema(self, location: str, version: int) -> str:
         """The columns of a version as JSON."""

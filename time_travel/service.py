@@ -16,7 +16,9 @@ from lineage.model import Domain
 from lineage.tokens import tokenize, word
 from time_travel.cloning import Cloner, pin, read_schema_clone, table_clone
 from time_travel.creating import FOLDER, Creation, folder_of, read_creation, with_location, with_properties
+from time_travel.deep_cloning import METRIC_COLUMNS, DeepClone, DeepCloner, read_deep_clone
 from time_travel.dropping import Drop
+from time_travel.errors import UnknownObjectError
 from time_travel.flowing import over, statements_of
 from time_travel.lake import SESSION_CATALOG, Helpers, Lake, Table, View
 from time_travel.measuring import asks_for_storage
@@ -269,13 +271,17 @@ class TimeTravel:
         return self._place(lake, facts["location"], creation.name[-1]), facts
 
     @staticmethod
-    def _place(lake: Lake, schema_location: str, name: str) -> str:
+    def _place(lake: Lake, schema_location: str, name: str, own: uuid.UUID | None = None) -> str:
         folder = folder_of(schema_location, str(lake.spark.conf.get("spark.sql.warehouse.dir")))
-        return f"{folder}/{_plain(name)}-{uuid.uuid4()}"
+        return f"{folder}/{_plain(name)}-{own or uuid.uuid4()}"
 
     def _clone_table(self, statement: Statement, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         del by
         lake, command = self._lake(spark), statement.command
+        deep = read_deep_clone(text)
+        if deep is not None and lake.current[0] == SESSION_CATALOG:
+            metrics = self._deep_cloner(lake, run).run(deep)
+            return spark.createDataFrame([] if metrics is None else [metrics], METRIC_COLUMNS)
         assert command is not None  # noqa: S101  what makes it a clone
         source = lake.find(command.source)
         schema = command.target[-2] if len(command.target) > 1 else lake.current[1]
@@ -288,6 +294,34 @@ class TimeTravel:
         if source.name[0] != "delta":
             pin(spark, lake, source)
         return made
+
+    def _deep_cloner(self, lake: Lake, run: Run) -> DeepCloner:
+        return DeepCloner(
+            lake,
+            partial(self._place_of_clone, lake),
+            partial(self._properties_of_clone, lake),
+            partial(run, lake.spark),
+        )
+
+    def _place_of_clone(self, lake: Lake, clone: DeepClone, source: Table) -> str:
+        """Where a new clone lies: a run that was killed is found again by the next one."""
+        schema = lake.schema_facts(clone.name[-2] if len(clone.name) > 1 else lake.current[1])
+        if schema is None:
+            raise UnknownObjectError(f"there is no schema for {'.'.join(clone.name)}", "create it first")
+        state = lake.state(source.location or "")
+        seed = f"{state.table_id if state else ''} {schema['name']} {clone.name[-1].lower()}"
+        known = uuid.uuid5(uuid.NAMESPACE_OID, seed)
+        place = self._place(lake, schema["location"], clone.name[-1], known)
+        # A table that was dropped lies there, or one of which the end of its making is missing.
+        taken = lake.state(place) is not None
+        return self._place(lake, schema["location"], clone.name[-1]) if taken else place
+
+    def _properties_of_clone(self, lake: Lake, clone: DeepClone, source: Table) -> dict[str, str]:
+        """Its own retention: the source may be pinned by other clones."""
+        own = lake.properties(source.location or "", PREFIX) | dict(clone.properties)
+        schema = lake.schema_facts(clone.name[-2] if len(clone.name) > 1 else lake.current[1])
+        parameters = self.registry.objects(lake).parameters
+        return _NEW_TABLE | delta_properties(in_force(own, (schema or {}).get("properties", {}), parameters))
 
     def _clone_schema(self, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         clone = read_schema_clone(text)

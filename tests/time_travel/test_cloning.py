@@ -4,9 +4,33 @@ from __future__ import annotations
 
 import pytest
 
+import audit
+from audit.clock import SystemClock
 from time_travel import errors
 
 pytestmark = pytest.mark.spark
+
+
+class Later:
+    """The machine's clock, so many days on."""
+
+    days = 0
+
+    def now(self):
+        """Microseconds since the epoch."""
+        return SystemClock().now() + self.days * 86_400_000_000
+
+
+@pytest.fixture
+def later(spark, tmp_path):
+    """A session on such a clock, of an audit of its own: ids of statements never go back."""
+    session, clock = spark.newSession(), Later()
+    session.conf.set("spark.sql.sources.default", "delta")
+    audit.attach(session, user="ann", root=str(tmp_path), clock=clock, schema="later_usage")
+    yield session, clock
+    audit.detach(session)
+    for schema in ("copy", "kept", "later_usage"):
+        session.sql(f"DROP SCHEMA IF EXISTS {schema} CASCADE")
 
 
 @pytest.fixture
@@ -74,3 +98,50 @@ def test_a_schema(session, schema, told):
     session.sql("DROP SCHEMA copy CASCADE")
     with pytest.raises(errors.UnknownObjectError):
         session.sql("CREATE DATABASE copy CLONE nothing")
+
+
+def test_a_child_of_too_short_a_retention(later):
+    """The clone of its schema fails, and nothing is made; with IGNORE TABLES … it is left out."""
+    session, clock = later
+    session.sql("CREATE SCHEMA kept")
+    session.sql("CREATE TABLE kept.short AS SELECT 1 AS a")
+    session.sql("CREATE TABLE kept.long DATA_RETENTION_TIME_IN_DAYS = 30 AS SELECT 2 AS a")
+    then = session.sql("SELECT current_timestamp()").first()[0].isoformat(sep=" ")
+    session.sql("INSERT INTO kept.long VALUES (3)")
+    clock.days = 4
+    clone = f"CREATE DATABASE copy CLONE kept AT (TIMESTAMP => '{then}')"
+    with pytest.raises(errors.OutsideRetentionError, match=r"kept\.short, 1 days"):
+        session.sql(clone)
+    assert not session.catalog.databaseExists("copy")
+    session.sql(f"{clone} IGNORE TABLES WITH INSUFFICIENT DATA RETENTION")
+    assert [row.tableName for row in session.sql("SHOW TABLES IN copy").collect()] == ["long"]
+    assert rows(session, "SELECT a FROM copy.long") == [2]
+
+
+def test_a_point_before_the_schema(session, schema, told):
+    """It fails, and nothing is made; a statement before the schema, too."""
+    session.sql("CREATE SCHEMA other")
+    session.sql("CREATE TABLE other.u AS SELECT 1 AS a")
+    for point in (f"BEFORE (STATEMENT => '{told[2]}')", "AT (OFFSET => -3600)"):
+        with pytest.raises(errors.BeforeCreationError, match="no table of the schema other was there"):
+            session.sql(f"CREATE SCHEMA copy CLONE other {point}")
+    with pytest.raises(errors.FutureMomentError):
+        session.sql("CREATE SCHEMA copy CLONE other AT (TIMESTAMP => '2999-01-01')")
+    assert not session.catalog.databaseExists("copy")
+    session.sql("DROP SCHEMA other CASCADE")
+
+
+def test_other_tables_are_left_out(session, schema, told, tmp_path):
+    """What is not of Delta has no versions: the document's external tables, and Spark's own."""
+    session.sql(f"CREATE TABLE external (a INT) USING parquet LOCATION '{tmp_path}/p'")
+    session.sql("CREATE TABLE managed USING parquet AS SELECT 1 AS a")
+    session.sql(f"CREATE SCHEMA copy CLONE {schema}")
+    assert [row.tableName for row in session.sql("SHOW TABLES IN copy").collect()] == ["t"]
+    session.sql("DROP SCHEMA copy CASCADE")
+
+
+def test_a_table_may_have_the_name_of_a_word(session, told):
+    """`shallow`, `deep` and `clone` are no reserved words."""
+    for name in ("shallow", "deep", "clone"):
+        session.sql(f"CREATE TABLE {name} CLONE t")
+        assert rows(session, f"SELECT a FROM {name}") == [1, 2]

@@ -1,0 +1,277 @@
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.FileUtil;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.api.java.function.Function;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.delta.DeltaConfigs;
+import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.DeltaOperations;
+import org.apache.spark.sql.delta.DomainMetadataUtils;
+import org.apache.spark.sql.delta.OptimisticTransaction;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.actions.Action$;
+import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.DeletionVectorDescriptor;
+import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.delta.actions.Protocol;
+import org.apache.spark.sql.delta.util.DeltaFileOperations;
+import org.apache.spark.util.SerializableConfiguration;
+import scala.Option;
+import scala.jdk.javaapi.CollectionConverters;
+
+/** Copies the files of a version of a Delta table to a place of their own and commits them there, once and for all.
+ *
+ *  The name of a copy says what it is a copy of: a digest of the table's id, and of the path, size and time of the
+ *  file in its log, before the file's own name. So a file that the clone has already is known without a look at it, and
+ *  two files of different content never share a name. An instance is what a task on an executor runs, too.
+ *  Compiled by Janino at run time: no lambdas, no generics. */
+public class DeepClone implements Function {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final int FILES_OF_A_TASK = 50;
+
+  private SerializableConfiguration conf;
+  private boolean partsAreSeen;
+
+  /** Clones a version (-1: the newest) into what lies at `target`, or into nothing.
+   *
+   *  `overrides` are properties as a JSON object. The answer is a JSON object: the metrics of Delta's CLONE. */
+  public String run(SparkSession spark, String source, long version, String name, String target, String overrides)
+      throws Exception {
+    // A transaction asks the active session for its settings, the mark of its commit among them.
+    Option active = SparkSession.getActiveSession();
+    SparkSession.setActiveSession(spark);
+    try {
+      return cloned(spark, source, version, name, target, (ObjectNode) JSON.readTree(overrides));
+    } finally {
+      if (active.isEmpty()) SparkSession.clearActiveSession();
+      else SparkSession.setActiveSession((SparkSession) active.get());
+    }
+  }
+
+  private static String cloned(
+      SparkSession spark, String source, long version, String name, String target, ObjectNode overrides)
+      throws Exception {
+    DeltaLog from = DeltaLog.forTable(spark, source);
+    Snapshot then = from.update(false, Option.empty(), Option.empty());
+    if (version >= 0 && version != then.version())
+      then = from.getSnapshotAt(version, Option.empty(), Option.empty(), Option.empty(), false);
+    DeltaLog to = DeltaLog.forTable(spark, target);
+    to.update(false, Option.empty(), Option.empty());
+    OptimisticTransaction change = to.startTransaction(Option.empty(), Option.empty());
+
+    Map had = new HashMap();
+    List old = change.snapshot().allFiles().collectAsList();
+    for (int i = 0; i < old.size(); i++) had.put(identity((AddFile) old.get(i)), old.get(i));
+    List actions = new ArrayList();
+    Map copies = new LinkedHashMap();
+    List files = then.allFiles().collectAsList();
+    for (int i = 0; i < files.size(); i++) {
+      AddFile file = (AddFile) files.get(i);
+      AddFile copy = copyOf(file, from, then.metadata().id());
+      if (had.remove(identity(copy)) != null) continue;
+      actions.add(copy);
+      add(copies, absolute(from, file.path()), absolute(to, copy.path()), "data");
+      if (isStored(file.deletionVector()))
+        add(copies, file.deletionVector().absolutePath(from.dataPath()),
+            copy.deletionVector().absolutePath(to.dataPath()), "deletions");
+    }
+    forgetWhatIsThere(copies, old, to);
+    change.updateMetadata(metadata(then.metadata(), change, overrides), true);
+    long[] copied = copied(spark, new ArrayList(copies.values()), to);
+
+    long removed = 0;
+    Iterator gone = had.values().iterator();
+    while (gone.hasNext()) {
+      AddFile file = (AddFile) gone.next();
+      removed += file.size();
+      actions.add(file.removeWithTimestamp(System.currentTimeMillis(), true));
+    }
+    ObjectNode metrics = JSON.createObjectNode();
+    metrics.put("sourceTableSize", then.sizeInBytes());
+    metrics.put("sourceNumOfFiles", then.numOfFiles());
+    metrics.put("numRemovedFiles", (long) had.size());
+    metrics.put("numCopiedFiles", copied[0]);
+    metrics.put("removedFilesSize", removed);
+    metrics.put("copiedFilesSize", copied[1]);
+    commit(spark, change, then, actions, name, metrics);
+    return JSON.writeValueAsString(metrics);
+  }
+
+  private static void commit(
+      SparkSession spark, OptimisticTransaction change, Snapshot then, List actions, String name, ObjectNode metrics) {
+    List every = new ArrayList(CollectionConverters.asJava(
+        DomainMetadataUtils.handleDomainMetadataForCloneTable(then, change.snapshot())));
+    every.addAll(actions);
+    List features = new ArrayList();
+    features.add(then.protocol());
+    Protocol protocol = change.protocol().merge(CollectionConverters.asScala(features).toSeq());
+    boolean same = change.readVersion() >= 0 && protocol.equals(change.snapshot().protocol());
+    Map told = new HashMap();
+    Iterator each = metrics.fields();
+    while (each.hasNext()) {
+      Map.Entry metric = (Map.Entry) each.next();
+      told.put(metric.getKey(), ((JsonNode) metric.getValue()).asText());
+    }
+    // As Delta's own CLONE and RESTORE do it: who has written meanwhile makes it fail.
+    change.commitLarge(spark, CollectionConverters.asScala(every.iterator()),
+        same ? Option.empty() : Option.apply(protocol), new DeltaOperations.Clone(name, then.version()),
+        scalas(new HashMap()), scalas(told));
+  }
+
+  /** The source's, under the clone's own id, name and comment. */
+  private static Metadata metadata(Metadata then, OptimisticTransaction change, ObjectNode overrides)
+      throws Exception {
+    ObjectNode action = (ObjectNode) JSON.readTree(then.json());
+    ObjectNode found = (ObjectNode) action.get("metaData");
+    boolean anew = change.readVersion() < 0;
+    found.put("id", anew ? UUID.randomUUID().toString() : change.snapshot().metadata().id());
+    found.put("name", anew ? null : change.snapshot().metadata().name());
+    found.put("description", anew ? null : change.snapshot().metadata().description());
+    ObjectNode configuration = (ObjectNode) found.get("configuration");
+    // They tell of versions of the source.
+    configuration.remove("delta.inCommitTimestampEnablementVersion");
+    configuration.remove("delta.inCommitTimestampEnablementTimestamp");
+    Map given = new HashMap();
+    Iterator each = overrides.fields();
+    while (each.hasNext()) {
+      Map.Entry pair = (Map.Entry) each.next();
+      given.put(pair.getKey(), ((JsonNode) pair.getValue()).asText());
+    }
+    scala.collection.Iterator valid = DeltaConfigs.validateConfigurations(scalas(given)).iterator();
+    while (valid.hasNext()) {
+      scala.Tuple2 pair = (scala.Tuple2) valid.next();
+      configuration.put((String) pair._1(), (String) pair._2());
+    }
+    return (Metadata) Action$.MODULE$.fromJson(JSON.writeValueAsString(action));
+  }
+
+  /** What the clone's log says of the copy of a file. */
+  private static AddFile copyOf(AddFile file, DeltaLog from, String table) throws Exception {
+    ObjectNode action = (ObjectNode) JSON.readTree(file.json());
+    ObjectNode found = (ObjectNode) action.get("add");
+    String path = file.path();
+    int name = path.lastIndexOf('/') + 1;
+    // Of a shallow clone the paths are absolute, and folders of partitions nobody needs.
+    String folder = new Path(new java.net.URI(path)).isAbsolute() ? "" : path.substring(0, name);
+    String said = table + "\n" + path + "\n" + file.size() + "\n" + file.modificationTime();
+    found.put("path", folder + digest(said) + "-" + path.substring(name));
+    found.put("dataChange", true);
+    found.remove("baseRowId");
+    found.remove("defaultRowCommitVersion");
+    DeletionVectorDescriptor deleted = file.deletionVector();
+    if (isStored(deleted) && deleted.storageType().equals("p")) {
+      String stored = deleted.absolutePath(from.dataPath()).getName();
+      UUID id = DeletionVectorDescriptor.getUUIDFromDeletionVectorFileName(stored);
+      ObjectNode vector = (ObjectNode) found.get("deletionVector");
+      vector.put("storageType", "u");
+      vector.put("pathOrInlineDv", deleted.copyWithNewRelativePath(id, "").pathOrInlineDv());
+    }
+    return (AddFile) Action$.MODULE$.fromJson(JSON.writeValueAsString(action));
+  }
+
+  private static String digest(String text) throws Exception {
+    byte[] bytes = MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
+    StringBuilder found = new StringBuilder();
+    for (int i = 0; i < 10; i++) found.append(String.format("%02x", new Object[] {Byte.valueOf(bytes[i])}));
+    return found.toString();
+  }
+
+  /** A file of a log: the same file with other rows deleted is another one. */
+  private static String identity(AddFile file) {
+    return file.path() + (file.deletionVector() == null ? "" : "\n" + file.deletionVector().uniqueId());
+  }
+
+  /** Whether deleted rows stand in a file of their own. */
+  private static boolean isStored(DeletionVectorDescriptor deleted) {
+    return deleted != null && !deleted.storageType().equals("i");
+  }
+
+  private static Path absolute(DeltaLog log, String path) {
+    return DeltaFileOperations.absolutePath(log.dataPath().toString(), path);
+  }
+
+  private static void add(Map copies, Path from, Path to, String kind) {
+    copies.put(to.toString(), new String[] {from.toString(), to.toString(), kind});
+  }
+
+  /** A file of which other rows are deleted now is there: only the deletions are copied. */
+  private static void forgetWhatIsThere(Map copies, List old, DeltaLog to) {
+    for (int i = 0; i < old.size(); i++) {
+      AddFile file = (AddFile) old.get(i);
+      copies.remove(absolute(to, file.path()).toString());
+      if (isStored(file.deletionVector())) copies.remove(file.deletionVector().absolutePath(to.dataPath()).toString());
+    }
+  }
+
+  /** Number and bytes of the data files that had to be copied. */
+  private static long[] copied(SparkSession spark, List copies, DeltaLog to) {
+    long[] found = new long[2];
+    if (copies.isEmpty()) return found;
+    DeepClone task = new DeepClone();
+    Configuration conf = to.newDeltaHadoopConf();
+    task.conf = new SerializableConfiguration(conf);
+    task.partsAreSeen = to.store().isPartialWriteVisible(to.dataPath(), conf);
+    JavaSparkContext context = JavaSparkContext.fromSparkContext(spark.sparkContext());
+    int tasks = Math.max(context.defaultParallelism(), copies.size() / FILES_OF_A_TASK);
+    List sizes = context.parallelize(copies, Math.min(copies.size(), tasks)).map(task).collect();
+    for (int i = 0; i < sizes.size(); i++) {
+      long size = ((Long) sizes.get(i)).longValue();
+      if (size < 0) continue;
+      found[0]++;
+      found[1] += size;
+    }
+    return found;
+  }
+
+  /** On an executor: copies a file; its bytes, or -1 where it is there already, or holds deletions only. */
+  public Object call(Object copy) throws Exception {
+    String[] said = (String[]) copy;
+    Path from = new Path(said[0]), to = new Path(said[1]);
+    FileSystem source = from.getFileSystem(conf.value()), target = to.getFileSystem(conf.value());
+    long size = source.getFileStatus(from).getLen();
+    if (length(target, to) == size) {
+      // Left by a run that did not come to its end: a VACUUM takes it for new.
+      target.setTimes(to, System.currentTimeMillis(), -1);
+      return Long.valueOf(-1);
+    }
+    target.mkdirs(to.getParent());
+    Path part = partsAreSeen ? new Path(to.getParent(), to.getName() + ".copying-" + UUID.randomUUID()) : to;
+    FileUtil.copy(source, from, target, part, false, true, conf.value());
+    if (partsAreSeen && !target.rename(part, to)) {
+      // Another run was faster, or somebody has left something else there.
+      if (length(target, to) != size && target.delete(to, false)) target.rename(part, to);
+      target.delete(part, false);
+    }
+    if (length(target, to) != size) throw new java.io.IOException(from + " could not be copied to " + to);
+    return Long.valueOf("data".equals(said[2]) ? size : -1);
+  }
+
+  private static long length(FileSystem store, Path path) throws java.io.IOException {
+    try {
+      FileStatus found = store.getFileStatus(path);
+      return found.getLen();
+    } catch (java.io.FileNotFoundException e) {
+      return -1;
+    }
+  }
+
+  private static scala.collection.immutable.Map scalas(Map values) {
+    return (scala.collection.immutable.Map) scala.collection.immutable.Map$.MODULE$.from(
+        CollectionConverters.asScala(values));
+  }
+}

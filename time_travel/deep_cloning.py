@@ -1,0 +1,219 @@
+"""CREATE TABLE … DEEP CLONE: a copy of a Delta table of its own, brought up to date by a second run.
+
+In: CREATE [OR REPLACE] TABLE … DEEP CLONE … as Spark would get it, its clause a version. Out: Delta's metrics
+of a clone. The files are copied by a job of Spark, then committed at once: readers see the old table or the
+new one, and a run that was killed is simply run again. Only what the clone lacks is copied; what the source
+has no longer is removed. Nothing of the source is needed afterwards, and nothing of it is kept for the clone.
+
+Delta 4.4 knows SHALLOW CLONE only; the statement and its metrics are Databricks' (CREATE TABLE CLONE).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from lineage.cursor import Cursor
+from lineage.names import quote_name, sql_name, sql_text
+from lineage.tokens import tokenize
+from time_travel.errors import BadClauseError, NoHistoryError, ObjectExistsError, UnknownObjectError
+from time_travel.lake import Table, View
+
+if TYPE_CHECKING:
+    from time_travel.lake import Lake
+
+METRIC_COLUMNS = (
+    "source_table_size BIGINT, source_num_of_files BIGINT, num_removed_files BIGINT, num_copied_files BIGINT,"
+    " removed_files_size BIGINT, copied_files_size BIGINT"
+)
+"""What a clone answers, in files and bytes, as Delta's SHALLOW CLONE does."""
+_METRICS = (
+    "sourceTableSize", "sourceNumOfFiles", "numRemovedFiles", "numCopiedFiles", "removedFilesSize",
+    "copiedFilesSize",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class DeepClone:
+    """A CREATE TABLE … DEEP CLONE.
+
+    Attributes:
+        name: of the clone, as written.
+        source: of the table that is cloned.
+        version: of that table, None for the newest.
+        create: a clone that is not there is made.
+        replace: one that is there is brought up to date.
+        if_not_exists: nothing happens where it is there.
+        location: where it is to lie, None where that is left open.
+        properties: of the clone, beside the source's.
+    """
+
+    name: tuple[str, ...]
+    source: tuple[str, ...]
+    version: int | None = None
+    create: bool = True
+    replace: bool = False
+    if_not_exists: bool = False
+    location: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_deep_clone(text: str) -> DeepClone | None:
+    """What a text clones; None where it is no DEEP CLONE.
+
+    >>> read_deep_clone("CREATE OR REPLACE TABLE c DEEP CLONE s.t VERSION AS OF 3 LOCATION '/x'")
+    ... # doctest: +NORMALIZE_WHITESPACE
+    DeepClone(name=('c',), source=('s', 't'), version=3, create=True, replace=True, if_not_exists=False,
+              location='/x', properties={})
+
+    Raises:
+        BadClauseError: it goes on as no clone does.
+    """
+    at = Cursor(tokenize(text) or [], text)
+    create = at.take("CREATE")
+    replace = at.take("OR", "REPLACE") if create else at.take("REPLACE")
+    if not (create or replace) or not at.take("TABLE"):
+        return None
+    if_not_exists = at.take("IF", "NOT", "EXISTS")
+    name = at.name()
+    if not at.take("DEEP", "CLONE"):
+        return None
+    source = at.name()
+    version = _version(at)
+    location, properties = None, {}
+    while not at.done:
+        if at.take("LOCATION"):
+            location = at.string()
+        elif at.take("TBLPROPERTIES", "("):
+            properties = _properties(at)
+        else:
+            break
+    if not name or not source or not at.done or (replace and if_not_exists):
+        raise BadClauseError(
+            f"the DEEP CLONE of {quote_name(source)} cannot go on with {at.span()!r}",
+            "write CREATE [OR REPLACE] TABLE [IF NOT EXISTS] … DEEP CLONE … [AT | BEFORE (…)]"
+            " [TBLPROPERTIES (…)] [LOCATION '…']",
+        )
+    return DeepClone(name, source, version, create, replace, if_not_exists, location, properties)
+
+
+def _version(at: Cursor) -> int | None:
+    at.take_one("FOR")
+    if not at.take_one("VERSION", "SYSTEM_VERSION") or not at.take("AS", "OF"):
+        return None
+    digits = at.span("LOCATION", "TBLPROPERTIES").strip("'\"")
+    return int(digits) if digits.isdigit() else None
+
+
+def _properties(at: Cursor) -> dict[str, str]:
+    """`'a' = 'b', c.d = true)`: the pairs, behind the bracket."""
+    found: dict[str, str] = {}
+    while not at.done and not at.take(")"):
+        key = at.string() or ".".join(at.name())
+        at.take("=")
+        value = at.string()
+        found[key] = at.span(",", ")") if value is None else value
+        if not at.take(",") and at.word() != ")":
+            break
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class DeepCloner:
+    """Clones with all files.
+
+    Attributes:
+        lake: the session of the statement, whose commits carry its id.
+        place: gives a new clone its location, by the clone and its source.
+        properties: beside those that the text gives, by the clone, its source and what the text gives.
+        register: runs SQL that puts the clone into the catalog.
+    """
+
+    lake: Lake
+    place: Callable[[DeepClone, Table], str]
+    properties: Callable[[DeepClone, Table], Mapping[str, str]]
+    register: Callable[[str], object]
+
+    def run(self, clone: DeepClone) -> tuple[int, ...] | None:
+        """Make a clone, or bring it up to date.
+
+        Returns:
+            The metrics, as `METRIC_COLUMNS` names them; None where IF NOT EXISTS leaves it alone.
+
+        Raises:
+            UnknownObjectError: there is no such source, or no such clone to REPLACE.
+            NoHistoryError: the source is no Delta table.
+            ObjectExistsError: the clone's name, or its location, is taken.
+        """
+        source = self._source(clone)
+        there = self._there(clone)
+        if there is not None and clone.if_not_exists:
+            return None
+        location = self._location(clone, source, there)
+        overrides = {**self.properties(clone, source), **clone.properties}
+        metrics = self.lake.deep_clone(source, clone.version, location, overrides)
+        name = sql_name(clone.name)
+        if there is None and not _is_path(clone.name):
+            self.register(f"CREATE TABLE {name} USING delta LOCATION {sql_text(location)}")
+        elif not _is_path(clone.name):
+            self.register(f"REFRESH TABLE {name}")
+        return tuple(metrics[metric] for metric in _METRICS)
+
+    def _source(self, clone: DeepClone) -> Table:
+        found = self.lake.find(clone.source)
+        if found is None:
+            raise UnknownObjectError(
+                f"there is no table {quote_name(clone.source)} to clone", "check its name"
+            )
+        if isinstance(found, View) or found.provider != "delta" or found.location is None:
+            what = "a view" if isinstance(found, View) else f"a table of {found.provider}"
+            raise NoHistoryError(
+                f"{quote_name(found.name)} is {what}: DEEP CLONE copies the files of a Delta table",
+                "CREATE TABLE … USING delta AS SELECT copies its rows",
+            )
+        return found
+
+    def _there(self, clone: DeepClone) -> Table | None:
+        """The clone as an earlier run has left it.
+
+        Raises as `run`.
+        """
+        found = self.lake.find(clone.name)
+        if _is_path(clone.name) and self.lake.state(clone.name[1]) is None:
+            found = None
+        name = quote_name(clone.name)
+        if found is None:
+            if not clone.create:
+                raise UnknownObjectError(
+                    f"there is no table {name} to replace", "write CREATE OR REPLACE TABLE"
+                )
+            return None
+        if isinstance(found, View) or found.provider != "delta":
+            raise ObjectExistsError(f"{name} exists and is no Delta table", "choose another name")
+        if not (clone.replace or clone.if_not_exists):
+            raise ObjectExistsError(f"{name} exists", "CREATE OR REPLACE TABLE brings it up to date")
+        if clone.location is not None and clone.location.rstrip("/") != (found.location or "").rstrip("/"):
+            raise ObjectExistsError(
+                f"{name} exists at {found.location}, not at {clone.location}",
+                "leave LOCATION out, or choose another name",
+            )
+        return found
+
+    def _location(self, clone: DeepClone, source: Table, there: Table | None) -> str:
+        if there is not None:
+            return there.location or ""
+        if _is_path(clone.name):
+            return clone.name[1]
+        if clone.location is None:
+            return self.place(clone, source)
+        if not clone.replace and self.lake.state(clone.location) is not None:
+            raise ObjectExistsError(
+                f"a Delta table lies at {clone.location}, where {quote_name(clone.name)} is to be",
+                "CREATE OR REPLACE TABLE brings it up to date",
+            )
+        return clone.location
+
+
+def _is_path(name: tuple[str, ...]) -> bool:
+    return len(name) == 2 and name[0].lower() == "delta" and "/" in name[1]  # noqa: PLR2004
