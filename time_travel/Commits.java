@@ -2,6 +2,7 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.delta.DeltaConfigs;
 import org.apache.spark.sql.delta.DeltaHistoryManager;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
@@ -115,9 +116,17 @@ public class Commits {
 
   /** The properties of a table that begin with a prefix, as `state` has seen it last: a line each, "key=value". */
   public String properties(SparkSession spark, String location, String prefix) {
+    return lines(DeltaLog.forTable(spark, location).unsafeVolatileSnapshot(), prefix);
+  }
+
+  /** The same of a version. */
+  public String propertiesAt(SparkSession spark, String location, long version, String prefix) {
+    return lines(at(spark, location, version), prefix);
+  }
+
+  private static String lines(Snapshot snapshot, String prefix) {
     StringBuilder found = new StringBuilder();
-    scala.collection.Iterator each =
-        DeltaLog.forTable(spark, location).unsafeVolatileSnapshot().metadata().configuration().iterator();
+    scala.collection.Iterator each = snapshot.metadata().configuration().iterator();
     while (each.hasNext()) {
       scala.Tuple2 pair = (scala.Tuple2) each.next();
       if (((String) pair._1()).startsWith(prefix)) found.append(pair._1()).append('=').append(pair._2()).append('\n');
@@ -125,11 +134,20 @@ public class Commits {
     return found.toString();
   }
 
-  /** The columns of a version, as the JSON of its schema. */
-  public String schema(SparkSession spark, String location, long version) {
+  private static Snapshot at(SparkSession spark, String location, long version) {
     DeltaLog log = DeltaLog.forTable(spark, location);
     Snapshot now = log.unsafeVolatileSnapshot();
-    if (version == now.version()) return now.metadata().schemaString();
-    return log.getSnapshotAt(version, Option.empty(), Option.empty(), Option.empty(), false).metadata().schemaString();
+    if (version == now.version()) return now;
+    return log.getSnapshotAt(version, Option.empty(), Option.empty(), Option.empty(), false);
+  }
+
+  /** An interval as Delta reads it in its properties, in milliseconds. */
+  public long millis(String interval) {
+    return DeltaConfigs.getMilliSeconds(DeltaConfigs.parseCalendarInterval(interval));
+  }
+
+  /** The columns of a version, as the JSON of its schema. */
+  public String schema(SparkSession spark, String location, long version) {
+    return at(spark, location, version).metadata().schemaString();
   }
 }

@@ -128,3 +128,9 @@ class RetainedError(TimeTravelError):
     """A VACUUM of what is still kept."""
 
     code = "TIME_TRAVEL_RETAINED"
+
+
+class NothingToRestoreError(TimeTravelError):
+    """RESTORE to the version that a table has now."""
+
+    code = "TIME_TRAVEL_NOTHING_TO_RESTORE"

@@ -232,11 +232,24 @@ class Lake:
         first, last = text.split()
         return int(first), int(last)
 
-    def properties(self, location: str, prefix: str) -> dict[str, str]:
-        """The properties of a Delta table that begin with a prefix, as `state` has seen it last."""
-        lines = self._commits.properties(self._session, location, prefix).splitlines()
-        pairs = (line.partition("=") for line in lines)
+    def properties(self, location: str, prefix: str, version: int | None = None) -> dict[str, str]:
+        """Those of a Delta table that begin with a prefix: of a version, or as `state` has seen it last."""
+        commits = self._commits
+        text = (
+            commits.properties(self._session, location, prefix)
+            if version is None
+            else commits.propertiesAt(self._session, location, version, prefix)
+        )
+        pairs = (line.partition("=") for line in text.splitlines())
         return {name: value for name, _, value in pairs}
+
+    def longer(self, wanted: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
+        """Properties of Delta that hold intervals: of each the longer one of two."""
+        millis = self._commits.millis
+        return {
+            name: own[name] if name in own and millis(own[name]) >= millis(value) else value
+            for name, value in wanted.items()
+        }
 
     def size(self, location: str) -> Size:
         """Bytes, rows and creation of the newest version of a Delta table; a Spark job for each new one."""

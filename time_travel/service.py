@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from lineage.model import Domain
 from lineage.tokens import tokenize, word
+from time_travel.adopting import Adopter
 from time_travel.cloning import Cloner, pin, read_schema_clone, table_clone
 from time_travel.creating import FOLDER, Creation, folder_of, read_creation, with_location, with_properties
 from time_travel.dropping import Drop
@@ -24,6 +25,7 @@ from time_travel.parameters import read_change, read_question
 from time_travel.point import Rule, VersionsRead
 from time_travel.reading import Past
 from time_travel.registry import Registry
+from time_travel.restoring import Restore, read_restore
 from time_travel.retention import PREFIX, Retention, delta_properties, in_force, is_pinned
 from time_travel.setting import PARAMETER_COLUMNS, Setting
 from time_travel.showing import SCHEMA_COLUMNS, TABLE_COLUMNS, Shower, read_show
@@ -53,6 +55,7 @@ _SHOWS = re.compile(
 _CLONES_SCHEMA = re.compile(
     r"\s*CREATE\s+(?:SCHEMA|DATABASE|NAMESPACE)\b.*?\bCLONE\b", re.IGNORECASE | re.DOTALL
 )
+_RESTORES = re.compile(r"(?:\s|/\*.*?\*/|--[^\n]*\n)*RESTORE\b", re.IGNORECASE | re.DOTALL)
 _SETS = re.compile(r"DATA_RETENTION_TIME_IN_DAYS|MAX_TIME_TRAVEL_HOURS", re.IGNORECASE)
 
 
@@ -102,7 +105,7 @@ class TimeTravel:
             TimeTravelError: a clause that cannot be read, or a point that cannot be had.
         """
         lake = self._lake(spark)
-        if _CLONES_SCHEMA.match(text):
+        if _CLONES_SCHEMA.match(text) or _RESTORES.match(text):
             return text
         return self._past(lake).rewritten(text) or text
 
@@ -116,6 +119,8 @@ class TimeTravel:
             return partial(self._drop if kind.startswith("DROP_") else self._undrop, statement)
         if kind.startswith(("CREATE_TABLE", "REPLACE_TABLE", "CREATE_SCHEMA")):
             return self._creating(statement)
+        if kind == "RESTORE":
+            return self._restore
         if kind.startswith("ALTER_") and _SETS.search(statement.text):
             return self._set
         if kind == "VACUUM":
@@ -288,6 +293,13 @@ class TimeTravel:
         cloner = Cloner(lake, self._own, past.version_of, lambda name: self._place(lake, warehouse, name))
         return _said(spark, cloner.schema(clone))
 
+    def _restore(self, spark: SparkSession, text: str, by: By, run: Run) -> Any:
+        del by
+        clause, lake = read_restore(text), self._lake(spark)
+        if clause is None or (not clause.own and lake.find(clause.table) is None):
+            return run(spark, text)  # Spark says what is wrong, or has it in another catalog
+        return Restore(self._past(lake), spark).table(clause, lambda sent: run(spark, sent))
+
     def _set(self, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         change = read_change(text)
         if change is None:
@@ -300,6 +312,11 @@ class TimeTravel:
         return Setting(
             lake, spark, self.registry, partial(self._retention, lake), partial(self._is_under_rule, lake), by
         )
+
+    def adopter(self, spark: SparkSession) -> Adopter:
+        """What brings tables of a session under the rule."""
+        lake = self._lake(spark)
+        return Adopter(spark, lake, partial(self._retention, lake), partial(self._is_under_rule, lake))
 
     def _provider_like(self, lake: Lake, like: tuple[str, ...]) -> str | None:
         meant = lake.find(like) if like else None

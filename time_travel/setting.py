@@ -18,6 +18,7 @@ from time_travel.lake import Table
 from time_travel.parameters import DESCRIPTIONS, KNOWN, Change, Question, require_transient
 from time_travel.registry import Event
 from time_travel.retention import (
+    ADOPTED,
     DEFAULT_DAYS,
     HOURS,
     MINIMUM,
