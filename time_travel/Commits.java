@@ -1,3 +1,6 @@
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.util.ArrayList;
+import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
@@ -100,6 +103,62 @@ public class Commits {
       throw new java.io.UncheckedIOException(e);
     }
     return first < 0 ? "" : first + " " + last;
+  }
+
+  /** The commits from `low` to `high` as JSON, each [version, milliseconds, operation, userMetadata, version restored];
+   *  those whose files are gone are missing. */
+  public String commits(SparkSession spark, String location, long low, long high) throws java.io.IOException {
+    DeltaLog log = DeltaLog.forTable(spark, location);
+    Configuration conf = log.newDeltaHadoopConf();
+    List found = new ArrayList();
+    for (long version = low; version <= high; version++) {
+      try {
+        CommitInfo info = info(log, conf, version);
+        if (info != null) found.add(commit(info, version));
+      } catch (java.io.FileNotFoundException e) {
+        continue;
+      }
+    }
+    return new ObjectMapper().writeValueAsString(found);
+  }
+
+  private static List commit(CommitInfo info, long version) {
+    List fields = new ArrayList();
+    fields.add(Long.valueOf(version));
+    fields.add(info.inCommitTimestamp().isDefined() ? info.inCommitTimestamp().get() : Long.valueOf(info.timestamp().getTime()));
+    fields.add(info.operation());
+    fields.add(info.userMetadata().isDefined() ? info.userMetadata().get() : null);
+    Option restored = "RESTORE".equals(info.operation()) ? info.operationParameters().get("version") : Option.empty();
+    // Delta keeps the parameters of an operation as JSON: null where a time was given.
+    fields.add(restored.isEmpty() || restored.get() == null ? null : String.valueOf(restored.get()));
+    return fields;
+  }
+
+  /** Delta's id of a table at a version. */
+  public String id(SparkSession spark, String location, long version) {
+    return at(spark, location, version).metadata().id();
+  }
+
+  /** Why a version cannot be restored, "" where it can: a file of it has been deleted (those of today's version are
+   *  not looked for), or, where `enforced`, it is older than what Delta restores. */
+  public String lost(SparkSession spark, String location, long version, boolean enforced) throws Exception {
+    DeltaLog log = DeltaLog.forTable(spark, location);
+    Snapshot then = at(spark, location, version);
+    try {
+      if (enforced) log.getSnapshotAt(version, Option.empty(), Option.empty(), Option.empty(), true);
+    } catch (Exception e) {
+      if (e instanceof org.apache.spark.sql.AnalysisException) return e.getMessage();
+      throw e;
+    }
+    String[] path = new String[] {"path"};
+    List rows = then.allFiles().toDF().selectExpr(path)
+        .except(log.unsafeVolatileSnapshot().allFiles().toDF().selectExpr(path)).collectAsList();
+    for (int i = 0; i < rows.size(); i++) {
+      String name = ((org.apache.spark.sql.Row) rows.get(i)).getString(0);
+      Path file = new Path(log.dataPath(), new Path(new java.net.URI(name)));
+      if (!file.getFileSystem(log.newDeltaHadoopConf()).exists(file)) return "its file " + file + " has been deleted";
+    }
+    return "";
   }
 
   /** "bytes rows created" of the newest version: rows is -1 where a file has no statistics; milliseconds. */

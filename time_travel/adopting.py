@@ -17,6 +17,7 @@ from time_travel.retention import ADOPTED, delta_properties
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     from pyspark.sql import SparkSession
 
@@ -33,12 +34,14 @@ class Adopter:
         lake: look-ups in it.
         retention: the periods in force for a table.
         is_under_rule: whether a table is kept by this system.
+        quiet: what Spark runs inside belongs to no statement.
     """
 
     spark: SparkSession
     lake: Lake
     retention: Callable[[Table], Retention]
     is_under_rule: Callable[[Table], bool]
+    quiet: Callable[[], AbstractContextManager[None]]
 
     def table(self, name: tuple[str, ...]) -> tuple[str, ...]:
         """One table.
@@ -50,16 +53,18 @@ class Adopter:
             UnknownObjectError: there is no such table in the session catalog.
             NoHistoryError: it is none of Delta's.
         """
-        found = self.lake.find(name)
+        with self.quiet():
+            found = self.lake.find(name)
+            wanted = None if found is None else self._wanted(found)
         if found is None:
             raise UnknownObjectError(f"there is no table {quote_name(name)} to adopt", "check its name")
-        if not self._is_deltas(found):
+        if not isinstance(found, Table) or wanted is None:
             kind = "a view" if isinstance(found, View) else f"a table of {found.provider}"
             raise NoHistoryError(
                 f"{quote_name(found.name)} is {kind} and has no versions that could be kept",
                 "only Delta tables are adopted; CREATE TABLE … USING delta AS SELECT makes one of it",
             )
-        return self._adopted([found])
+        return self._adopted([(found, wanted)])
 
     def schema(self, name: str) -> tuple[str, ...]:
         """The Delta tables of a schema; its views and other tables are passed over.
@@ -72,18 +77,26 @@ class Adopter:
         """
         if self.lake.schema_facts(name) is None:
             raise UnknownObjectError(f"there is no schema {name}", "check its name")
-        return self._adopted([found for found in self.lake.tables(name) if self._is_deltas(found)])
+        with self.quiet():
+            found = [(table, self._wanted(table)) for table in self.lake.tables(name)]
+        return self._adopted(
+            [(table, wanted) for table, wanted in found if isinstance(table, Table) and wanted is not None]
+        )
 
-    def _is_deltas(self, found: Table | View) -> bool:
+    def _wanted(self, found: Table | View) -> dict[str, str] | None:
+        """What brings a table under the rule: no properties where it is, None for what is none of Delta's."""
         if isinstance(found, View) or found.provider != "delta" or found.location is None:
-            return False
-        return self.lake.state(found.location) is not None
+            return None
+        if self.lake.state(found.location) is None:
+            return None
+        if self.is_under_rule(found):
+            return {}
+        own = self.lake.properties(found.location, "")
+        return {ADOPTED: "true", **self.lake.longer(delta_properties(self.retention(found)), own)}
 
-    def _adopted(self, found: list[Table | View]) -> tuple[str, ...]:
-        tables = [table for table in found if isinstance(table, Table) and not self.is_under_rule(table)]
-        for table in tables:
-            own = self.lake.properties(table.location or "", "")
-            wanted = {ADOPTED: "true", **self.lake.longer(delta_properties(self.retention(table)), own)}
+    def _adopted(self, found: list[tuple[Table, dict[str, str]]]) -> tuple[str, ...]:
+        new = [(table, wanted) for table, wanted in found if wanted]
+        for table, wanted in new:
             pairs = ", ".join(f"{sql_text(name)} = {sql_text(value)}" for name, value in wanted.items())
             self.spark.sql(f"ALTER TABLE {sql_name(table.name)} SET TBLPROPERTIES ({pairs})")
-        return tuple(quote_name(table.name) for table in tables)
+        return tuple(quote_name(table.name) for table, _ in new)

@@ -1,6 +1,6 @@
 """What a person calls to bring data under the rule, or back.
 
-In: an audited session and a name. Out: names.
+In: an audited session and a name or a query id. Out: names, or a plan.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from time_travel.errors import BadParameterError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from time_travel.undo_plan import UndoPlan
 
 
 def adopt(spark: SparkSession, table: str | None = None, *, schema: str | None = None) -> tuple[str, ...]:
@@ -45,3 +47,26 @@ def adopt(spark: SparkSession, table: str | None = None, *, schema: str | None =
         f"adopt takes a table or a schema, not {table!r} and {schema!r}",
         'write adopt(spark, "s.t") or adopt(spark, schema="s")',
     )
+
+
+def plan_undo(spark: SparkSession, query_id: str) -> UndoPlan:
+    """How to take back what a statement did, and what was made of it since. Nothing is changed.
+
+    The tables that it wrote are known by its id in Delta's log, those that were derived from them by the
+    lineage of later statements: each that read such a table at a version that held the change, and wrote
+    another one. The statements of a procedure or a script are taken back with it.
+
+    Args:
+        spark: an audited session.
+        query_id: of query_history.
+
+    Returns:
+        A plan that says which statement brings back what, in order, and what else goes with it;
+        `plan.run(spark)` carries it out.
+
+    Raises:
+        NotAttachedError: the session is not audited.
+        UnknownStatementError: no statement on record has the id.
+        IngestError: the records could not be taken in.
+    """
+    return travel_of(spark).undo_plan(spark, query_id)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from audit import jvm
+from time_travel.held import Commit
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -231,6 +232,34 @@ class Lake:
             return None
         first, last = text.split()
         return int(first), int(last)
+
+    def commits(self, location: str, first: int, last: int) -> list[Commit]:
+        """The commits of a Delta table between two versions, in order; those that are gone are missing."""
+        found = json.loads(self._commits.commits(self._session, location, first, last))
+        return [
+            Commit(
+                version,
+                millis * 1000,
+                operation,
+                query_id,
+                None if restored in (None, "null") else int(restored),
+            )
+            for version, millis, operation, query_id, restored in found
+        ]
+
+    def id_at(self, location: str, version: int) -> str:
+        """Delta's own id of a table at a version; a REPLACE gives it another."""
+        return str(self._commits.id(self._session, location, version))
+
+    def lost(self, location: str, version: int, *, enforced: bool) -> str:
+        """Why a version cannot be restored, "" where it can; a Spark job, and a look for each file.
+
+        Args:
+            location: of a Delta table.
+            version: as `state` has seen it last, or older.
+            enforced: Delta itself (4.4) restores nothing that was committed before its files' retention.
+        """
+        return str(self._commits.lost(self._session, location, version, enforced))
 
     def properties(self, location: str, prefix: str, version: int | None = None) -> dict[str, str]:
         """Those of a Delta table that begin with a prefix: of a version, or as `state` has seen it last."""

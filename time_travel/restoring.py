@@ -7,6 +7,7 @@ past: Delta (4.4) brings back the properties of then with the rows, those that s
 
 from __future__ import annotations
 
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,11 +23,13 @@ from time_travel.point import evaluate, version_for
 from time_travel.retention import DELTAS_FILES, DELTAS_LOG, PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
     from time_travel.reading import Past
+
+_WITHIN_FILES = "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration"
 
 
 def read_restore(text: str) -> Clause | None:
@@ -102,7 +105,8 @@ class Restore:
                 "there is nothing to restore",
             )
         kept, then = (_kept(lake.properties(location, "", at)) for at in (None, version))
-        done = run(f"RESTORE TABLE {sql_name(table.name)} TO VERSION AS OF {version}")
+        with _beyond_files(self.spark) if rule.retention is not None else nullcontext():
+            done = run(f"RESTORE TABLE {sql_name(table.name)} TO VERSION AS OF {version}")
         self._keep(table, kept, then)
         return done
 
@@ -117,6 +121,17 @@ class Restore:
         gone = ", ".join(sql_text(key) for key in found if key not in wanted)
         if gone:
             self.spark.sql(f"ALTER TABLE {name} UNSET TBLPROPERTIES ({gone})")
+
+
+@contextmanager
+def _beyond_files(spark: SparkSession) -> Iterator[None]:
+    """Delta (4.4) refuses a version that was committed before its files' retention, however long it stood."""
+    before = spark.conf.get(_WITHIN_FILES, "true")
+    spark.conf.set(_WITHIN_FILES, "false")
+    try:
+        yield
+    finally:
+        spark.conf.set(_WITHIN_FILES, str(before))
 
 
 def _kept(properties: Mapping[str, str]) -> dict[str, str]:

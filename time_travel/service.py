@@ -8,20 +8,25 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lineage.model import Domain
+from lineage.names import split_name, sql_name
 from lineage.tokens import tokenize, word
 from time_travel.adopting import Adopter
+from time_travel.changes import ChangesSince
 from time_travel.cloning import Cloner, pin, read_schema_clone, table_clone
 from time_travel.creating import FOLDER, Creation, folder_of, read_creation, with_location, with_properties
 from time_travel.dropping import Drop
+from time_travel.errors import StalePlanError
 from time_travel.flowing import over, statements_of
 from time_travel.lake import SESSION_CATALOG, Helpers, Lake, Table, View
 from time_travel.measuring import asks_for_storage
 from time_travel.parameters import read_change, read_question
+from time_travel.planning import Planner
 from time_travel.point import Rule, VersionsRead
 from time_travel.reading import Past
 from time_travel.registry import Registry
@@ -29,6 +34,7 @@ from time_travel.restoring import Restore, read_restore
 from time_travel.retention import PREFIX, Retention, delta_properties, in_force, is_pinned
 from time_travel.setting import PARAMETER_COLUMNS, Setting
 from time_travel.showing import SCHEMA_COLUMNS, TABLE_COLUMNS, Shower, read_show
+from time_travel.undo_plan import UndoPlan
 from time_travel.undoing import Undo
 from time_travel.upkeep import Upkeep
 from time_travel.vacuuming import read_vacuum, require_kept
@@ -70,6 +76,8 @@ class TimeTravel:
         versions_read: what a statement on record has read.
         running_since: when the oldest statement began that still runs, UTC microseconds; None for none.
         guarded: asks for what a statement can do without, and gives the other value where that fails.
+        changes: what a statement on record, and later ones, have changed.
+        quiet: what Spark runs inside belongs to no statement.
     """
 
     def __init__(
@@ -81,6 +89,8 @@ class TimeTravel:
         versions_read: VersionsRead,
         running_since: Callable[[], int | None],
         guarded: Callable[[Callable[[], Any], Any], Any],
+        changes: ChangesSince,
+        quiet: Callable[[], AbstractContextManager[None]],
     ) -> None:
         self._own = own
         self._root = root
@@ -89,6 +99,8 @@ class TimeTravel:
         self._guarded = guarded
         self._clock = clock
         self._versions_read = versions_read
+        self._changes = changes
+        self._quiet = quiet
         self._helpers: Helpers | None = None
         self.registry = Registry(lambda: own, root)
 
@@ -316,7 +328,48 @@ class TimeTravel:
     def adopter(self, spark: SparkSession) -> Adopter:
         """What brings tables of a session under the rule."""
         lake = self._lake(spark)
-        return Adopter(spark, lake, partial(self._retention, lake), partial(self._is_under_rule, lake))
+        rule = partial(self._is_under_rule, lake)
+        return Adopter(spark, lake, partial(self._retention, lake), rule, self._quiet)
+
+    def undo_plan(self, spark: SparkSession, query_id: str) -> UndoPlan:
+        """How to take a statement back; see `time_travel.plan_undo`."""
+        with self._quiet():
+            lake = self._lake(spark)
+            rule = partial(self._rule, lake)
+            return Planner(lake, self.registry, rule, self._versions_read, self._changes, self._clock()).plan(
+                query_id
+            )
+
+    def require_current(self, spark: SparkSession, plan: UndoPlan) -> None:
+        """Check that no table of a plan has changed since it was made.
+
+        Raises:
+            StalePlanError: one has.
+        """
+        with self._quiet():
+            lake = self._lake(spark)
+            for step in plan.steps:
+                table = lake.find(split_name(step.table)) if step.from_version is not None else None
+                location = table.location if isinstance(table, Table) else None
+                state = lake.state(location) if location else None
+                if step.from_version is not None and (state is None or state.latest != step.from_version):
+                    raise StalePlanError(
+                        f"{step.table} is no longer at version {step.from_version}, as when the plan to undo"
+                        f" {plan.query_id} was made",
+                        "plan again: time_travel.plan_undo says what has come since",
+                    )
+
+    @contextmanager
+    def within(self, spark: SparkSession, schema: str) -> Iterator[None]:
+        """With another current schema, by its quoted name; "" for the same."""
+        before = sql_name(self._lake(spark).current)
+        if schema:
+            spark.sql(f"USE {schema}")
+        try:
+            yield
+        finally:
+            if schema:
+                spark.sql(f"USE {before}")
 
     def _provider_like(self, lake: Lake, like: tuple[str, ...]) -> str | None:
         meant = lake.find(like) if like else None
