@@ -29,6 +29,7 @@ from audit.errors import IngestError, RecordLossWarning
 from audit.ingest.thread import IngestThread
 from audit.jvm import EventQueue
 from audit.spool import Spool
+from audit.store.changes import changes_since
 from audit.store.own_session import own_session
 from audit.store.running import running_since
 from audit.store.versions import versions_read
@@ -82,6 +83,8 @@ class Driver:
             partial(versions_read, self),
             self._running_since,
             self.guarded,
+            partial(changes_since, self),
+            lambda: jvm.tagged(self.spark.sparkContext, SUPPRESS_TAG),
         )
         self.worker = Worker(self, self.analyst)
         self.ingest = IngestThread(self)

@@ -1,7 +1,11 @@
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.util.ArrayList;
+import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.delta.DeltaConfigs;
 import org.apache.spark.sql.delta.DeltaHistoryManager;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
@@ -101,6 +105,62 @@ public class Commits {
     return first < 0 ? "" : first + " " + last;
   }
 
+  /** The commits from `low` to `high` as JSON, each [version, milliseconds, operation, userMetadata, version restored];
+   *  those whose files are gone are missing. */
+  public String commits(SparkSession spark, String location, long low, long high) throws java.io.IOException {
+    DeltaLog log = DeltaLog.forTable(spark, location);
+    Configuration conf = log.newDeltaHadoopConf();
+    List found = new ArrayList();
+    for (long version = low; version <= high; version++) {
+      try {
+        CommitInfo info = info(log, conf, version);
+        if (info != null) found.add(commit(info, version));
+      } catch (java.io.FileNotFoundException e) {
+        continue;
+      }
+    }
+    return new ObjectMapper().writeValueAsString(found);
+  }
+
+  private static List commit(CommitInfo info, long version) {
+    List fields = new ArrayList();
+    fields.add(Long.valueOf(version));
+    fields.add(info.inCommitTimestamp().isDefined() ? info.inCommitTimestamp().get() : Long.valueOf(info.timestamp().getTime()));
+    fields.add(info.operation());
+    fields.add(info.userMetadata().isDefined() ? info.userMetadata().get() : null);
+    Option restored = "RESTORE".equals(info.operation()) ? info.operationParameters().get("version") : Option.empty();
+    // Delta keeps the parameters of an operation as JSON: null where a time was given.
+    fields.add(restored.isEmpty() || restored.get() == null ? null : String.valueOf(restored.get()));
+    return fields;
+  }
+
+  /** Delta's id of a table at a version. */
+  public String id(SparkSession spark, String location, long version) {
+    return at(spark, location, version).metadata().id();
+  }
+
+  /** Why a version cannot be restored, "" where it can: a file of it has been deleted (those of today's version are
+   *  not looked for), or, where `enforced`, it is older than what Delta restores. */
+  public String lost(SparkSession spark, String location, long version, boolean enforced) throws Exception {
+    DeltaLog log = DeltaLog.forTable(spark, location);
+    Snapshot then = at(spark, location, version);
+    try {
+      if (enforced) log.getSnapshotAt(version, Option.empty(), Option.empty(), Option.empty(), true);
+    } catch (Exception e) {
+      if (e instanceof org.apache.spark.sql.AnalysisException) return e.getMessage();
+      throw e;
+    }
+    String[] path = new String[] {"path"};
+    List rows = then.allFiles().toDF().selectExpr(path)
+        .except(log.unsafeVolatileSnapshot().allFiles().toDF().selectExpr(path)).collectAsList();
+    for (int i = 0; i < rows.size(); i++) {
+      String name = ((org.apache.spark.sql.Row) rows.get(i)).getString(0);
+      Path file = new Path(log.dataPath(), new Path(new java.net.URI(name)));
+      if (!file.getFileSystem(log.newDeltaHadoopConf()).exists(file)) return "its file " + file + " has been deleted";
+    }
+    return "";
+  }
+
   /** "bytes rows created" of the newest version: rows is -1 where a file has no statistics; milliseconds. */
   public String size(SparkSession spark, String location) {
     Snapshot now = DeltaLog.forTable(spark, location).update(false, Option.empty(), Option.empty());
@@ -115,9 +175,17 @@ public class Commits {
 
   /** The properties of a table that begin with a prefix, as `state` has seen it last: a line each, "key=value". */
   public String properties(SparkSession spark, String location, String prefix) {
+    return lines(DeltaLog.forTable(spark, location).unsafeVolatileSnapshot(), prefix);
+  }
+
+  /** The same of a version. */
+  public String propertiesAt(SparkSession spark, String location, long version, String prefix) {
+    return lines(at(spark, location, version), prefix);
+  }
+
+  private static String lines(Snapshot snapshot, String prefix) {
     StringBuilder found = new StringBuilder();
-    scala.collection.Iterator each =
-        DeltaLog.forTable(spark, location).unsafeVolatileSnapshot().metadata().configuration().iterator();
+    scala.collection.Iterator each = snapshot.metadata().configuration().iterator();
     while (each.hasNext()) {
       scala.Tuple2 pair = (scala.Tuple2) each.next();
       if (((String) pair._1()).startsWith(prefix)) found.append(pair._1()).append('=').append(pair._2()).append('\n');
@@ -125,11 +193,20 @@ public class Commits {
     return found.toString();
   }
 
-  /** The columns of a version, as the JSON of its schema. */
-  public String schema(SparkSession spark, String location, long version) {
+  private static Snapshot at(SparkSession spark, String location, long version) {
     DeltaLog log = DeltaLog.forTable(spark, location);
     Snapshot now = log.unsafeVolatileSnapshot();
-    if (version == now.version()) return now.metadata().schemaString();
-    return log.getSnapshotAt(version, Option.empty(), Option.empty(), Option.empty(), false).metadata().schemaString();
+    if (version == now.version()) return now;
+    return log.getSnapshotAt(version, Option.empty(), Option.empty(), Option.empty(), false);
+  }
+
+  /** An interval as Delta reads it in its properties, in milliseconds. */
+  public long millis(String interval) {
+    return DeltaConfigs.getMilliSeconds(DeltaConfigs.parseCalendarInterval(interval));
+  }
+
+  /** The columns of a version, as the JSON of its schema. */
+  public String schema(SparkSession spark, String location, long version) {
+    return at(spark, location, version).metadata().schemaString();
   }
 }

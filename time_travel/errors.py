@@ -115,3 +115,15 @@ class RetainedError(TimeTravelError):
     """A VACUUM of what is still kept."""
 
     code = "TIME_TRAVEL_RETAINED"
+
+
+class NothingToRestoreError(TimeTravelError):
+    """RESTORE to the version that a table has now."""
+
+    code = "TIME_TRAVEL_NOTHING_TO_RESTORE"
+
+
+class StalePlanError(TimeTravelError):
+    """A plan, and a table has changed since it was made."""
+
+    code = "TIME_TRAVEL_STALE_PLAN"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from audit import jvm
 from lineage.names import quote_name
+from time_travel.held import Commit
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -244,11 +245,52 @@ class Lake:
         first, last = text.split()
         return int(first), int(last)
 
-    def properties(self, location: str, prefix: str) -> dict[str, str]:
-        """The properties of a Delta table that begin with a prefix, as `state` has seen it last."""
-        lines = self._commits.properties(self._session, location, prefix).splitlines()
-        pairs = (line.partition("=") for line in lines)
+    def commits(self, location: str, first: int, last: int) -> list[Commit]:
+        """The commits of a Delta table between two versions, in order; those that are gone are missing."""
+        found = json.loads(self._commits.commits(self._session, location, first, last))
+        return [
+            Commit(
+                version,
+                millis * 1000,
+                operation,
+                query_id,
+                None if restored in (None, "null") else int(restored),
+            )
+            for version, millis, operation, query_id, restored in found
+        ]
+
+    def id_at(self, location: str, version: int) -> str:
+        """Delta's own id of a table at a version; a REPLACE gives it another."""
+        return str(self._commits.id(self._session, location, version))
+
+    def lost(self, location: str, version: int, *, enforced: bool) -> str:
+        """Why a version cannot be restored, "" where it can; a Spark job, and a look for each file.
+
+        Args:
+            location: of a Delta table.
+            version: as `state` has seen it last, or older.
+            enforced: Delta itself (4.4) restores nothing that was committed before its files' retention.
+        """
+        return str(self._commits.lost(self._session, location, version, enforced))
+
+    def properties(self, location: str, prefix: str, version: int | None = None) -> dict[str, str]:
+        """Those of a Delta table that begin with a prefix: of a version, or as `state` has seen it last."""
+        commits = self._commits
+        text = (
+            commits.properties(self._session, location, prefix)
+            if version is None
+            else commits.propertiesAt(self._session, location, version, prefix)
+        )
+        pairs = (line.partition("=") for line in text.splitlines())
         return {name: value for name, _, value in pairs}
+
+    def longer(self, wanted: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
+        """Properties of Delta that hold intervals: of each the longer one of two."""
+        millis = self._commits.millis
+        return {
+            name: own[name] if name in own and millis(own[name]) >= millis(value) else value
+            for name, value in wanted.items()
+        }
 
     def size(self, location: str) -> Size:
         """Bytes, rows and creation of the newest version of a Delta table; a Spark job for each new one."""

@@ -17,6 +17,8 @@ HOURS = "MAX_TIME_TRAVEL_HOURS"
 TRANSIENT = "TRANSIENT"
 PREFIX = "timeTravel."
 """Of the properties of tables and schemas that hold what is set on them."""
+ADOPTED = PREFIX + "adopted"
+"""The property of a table that was there before and is kept as those that are made here."""
 
 DELTAS_FILES = "delta.deletedFileRetentionDuration"
 DELTAS_LOG = "delta.logRetentionDuration"

@@ -8,27 +8,34 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from lineage.model import Domain
+from lineage.names import split_name, sql_name
 from lineage.tokens import tokenize, word
+from time_travel.adopting import Adopter
+from time_travel.changes import ChangesSince
 from time_travel.cloning import Cloner, pin, read_schema_clone, table_clone
 from time_travel.creating import FOLDER, Creation, folder_of, read_creation, with_location, with_properties
 from time_travel.deep_cloning import METRIC_COLUMNS, DeepClone, DeepCloner, read_deep_clone
 from time_travel.dropping import Drop
-from time_travel.errors import UnknownObjectError
+from time_travel.errors import StalePlanError, UnknownObjectError
 from time_travel.flowing import over, statements_of
 from time_travel.lake import SESSION_CATALOG, Helpers, Lake, Table, View
 from time_travel.measuring import asks_for_storage
 from time_travel.parameters import read_change, read_question
+from time_travel.planning import Planner
 from time_travel.point import Rule, VersionsRead
 from time_travel.reading import Past
 from time_travel.registry import Registry
+from time_travel.restoring import Restore, read_restore
 from time_travel.retention import PREFIX, Retention, delta_properties, in_force, is_pinned
 from time_travel.setting import PARAMETER_COLUMNS, Setting
 from time_travel.showing import SCHEMA_COLUMNS, TABLE_COLUMNS, Shower, read_show
+from time_travel.undo_plan import UndoPlan
 from time_travel.undoing import Undo
 from time_travel.unfinished import follow_files
 from time_travel.upkeep import Upkeep
@@ -56,6 +63,7 @@ _SHOWS = re.compile(
 _CLONES_SCHEMA = re.compile(
     r"\s*CREATE\s+(?:SCHEMA|DATABASE|NAMESPACE)\b.*?\bCLONE\b", re.IGNORECASE | re.DOTALL
 )
+_RESTORES = re.compile(r"(?:\s|/\*.*?\*/|--[^\n]*\n)*RESTORE\b", re.IGNORECASE | re.DOTALL)
 _SETS = re.compile(r"DATA_RETENTION_TIME_IN_DAYS|MAX_TIME_TRAVEL_HOURS", re.IGNORECASE)
 
 
@@ -70,6 +78,8 @@ class TimeTravel:
         versions_read: what a statement on record has read.
         running_since: when the oldest statement began that still runs, UTC microseconds; None for none.
         guarded: asks for what a statement can do without, and gives the other value where that fails.
+        changes: what a statement on record, and later ones, have changed.
+        quiet: what Spark runs inside belongs to no statement.
     """
 
     def __init__(
@@ -81,6 +91,8 @@ class TimeTravel:
         versions_read: VersionsRead,
         running_since: Callable[[], int | None],
         guarded: Callable[[Callable[[], Any], Any], Any],
+        changes: ChangesSince,
+        quiet: Callable[[], AbstractContextManager[None]],
     ) -> None:
         self._own = own
         self._root = root
@@ -89,6 +101,8 @@ class TimeTravel:
         self._guarded = guarded
         self._clock = clock
         self._versions_read = versions_read
+        self._changes = changes
+        self._quiet = quiet
         self._helpers: Helpers | None = None
         self._followed = False
         self.registry = Registry(lambda: own, root)
@@ -106,7 +120,7 @@ class TimeTravel:
             TimeTravelError: a clause that cannot be read, or a point that cannot be had.
         """
         lake = self._lake(spark)
-        if _CLONES_SCHEMA.match(text):
+        if _CLONES_SCHEMA.match(text) or _RESTORES.match(text):
             return text
         if not self._followed:
             self._follow_files(lake)
@@ -122,6 +136,8 @@ class TimeTravel:
             return partial(self._drop if kind.startswith("DROP_") else self._undrop, statement)
         if kind.startswith(("CREATE_TABLE", "REPLACE_TABLE", "CREATE_SCHEMA")):
             return self._creating(statement)
+        if kind == "RESTORE":
+            return self._restore
         if kind.startswith("ALTER_") and _SETS.search(statement.text):
             return self._set
         if kind == "VACUUM":
@@ -334,6 +350,13 @@ class TimeTravel:
         cloner = Cloner(lake, self._own, past.version_of, lambda name: self._place(lake, warehouse, name))
         return _said(spark, cloner.schema(clone))
 
+    def _restore(self, spark: SparkSession, text: str, by: By, run: Run) -> Any:
+        del by
+        clause, lake = read_restore(text), self._lake(spark)
+        if clause is None or (not clause.own and lake.find(clause.table) is None):
+            return run(spark, text)  # Spark says what is wrong, or has it in another catalog
+        return Restore(self._past(lake), spark).table(clause, lambda sent: run(spark, sent))
+
     def _set(self, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         change = read_change(text)
         if change is None:
@@ -346,6 +369,52 @@ class TimeTravel:
         return Setting(
             lake, spark, self.registry, partial(self._retention, lake), partial(self._is_under_rule, lake), by
         )
+
+    def adopter(self, spark: SparkSession) -> Adopter:
+        """What brings tables of a session under the rule."""
+        lake = self._lake(spark)
+        rule = partial(self._is_under_rule, lake)
+        return Adopter(spark, lake, partial(self._retention, lake), rule, self._quiet)
+
+    def undo_plan(self, spark: SparkSession, query_id: str) -> UndoPlan:
+        """How to take a statement back; see `time_travel.plan_undo`."""
+        with self._quiet():
+            lake = self._lake(spark)
+            rule = partial(self._rule, lake)
+            return Planner(lake, self.registry, rule, self._versions_read, self._changes, self._clock()).plan(
+                query_id
+            )
+
+    def require_current(self, spark: SparkSession, plan: UndoPlan) -> None:
+        """Check that no table of a plan has changed since it was made.
+
+        Raises:
+            StalePlanError: one has.
+        """
+        with self._quiet():
+            lake = self._lake(spark)
+            for step in plan.steps:
+                table = lake.find(split_name(step.table)) if step.from_version is not None else None
+                location = table.location if isinstance(table, Table) else None
+                state = lake.state(location) if location else None
+                if step.from_version is not None and (state is None or state.latest != step.from_version):
+                    raise StalePlanError(
+                        f"{step.table} is no longer at version {step.from_version}, as when the plan to undo"
+                        f" {plan.query_id} was made",
+                        "plan again: time_travel.plan_undo says what has come since",
+                    )
+
+    @contextmanager
+    def within(self, spark: SparkSession, schema: str) -> Iterator[None]:
+        """With another current schema, by its quoted name; "" for the same."""
+        before = sql_name(self._lake(spark).current)
+        if schema:
+            spark.sql(f"USE {schema}")
+        try:
+            yield
+        finally:
+            if schema:
+                spark.sql(f"USE {before}")
 
     def _provider_like(self, lake: Lake, like: tuple[str, ...]) -> str | None:
         meant = lake.find(like) if like else None
