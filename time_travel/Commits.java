@@ -127,9 +127,18 @@ public class Commits {
 
   /** The columns of a version, as the JSON of its schema. */
   public String schema(SparkSession spark, String location, long version) {
+    return at(spark, location, version).metadata().schemaString();
+  }
+
+  /** The id of a table at a version. */
+  public String id(SparkSession spark, String location, long version) {
+    return at(spark, location, version).metadata().id();
+  }
+
+  private static Snapshot at(SparkSession spark, String location, long version) {
     DeltaLog log = DeltaLog.forTable(spark, location);
     Snapshot now = log.unsafeVolatileSnapshot();
-    if (version == now.version()) return now.metadata().schemaString();
-    return log.getSnapshotAt(version, Option.empty(), Option.empty(), Option.empty(), false).metadata().schemaString();
+    if (version == now.version()) return now;
+    return log.getSnapshotAt(version, Option.empty(), Option.empty(), Option.empty(), false);
   }
 }

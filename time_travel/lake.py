@@ -146,6 +146,12 @@ class Lake:
             return None
         return self._meant(found)
 
+    def registered(self, location: str) -> Table | None:
+        """The table of the session catalog that lies at a location; all schemas are looked through."""
+        found = json.loads(self._catalog.at(self._session, location))
+        meant = None if found is None else self._meant(found)
+        return meant if isinstance(meant, Table) else None
+
     def tables(self, schema: str) -> list[Table | View]:
         """All tables and views of a schema of the session catalog."""
         found = json.loads(self._catalog.tables(self._session, schema))
@@ -287,6 +293,10 @@ class Lake:
         """The value of a constant expression in this session."""
         rows = self.spark.sql(f"SELECT {sql}").collect()
         return rows[0][0]
+
+    def table_id(self, location: str, version: int) -> str:
+        """Delta's id of a table at a version."""
+        return str(self._commits.id(self._session, location, version))
 
     @property
     def zone(self) -> str:

@@ -9,21 +9,26 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from lineage.model import Domain
 from lineage.tokens import tokenize, word
+from time_travel.clause import clauses
 from time_travel.cloning import Cloner, pin, read_schema_clone, table_clone
 from time_travel.creating import FOLDER, Creation, folder_of, read_creation, with_location, with_properties
 from time_travel.dropping import Drop
+from time_travel.errors import UnknownStatementError
 from time_travel.flowing import over, statements_of
 from time_travel.lake import SESSION_CATALOG, Helpers, Lake, Table, View
 from time_travel.measuring import asks_for_storage
 from time_travel.parameters import read_change, read_question
-from time_travel.point import Rule, VersionsRead
+from time_travel.point import Rule
 from time_travel.reading import Past
+from time_travel.recorded import Records
 from time_travel.registry import Registry
+from time_travel.replaying import Replay
 from time_travel.retention import PREFIX, Retention, delta_properties, in_force, is_pinned
 from time_travel.setting import PARAMETER_COLUMNS, Setting
 from time_travel.showing import SCHEMA_COLUMNS, TABLE_COLUMNS, Shower, read_show
@@ -64,9 +69,10 @@ class TimeTravel:
         root: where the registry lies, a Hadoop path.
         clock: UTC microseconds.
         schema: where tables of the system are registered.
-        versions_read: what a statement on record has read.
+        recorded: what is on record of a statement.
         running_since: when the oldest statement began that still runs, UTC microseconds; None for none.
         guarded: asks for what a statement can do without, and gives the other value where that fails.
+        quiet: a block in which what a session runs belongs to no statement.
     """
 
     def __init__(
@@ -75,17 +81,19 @@ class TimeTravel:
         root: str,
         schema: str,
         clock: Callable[[], int],
-        versions_read: VersionsRead,
+        recorded: Records,
         running_since: Callable[[], int | None],
         guarded: Callable[[Callable[[], Any], Any], Any],
+        quiet: Callable[[SparkSession], AbstractContextManager[None]],
     ) -> None:
         self._own = own
         self._root = root
         self._schema = schema
         self._running_since = running_since
         self._guarded = guarded
+        self._quiet = quiet
         self._clock = clock
-        self._versions_read = versions_read
+        self._recorded = recorded
         self._helpers: Helpers | None = None
         self.registry = Registry(lambda: own, root)
 
@@ -105,6 +113,40 @@ class TimeTravel:
         if _CLONES_SCHEMA.match(text):
             return text
         return self._past(lake).rewritten(text) or text
+
+    def version_of(self, spark: SparkSession, text: str) -> int | None:
+        """The version that the one clause of a text asks for; None for what is no Delta table.
+
+        Raises:
+            TimeTravelError: a point that cannot be had.
+        """
+        lake = self._lake(spark)
+        (clause,) = clauses(tokenize(text) or [], text)
+        meant = lake.find(clause.table)
+        if not isinstance(meant, Table) or meant.provider != "delta":
+            return None
+        return self._past(lake).version_at(clause, meant)
+
+    def replayed(self, spark: SparkSession, query_id: str) -> str:
+        """The query of a statement on record as text that reads the versions on record.
+
+        Raises:
+            TimeTravelError: see `time_travel.replay`.
+        """
+        with self._quiet(spark):
+            recorded = self._recorded(query_id)
+            if recorded is None:
+                raise UnknownStatementError(
+                    f"no statement on record has the query id {query_id!r}",
+                    "look it up in query_history, column query_id",
+                )
+            lake = self._lake(spark)
+            rule = partial(self._rule, lake)
+            return Replay(recorded, lake, rule, self._versions_read, self._clock).text()
+
+    def _versions_read(self, query_id: str) -> Mapping[str, int] | None:
+        recorded = self._recorded(query_id)
+        return None if recorded is None else recorded.newest()
 
     def way_of(self, statement: Statement) -> Callable[[SparkSession, str, By, Run], Any] | None:
         """What runs a statement instead of Spark, or before it; None where Spark alone does.
@@ -334,6 +376,8 @@ class TimeTravel:
 
     def _retention(self, lake: Lake, of: Table | str) -> Retention:
         """The periods of a table, or of a schema by its name."""
+        if isinstance(of, Table) and of.name[0] == "delta":
+            of = lake.registered(of.location or "") or of
         own = lake.properties(of.location or "", PREFIX) if isinstance(of, Table) else {}
         name = of if isinstance(of, str) else of.name[-2]
         schema = lake.schema_facts(name) if name != "delta" else None
