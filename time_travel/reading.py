@@ -95,8 +95,7 @@ class Past:
         Raises:
             TimeTravelError: a clause that cannot be read, or a point that cannot be had.
         """
-        tokens = tokenize(text)
-        found = [one for one in clauses(tokens or [], text) if not self._is_folder(one, text)]
+        found, tokens = self.clauses_of(text), tokenize(text)
         if not tokens or not found:
             return None
         for clause in reversed(found):
@@ -121,6 +120,14 @@ class Past:
         if asked.query_id is not None and not has_written(asked.query_id, table, self.lake):
             asked = Asked(clause, micros=began(asked.query_id))
         return version_for(asked, table, self.lake, self.rule(table), self.versions_read)
+
+    def clauses_of(self, text: str) -> list[Clause]:
+        """The clauses of a text.
+
+        Raises:
+            BadClauseError: a clause that cannot be read.
+        """
+        return [one for one in clauses(tokenize(text) or [], text) if not self._is_folder(one, text)]
 
     def version_at(self, clause: Clause, table: Table) -> int:
         """The version of a table that a clause about it asks for.

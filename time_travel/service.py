@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from lineage.model import Domain
 from lineage.tokens import tokenize, word
-from time_travel.clause import clauses
 from time_travel.cloning import Cloner, pin, read_schema_clone, table_clone
 from time_travel.creating import FOLDER, Creation, folder_of, read_creation, with_location, with_properties
 from time_travel.dropping import Drop
@@ -114,18 +113,22 @@ class TimeTravel:
             return text
         return self._past(lake).rewritten(text) or text
 
-    def version_of(self, spark: SparkSession, text: str) -> int | None:
-        """The version that the one clause of a text asks for; None for what is no Delta table.
+    def found(self, spark: SparkSession, text: str) -> tuple[tuple[str, ...], int] | None:
+        """The table of the one clause of a text, and its version; None for what is no Delta table.
 
         Raises:
             TimeTravelError: a point that cannot be had.
         """
         lake = self._lake(spark)
-        (clause,) = clauses(tokenize(text) or [], text)
-        meant = lake.find(clause.table)
-        if not isinstance(meant, Table) or meant.provider != "delta":
+        found = self._past(lake).clauses_of(text)
+        meant = lake.find(found[0].table) if len(found) == 1 else None
+        if (
+            not isinstance(meant, Table)
+            or meant.provider != "delta"
+            or lake.state(meant.location or "") is None
+        ):
             return None
-        return self._past(lake).version_at(clause, meant)
+        return found[0].table, self._past(lake).version_at(found[0], meant)
 
     def replayed(self, spark: SparkSession, query_id: str) -> str:
         """The query of a statement on record as text that reads the versions on record.

@@ -208,10 +208,17 @@ def test_diff_over_changed_columns(session, schema):
 
 
 def test_diff_is_fixed(session, told):
-    """Now is when it was asked for, not when it is used."""
+    """Now is when it was asked for, not when it is used; both versions are on record."""
     found = time_travel.diff(session, "t", 1)
     session.sql("DELETE FROM t")
     assert rows(found) == [("added", 2, "y")]
+    audit.flush(session)
+    read = session.sql(
+        "SELECT v.version, v.objectName FROM account_usage.access_history"
+        " LATERAL VIEW inline(array(struct(object_versions))) AS vs LATERAL VIEW explode(vs) AS v"
+        " WHERE captured_by = 'plan' AND v.objectName LIKE '%diff_is_fixed.t'"
+    )
+    assert sorted(row.version for row in read.collect()) == [1, 2]
 
 
 def test_replay(session, told, schema):
@@ -237,6 +244,17 @@ def test_replay_of_a_write(session, told):
     session.sql(text)
     session.sql("DELETE FROM t")
     assert rows(time_travel.replay(session, last_id(session, text))) == [(12,)]
+
+
+def test_replay_by_path(session, told, tmp_path):
+    """What was read by path is there under the name of the table that lies there, or under the path."""
+    registered = session.sql("DESCRIBE DETAIL t").collect()[0].location
+    session.sql(f"CREATE TABLE delta.`{tmp_path}/other` AS SELECT 7 AS a")
+    for path, answer in ((registered, [(1,), (2,)]), (f"{tmp_path}/other", [(7,)])):
+        text = f"SELECT a FROM delta.`{path}`"
+        session.sql(text).collect()
+        session.sql(f"DELETE FROM delta.`{path}`")
+        assert rows(time_travel.replay(session, last_id(session, text))) == answer
 
 
 def test_replay_of_two_versions(session, told):
@@ -301,3 +319,62 @@ def test_replay_of_what_is_gone(session, told):
     session.sql("ALTER TABLE t RENAME TO other")
     session.sql("UNDROP TABLE t")
     assert rows(time_travel.replay(session, query_id)) == [(2,)]
+
+
+def test_readers(session, told):
+    """Options of a DataFrameReader, names and paths with a point: versions and times, as in SQL."""
+    path = session.sql("DESCRIBE DETAIL t").collect()[0].location
+    delta = session.read.format("delta")
+    moment = f"{told[1].timestamp:%Y%m%d%H%M%S%f}"[:17]
+    for frame in (
+        session.read.option("versionAsOf", 1).table("t"),
+        session.read.option("timestampAsOf", f"{told[1].timestamp}").table("t"),
+        session.read.table("t@v1"),
+        session.table(f"t@{moment}"),
+        delta.load(path, versionAsOf=1),
+        session.read.format("delta").load(f"{path}@v1"),
+        session.read.format("delta").option("path", f"{path}@{moment}").load(),
+        session.sql(f"SELECT * FROM delta.`{path}@v1` x WHERE x.a > 0"),
+    ):
+        assert rows(frame) == [(1, "x")]
+    now = session.sql("SELECT string(current_timestamp())").collect()[0][0]
+    reader = session.read.option("timestampAsOf", now)
+    assert rows(reader.table("t")) == [(1, "x"), (2, "y")]  # the current state (delta #6827)
+    assert rows(reader.format("delta").load(path)) == [(1, "x"), (2, "y")]
+    session.sql("INSERT INTO t VALUES (3, 'z')")
+    assert rows(reader.table("t")) == [(1, "x"), (2, "y")]  # the reader is as it was
+    assert rows(session.table("t")) == rows(session.read.format("delta").load(path))
+
+
+def test_readers_obey_retention(session, told):
+    """By whatever way, the errors are those of SQL; a path has the retention of the table that lies there."""
+    path = session.sql("DESCRIBE DETAIL t").collect()[0].location
+    session.sql("ALTER SCHEMA readers_obey_retention SET DATA_RETENTION_TIME_IN_DAYS = 0")
+    for read in (
+        lambda: session.read.option("versionAsOf", 1).table("t"),
+        lambda: session.read.option("timestampAsOf", f"{told[1].timestamp}").table("t"),
+        lambda: session.read.format("delta").option("versionAsOf", "1").load(path),
+        lambda: session.read.format("delta").load(path, timestampAsOf=f"{told[1].timestamp}"),
+        lambda: session.read.format("delta").load(f"{path}@v1"),
+        lambda: session.read.table("t@v1"),
+        lambda: session.table("t@v1"),
+        lambda: session.sql(f"SELECT * FROM delta.`{path}@v1`"),
+        lambda: session.sql(f"SELECT * FROM delta.`{path}` VERSION AS OF 1"),
+        lambda: time_travel.read(session, "t", at=1),
+    ):
+        with pytest.raises(errors.OutsideRetentionError, match="0 days"):
+            read()
+    assert rows(session.read.option("versionAsOf", 3).table("t")) == [(1, "x"), (2, "y")]
+    with pytest.raises(errors.FutureMomentError):
+        session.read.option("timestampAsOf", "2999-01-01").table("t")
+    with pytest.raises(errors.UnknownVersionError, match="it has 0 to 3"):
+        session.read.option("versionAsOf", 9).table("t")
+    with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND"):
+        session.read.option("versionAsOf", 9).table("nothing")
+
+
+def test_a_folder_named_like_a_point(session, schema, tmp_path):
+    """Where a folder has the name, it is read and no version: as Delta does."""
+    session.range(3).write.format("delta").save(f"{tmp_path}/t@v1")
+    assert session.read.format("delta").load(f"{tmp_path}/t@v1").count() == 3
+    assert session.sql(f"SELECT * FROM delta.`{tmp_path}/t@v1`").count() == 3
