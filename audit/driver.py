@@ -10,7 +10,7 @@ import atexit
 import threading
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakValueDictionary
@@ -32,7 +32,7 @@ from audit.spool import Spool
 from audit.store.changes import changes_since
 from audit.store.own_session import own_session
 from audit.store.running import running_since
-from audit.store.versions import versions_read
+from audit.store.versions import recorded
 from time_travel import attached
 from time_travel.service import TimeTravel
 
@@ -80,11 +80,11 @@ class Driver:
             config.root,
             config.schema,
             self.clock,
-            partial(versions_read, self),
+            partial(recorded, self),
             self._running_since,
             self.guarded,
             partial(changes_since, self),
-            lambda: jvm.tagged(self.spark.sparkContext, SUPPRESS_TAG),
+            self._quiet,
         )
         self.worker = Worker(self, self.analyst)
         self.ingest = IngestThread(self)
@@ -125,6 +125,10 @@ class Driver:
         self._forget(interceptor)
         if not self._attached:
             self.close()
+
+    def _quiet(self, spark: SparkSession) -> AbstractContextManager[None]:
+        found = self.interceptor(jvm.session_id(spark))
+        return nullcontext() if found is None else found.quiet()
 
     def catalog_facts(self, interceptor: Interceptor, targets: Sequence[Target]) -> CatalogFacts:
         """What the targets of a DDL statement are at this moment."""

@@ -223,6 +223,30 @@ def is_micro_batch(query_execution: Any) -> bool:
     return str(query_execution.getClass().getSimpleName()) == "IncrementalExecution"
 
 
+def reader_option(reader: Any, name: str) -> str | None:
+    """An option of a DataFrameReader, whatever the case of its name."""
+    found = option(reader._jreader.extraOptions().get(name))
+    return None if found is None else str(found)
+
+
+def reader_format(reader: Any) -> str:
+    """The format of a DataFrameReader in lower case: its own, or the session's default."""
+    return str(reader._jreader.source()).lower()
+
+
+@contextmanager
+def at_version(reader: Any, version: int) -> Iterator[None]:
+    """A DataFrameReader reads a version of what it is given inside, whatever its options name."""
+    java = reader._jreader
+    held = java.extraOptions()
+    options = held.removed("timestampAsOf").removed("path").updated("versionAsOf", str(version))
+    getattr(java, "extraOptions_$eq")(options)
+    try:
+        yield
+    finally:
+        getattr(java, "extraOptions_$eq")(held)
+
+
 def option(value: Any) -> Any | None:
     """A Scala Option as a value or None."""
     return value.get() if value.isDefined() else None

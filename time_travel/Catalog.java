@@ -42,6 +42,29 @@ public class Catalog {
     return text(found);
   }
 
+  /** The table that lies at a location, or "null". */
+  public String at(SparkSession spark, String location) throws Exception {
+    org.apache.hadoop.fs.Path wanted = new org.apache.hadoop.fs.Path(location);
+    org.apache.hadoop.fs.FileSystem store = wanted.getFileSystem(spark.sessionState().newHadoopConf());
+    wanted = store.makeQualified(wanted);
+    ExternalCatalog catalog = external(spark);
+    scala.collection.Iterator schemas = catalog.listDatabases().iterator();
+    while (schemas.hasNext()) {
+      String schema = (String) schemas.next();
+      scala.collection.Iterator each = catalog.getTablesByName(schema, catalog.listTables(schema)).iterator();
+      while (each.hasNext()) {
+        CatalogTable table = (CatalogTable) each.next();
+        Object uri = or(table.storage().locationUri());
+        if (uri == null) continue;
+        String scheme = ((java.net.URI) uri).getScheme();
+        if (scheme != null && !scheme.equals(wanted.toUri().getScheme())) continue;
+        if (wanted.equals(store.makeQualified(new org.apache.hadoop.fs.Path((java.net.URI) uri))))
+          return text(described(table, false));
+      }
+    }
+    return "null";
+  }
+
   private static Map described(CatalogTable table, boolean temporary) {
     Map found = new LinkedHashMap();
     found.put("schema", or(table.identifier().database()));

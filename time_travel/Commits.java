@@ -193,6 +193,16 @@ public class Commits {
     return found.toString();
   }
 
+  /** The columns of a version, as the JSON of its schema. */
+  public String schema(SparkSession spark, String location, long version) {
+    return at(spark, location, version).metadata().schemaString();
+  }
+
+  /** The id of a table at a version. */
+  public String id(SparkSession spark, String location, long version) {
+    return at(spark, location, version).metadata().id();
+  }
+
   private static Snapshot at(SparkSession spark, String location, long version) {
     DeltaLog log = DeltaLog.forTable(spark, location);
     Snapshot now = log.unsafeVolatileSnapshot();
@@ -203,10 +213,5 @@ public class Commits {
   /** An interval as Delta reads it in its properties, in milliseconds. */
   public long millis(String interval) {
     return DeltaConfigs.getMilliSeconds(DeltaConfigs.parseCalendarInterval(interval));
-  }
-
-  /** The columns of a version, as the JSON of its schema. */
-  public String schema(SparkSession spark, String location, long version) {
-    return at(spark, location, version).metadata().schemaString();
   }
 }

@@ -18,7 +18,10 @@ from time_travel.errors import BadClauseError
 
 Kind = Literal["TIMESTAMP", "OFFSET", "STATEMENT", "VERSION"]
 
-_KINDS: dict[str, Kind] = {"TIMESTAMP": "TIMESTAMP", "OFFSET": "OFFSET", "STATEMENT": "STATEMENT"}
+# VERSION is no word of the document: it is a version in today's columns, what VERSION AS OF is not.
+_KINDS: dict[str, Kind] = {
+    "TIMESTAMP": "TIMESTAMP", "OFFSET": "OFFSET", "STATEMENT": "STATEMENT", "VERSION": "VERSION",
+}  # fmt: skip
 _AS_OF: dict[str, Kind] = {
     "VERSION": "VERSION", "SYSTEM_VERSION": "VERSION", "TIMESTAMP": "TIMESTAMP", "SYSTEM_TIME": "TIMESTAMP",
 }  # fmt: skip
@@ -40,7 +43,7 @@ class Clause:
         own: in the form of the document, AT | BEFORE (… => …): today's columns. Spark's forms give those of
             then.
         first: the first character of the name.
-        start: the first character after the name.
+        start: the first character after the name; `stop` where the name holds the point (``delta.`/t@v3` ``).
         stop: the first character after the clause.
     """
 
@@ -82,6 +85,8 @@ def _clauses(tokens: list[Token], text: str) -> Iterator[Clause]:
             found = _spark_clause(tokens, text, at)
         elif here == "@":
             found = _delta_clause(tokens, at)
+        elif "@" in tokens[at].text and tokens[at].token_type is TokenType.IDENTIFIER:
+            found = _path_clause(tokens, at)
         else:
             continue
         if found is not None:
@@ -146,13 +151,28 @@ def _delta_clause(tokens: list[Token], at: int) -> Clause | None:
     if before.end + 1 != tokens[at].start or tokens[at].end + 1 != after.start:
         return None
     named = _name_before(tokens, at)
-    version, time = _AT_VERSION.match(after.text), _AT_TIME.match(after.text)
-    if named is None or not (version or time):
+    if named is None:
+        return None
+    return _suffix(named[0], after.text, named[1], tokens[at].start, after.end + 1)
+
+
+def _path_clause(tokens: list[Token], at: int) -> Clause | None:
+    """``delta.`/path@v3` ``, which Delta reads so unless a folder has that name."""
+    path, _, point = tokens[at].text.rpartition("@")
+    named = _name_before(tokens, at + 1)
+    if named is None or len(named[0]) != 2 or named[0][0].lower() != "delta" or "/" not in path:  # noqa: PLR2004
+        return None
+    stop = tokens[at].end + 1
+    return _suffix((named[0][0], path), point, named[1], stop, stop)
+
+
+def _suffix(table: tuple[str, ...], point: str, first: int, start: int, stop: int) -> Clause | None:
+    version, time = _AT_VERSION.match(point), _AT_TIME.match(point)
+    if not (version or time):
         return None
     kind: Kind = "VERSION" if version else "TIMESTAMP"
-    expression = version[1] if version else f"'{_spelled_out(after.text)}'"
-    place = {"first": named[1], "start": tokens[at].start, "stop": after.end + 1}
-    return Clause(named[0], kind, before=False, expression=expression, own=False, **place)
+    expression = version[1] if version else f"'{_spelled_out(point)}'"
+    return Clause(table, kind, False, expression, own=False, first=first, start=start, stop=stop)  # noqa: FBT003
 
 
 def _spelled_out(digits: str) -> str:

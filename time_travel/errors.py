@@ -75,6 +75,30 @@ class UntouchedError(TimeTravelError):
     code = "TIME_TRAVEL_STATEMENT_DID_NOT_TOUCH"
 
 
+class NotAQueryError(TimeTravelError):
+    """A statement without a query that could be run again."""
+
+    code = "TIME_TRAVEL_NOT_A_QUERY"
+
+
+class NotRepeatableError(TimeTravelError):
+    """What a statement read cannot be told from its record."""
+
+    code = "TIME_TRAVEL_NOT_REPEATABLE"
+
+
+class VersionGoneError(TimeTravelError):
+    """A version that a statement read, and that can be read no longer."""
+
+    code = "TIME_TRAVEL_VERSION_GONE"
+
+
+class UnknownColumnError(TimeTravelError):
+    """A name that stands for no column."""
+
+    code = "TIME_TRAVEL_UNKNOWN_COLUMN"
+
+
 class NoHistoryError(TimeTravelError):
     """An object without versions: not a Delta table."""
 

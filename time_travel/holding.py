@@ -5,9 +5,8 @@ In: the catalog, the registry. Out: `Holding`s, each location once.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from time_travel.lake import Table
 from time_travel.retention import DELTAS_FILES, Retention, in_force
@@ -17,10 +16,8 @@ if TYPE_CHECKING:
     from time_travel.lake import Lake
     from time_travel.registry import Event, Objects, Registry
 
-_HOURS = {"hour": 1.0, "day": 24.0, "week": 168.0, "minute": 1 / 60, "second": 1 / 3600}
-_PIECE = re.compile(r"(\d+)\s+(hour|day|week|minute|second)s?", re.IGNORECASE)
-# Delta's own, where a table says nothing else.
-_DELTAS_DAYS = 7.0
+# Delta's own period, where a table says nothing else.
+_DELTAS = "interval 1 week"
 
 
 def holdings(
@@ -60,7 +57,7 @@ def _there(
         periods = (
             in_force(log["properties"], properties, objects.parameters)
             if ruled
-            else Retention(_deltas_days(log["properties"]), 0.0, "")
+            else Retention(lake.days_of(log["properties"].get(DELTAS_FILES, _DELTAS)), 0.0, "")
         )
         yield Holding(
             table.name, table.location, periods, log, table.facts,
@@ -78,15 +75,3 @@ def _dropped(lake: Lake, event: Event, objects: Objects) -> Holding | None:
     periods = Retention(event.retention_days or 0.0, event.fail_safe_days or 0.0, "")
     purged = objects.purged.get(log["id"], (-1, -1))
     return Holding(event.name, place, periods, log, event.details, event, purged=purged)
-
-
-def _deltas_days(properties: Mapping[str, Any]) -> float:
-    """For how many days Delta keeps what was replaced.
-
-    >>> _deltas_days({"delta.deletedFileRetentionDuration": "interval 1 week 12 hours"})
-    7.5
-    """
-    text = properties.get(DELTAS_FILES)
-    if text is None:
-        return _DELTAS_DAYS
-    return sum(int(number) * _HOURS[unit.lower()] for number, unit in _PIECE.findall(text)) / 24

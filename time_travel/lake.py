@@ -150,6 +150,12 @@ class Lake:
             return None
         return self._meant(found)
 
+    def registered(self, location: str) -> Table | None:
+        """The table of the session catalog that lies at a location; all schemas are looked through."""
+        found = json.loads(self._catalog.at(self._session, location))
+        meant = None if found is None else self._meant(found)
+        return meant if isinstance(meant, Table) else None
+
     def tables(self, schema: str) -> list[Table | View]:
         """All tables and views of a schema of the session catalog."""
         found = json.loads(self._catalog.tables(self._session, schema))
@@ -292,6 +298,10 @@ class Lake:
             for name, value in wanted.items()
         }
 
+    def days_of(self, interval: str) -> float:
+        """An interval as a property of Delta has it, in days."""
+        return float(self._commits.millis(interval)) / 86_400_000
+
     def size(self, location: str) -> Size:
         """Bytes, rows and creation of the newest version of a Delta table; a Spark job for each new one."""
         state = self.state(location)
@@ -371,6 +381,10 @@ class Lake:
         """The value of a constant expression in this session."""
         rows = self.spark.sql(f"SELECT {sql}").collect()
         return rows[0][0]
+
+    def table_id(self, location: str, version: int) -> str:
+        """Delta's id of a table at a version."""
+        return str(self._commits.id(self._session, location, version))
 
     @property
     def zone(self) -> str:

@@ -173,7 +173,11 @@ class _Look:
                 f"{self._name()} has no version {version}",
                 f"it has {self.state.earliest} to {self.state.latest}",
             )
-        return self._kept(version, f"version {version}")
+        if not self.asked.clause.before:
+            return self._kept(version, f"version {version}")
+        if version == 0:
+            raise self._nothing_before("version 0")
+        return self._kept(version - 1, f"version {version - 1}")
 
     def by_statement(self, query_id: str, versions_read: VersionsRead) -> int:
         written = self.lake.written_by(self.location, self.state, query_id, self._since(query_id))
@@ -182,11 +186,14 @@ class _Look:
             return self._kept(self._version_read(query_id, versions_read), f"statement {query_id}")
         version = written[0] - 1 if before else written[1]
         if version < 0:
-            raise BeforeCreationError(
-                f"{self._name()} was created by statement {query_id}: there is nothing before it",
-                "ask for AT (STATEMENT => …) to have what it created",
-            )
+            raise self._nothing_before(f"statement {query_id}")
         return self._kept(version, f"statement {query_id}")
+
+    def _nothing_before(self, what: str) -> BeforeCreationError:
+        return BeforeCreationError(
+            f"{self._name()} was created by {what}: there is nothing before it",
+            f"ask for AT ({self.asked.clause.kind} => …) to have what it created",
+        )
 
     def _version_read(self, query_id: str, versions_read: VersionsRead) -> int:
         read = versions_read(query_id)

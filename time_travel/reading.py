@@ -95,15 +95,14 @@ class Past:
         Raises:
             TimeTravelError: a clause that cannot be read, or a point that cannot be had.
         """
-        tokens = tokenize(text)
-        found = clauses(tokens, text) if tokens else ()
+        found, tokens = self.clauses_of(text), tokenize(text)
         if not tokens or not found:
             return None
         for clause in reversed(found):
             asked = evaluate(clause, self.lake, self.now, self.clock)
             if _word_before(tokens, clause.first) == "CLONE":
                 asked = replace(asked, clause=replace(clause, own=False))  # as it was, columns and all
-            new = self._relation(clause.table, asked, aliased=_is_aliased(tokens, clause.stop))
+            new = self._relation(clause.table, asked, aliased=is_aliased(tokens, clause.stop))
             if not new.startswith("(") and _word_before(tokens, clause.first) == "USING":
                 new = f"(SELECT * FROM {new})"  # noqa: S608  MERGE takes a plain name or a query
             text = text[: clause.first] + new + text[clause.stop :]
@@ -122,6 +121,30 @@ class Past:
             asked = Asked(clause, micros=began(asked.query_id))
         return version_for(asked, table, self.lake, self.rule(table), self.versions_read)
 
+    def clauses_of(self, text: str) -> list[Clause]:
+        """The clauses of a text.
+
+        Raises:
+            BadClauseError: a clause that cannot be read.
+        """
+        return [one for one in clauses(tokenize(text) or [], text) if not self._is_folder(one, text)]
+
+    def version_at(self, clause: Clause, table: Table) -> int:
+        """The version of a table that a clause about it asks for.
+
+        Raises:
+            TimeTravelError: a point that cannot be had.
+        """
+        asked = evaluate(clause, self.lake, self.now, self.clock)
+        return version_for(asked, table, self.lake, self.rule(table), self.versions_read)
+
+    def _is_folder(self, clause: Clause, text: str) -> bool:
+        """Whether what looks like a point in a path is the name of the folder."""
+        if clause.start < clause.stop:
+            return False
+        path = (tokenize(text[clause.first : clause.stop]) or [])[-1].text
+        return self.lake.state(path) is not None
+
     def _relation(self, parts: Sequence[str], asked: Asked, *, aliased: bool) -> str:
         """A table or view at a point, as it stands in a FROM."""
         meant = self.lake.find(parts)
@@ -130,23 +153,11 @@ class Past:
         if isinstance(meant, View):
             return f"({self._view(meant, asked)})" + ("" if aliased else f" AS {sql_name(parts[-1:])}")
         version = version_for(asked, meant, self.lake, self.rule(meant), self.versions_read)
-        columns = self._todays_columns(meant, version) if asked.clause.own else None
         versioned = f"{sql_name(parts)} VERSION AS OF {version}"
-        if columns is None:
+        if not asked.clause.own:
             return versioned
-        selected = f"(SELECT {', '.join(columns)} FROM {versioned})"  # noqa: S608  names are quoted
-        return selected + ("" if aliased else f" AS {sql_name(parts[-1:])}")
-
-    def _todays_columns(self, table: Table, version: int) -> tuple[str, ...] | None:
-        from pyspark.sql.types import StructType
-
-        location = table.location or ""
-        state = self._state(location)
-        then, today = (self.lake.schema(location, v) for v in (version, state.latest))
-        if then == today:
-            return None
-        read = (StructType.fromJson(_parsed(schema)) for schema in (then, today))
-        return in_todays_columns(*read)
+        latest = self._state(meant.location or "").latest
+        return in_columns_of(self.lake, meant, version, latest, versioned, aliased=aliased)
 
     def _state(self, location: str) -> State:
         state = self.lake.state(location)
@@ -161,16 +172,10 @@ class Past:
                 f"ask the tables below it for {asked.clause}, each for itself",
             )
         text = view.text
-        for first, stop, parts, aliased in sorted(_tables(statement, view.text), reverse=True):
+        for first, stop, parts, aliased in sorted(tables_of(statement, view.text), reverse=True):
             new = self._relation(self._within(view, parts), asked, aliased=aliased)
             text = text[:first] + new + text[stop:]
-        if not view.columns:
-            return text
-        named = ", ".join(
-            sql_name([queried]) if queried == name else f"{sql_name([queried])} AS {sql_name([name])}"
-            for queried, name in view.columns
-        )
-        return f"SELECT {named} FROM ({text})"  # noqa: S608  the view's own text
+        return under_names_of(view, text)
 
     def _within(self, view: View, parts: Sequence[str]) -> tuple[str, ...]:
         """A name in a view's text in full; a temporary view may name another one."""
@@ -178,17 +183,54 @@ class Past:
             meant = self.lake.find(parts)
             if isinstance(meant, View) and len(meant.name) == 1:
                 return tuple(parts)
-        return _in_full(parts, view.current)
+        return in_full(parts, view.current)
 
 
-def _in_full(parts: Sequence[str], current: Current) -> tuple[str, ...]:
+def in_columns_of(
+    lake: Lake, table: Table, version: int, other: int, versioned: str, *, aliased: bool
+) -> str:
+    """SQL of a table at a version, with the columns of another version of it.
+
+    Args:
+        lake: look-ups.
+        table: a Delta table.
+        version: whose rows.
+        other: whose columns.
+        versioned: SQL of the table at that version.
+        aliased: whether an alias follows.
+    """
+    from pyspark.sql.types import StructType
+
+    then, wanted = (lake.schema(table.location or "", v) for v in (version, other))
+    if then == wanted:
+        return versioned
+    read = (StructType.fromJson(_parsed(schema)) for schema in (then, wanted))
+    columns = in_todays_columns(*read)
+    if columns is None:
+        return versioned
+    selected = f"(SELECT {', '.join(columns)} FROM {versioned})"  # noqa: S608  names are quoted
+    return selected + ("" if aliased else f" AS {sql_name(table.name[-1:])}")
+
+
+def under_names_of(view: View, text: str) -> str:
+    """SQL of a view's query, its columns under the view's own names."""
+    if not view.columns:
+        return text
+    named = ", ".join(
+        sql_name([queried]) if queried == name else f"{sql_name([queried])} AS {sql_name([name])}"
+        for queried, name in view.columns
+    )
+    return f"SELECT {named} FROM ({text})"  # noqa: S608  the view's own text
+
+
+def in_full(parts: Sequence[str], current: Current) -> tuple[str, ...]:
     """A name of a view's text in full; `delta.`/path`` stays what it is."""
     if len(parts) == 2 and parts[0].lower() == "delta" and "/" in parts[1]:  # noqa: PLR2004
         return tuple(parts)
     return qualify(tuple(parts), current)
 
 
-def _tables(statement: lineage.Statement, text: str) -> Iterator[tuple[int, int, tuple[str, ...], bool]]:
+def tables_of(statement: lineage.Statement, text: str) -> Iterator[tuple[int, int, tuple[str, ...], bool]]:
     """Where tables without a clause of their own stand in a text.
 
     First character, the one after the last, name, whether an alias follows.
@@ -204,7 +246,7 @@ def _tables(statement: lineage.Statement, text: str) -> Iterator[tuple[int, int,
             continue
         first, stop = places[0]["start"], places[-1]["end"] + 1
         if first not in own and not _hidden(table):
-            yield first, stop, parts, _is_aliased(tokens, stop)
+            yield first, stop, parts, is_aliased(tokens, stop)
 
 
 def _hidden(table: exp.Table) -> bool:
@@ -220,7 +262,8 @@ def _hidden(table: exp.Table) -> bool:
     return False
 
 
-def _is_aliased(tokens: list[Token], stop: int) -> bool:
+def is_aliased(tokens: list[Token], stop: int) -> bool:
+    """Whether an alias follows what ends at a character."""
     following = next((at for at, token in enumerate(tokens) if token.start >= stop), None)
     if following is None:
         return False

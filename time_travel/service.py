@@ -22,15 +22,17 @@ from time_travel.cloning import Cloner, pin, read_schema_clone, table_clone
 from time_travel.creating import FOLDER, Creation, folder_of, read_creation, with_location, with_properties
 from time_travel.deep_cloning import METRIC_COLUMNS, DeepClone, DeepCloner, read_deep_clone
 from time_travel.dropping import Drop
-from time_travel.errors import StalePlanError, UnknownObjectError
+from time_travel.errors import StalePlanError, UnknownObjectError, UnknownStatementError
 from time_travel.flowing import over, statements_of
 from time_travel.lake import SESSION_CATALOG, Helpers, Lake, Table, View
 from time_travel.measuring import asks_for_storage
 from time_travel.parameters import read_change, read_question
 from time_travel.planning import Planner
-from time_travel.point import Rule, VersionsRead
+from time_travel.point import Rule
 from time_travel.reading import Past
+from time_travel.recorded import Records
 from time_travel.registry import Registry
+from time_travel.replaying import Replay
 from time_travel.restoring import Restore, read_restore
 from time_travel.retention import PREFIX, Retention, delta_properties, in_force, is_pinned
 from time_travel.setting import PARAMETER_COLUMNS, Setting
@@ -75,11 +77,11 @@ class TimeTravel:
         root: where the registry lies, a Hadoop path.
         clock: UTC microseconds.
         schema: where tables of the system are registered.
-        versions_read: what a statement on record has read.
+        recorded: what is on record of a statement.
         running_since: when the oldest statement began that still runs, UTC microseconds; None for none.
         guarded: asks for what a statement can do without, and gives the other value where that fails.
         changes: what a statement on record, and later ones, have changed.
-        quiet: what Spark runs inside belongs to no statement.
+        quiet: a block in which what a session runs belongs to no statement.
     """
 
     def __init__(
@@ -88,21 +90,21 @@ class TimeTravel:
         root: str,
         schema: str,
         clock: Callable[[], int],
-        versions_read: VersionsRead,
+        recorded: Records,
         running_since: Callable[[], int | None],
         guarded: Callable[[Callable[[], Any], Any], Any],
         changes: ChangesSince,
-        quiet: Callable[[], AbstractContextManager[None]],
+        quiet: Callable[[SparkSession], AbstractContextManager[None]],
     ) -> None:
         self._own = own
         self._root = root
         self._schema = schema
         self._running_since = running_since
         self._guarded = guarded
-        self._clock = clock
-        self._versions_read = versions_read
-        self._changes = changes
         self._quiet = quiet
+        self._clock = clock
+        self._recorded = recorded
+        self._changes = changes
         self._helpers: Helpers | None = None
         self._followed = False
         self.registry = Registry(lambda: own, root)
@@ -126,6 +128,44 @@ class TimeTravel:
             self._follow_files(lake)
         return self._past(lake).rewritten(text) or text
 
+    def found(self, spark: SparkSession, text: str) -> tuple[tuple[str, ...], int] | None:
+        """The table of the one clause of a text, and its version; None for what is no Delta table.
+
+        Raises:
+            TimeTravelError: a point that cannot be had.
+        """
+        lake = self._lake(spark)
+        found = self._past(lake).clauses_of(text)
+        meant = lake.find(found[0].table) if len(found) == 1 else None
+        if (
+            not isinstance(meant, Table)
+            or meant.provider != "delta"
+            or lake.state(meant.location or "") is None
+        ):
+            return None
+        return found[0].table, self._past(lake).version_at(found[0], meant)
+
+    def replayed(self, spark: SparkSession, query_id: str) -> str:
+        """The query of a statement on record as text that reads the versions on record.
+
+        Raises:
+            TimeTravelError: see `time_travel.replay`.
+        """
+        with self._quiet(spark):
+            recorded = self._recorded(query_id)
+            if recorded is None:
+                raise UnknownStatementError(
+                    f"no statement on record has the query id {query_id!r}",
+                    "look it up in query_history, column query_id",
+                )
+            lake = self._lake(spark)
+            rule = partial(self._rule, lake)
+            return Replay(recorded, lake, rule, self._versions_read, self._clock).text()
+
+    def _versions_read(self, query_id: str) -> Mapping[str, int] | None:
+        recorded = self._recorded(query_id)
+        return None if recorded is None else recorded.newest()
+
     def way_of(self, statement: Statement) -> Callable[[SparkSession, str, By, Run], Any] | None:
         """What runs a statement instead of Spark, or before it; None where Spark alone does.
 
@@ -136,15 +176,16 @@ class TimeTravel:
             return partial(self._drop if kind.startswith("DROP_") else self._undrop, statement)
         if kind.startswith(("CREATE_TABLE", "REPLACE_TABLE", "CREATE_SCHEMA")):
             return self._creating(statement)
-        if kind == "RESTORE":
-            return self._restore
-        if kind.startswith("ALTER_") and _SETS.search(statement.text):
-            return self._set
-        if kind == "VACUUM":
-            return self._vacuum
-        if kind == "SHOW" and "->>" in statement.text:
+        if kind.startswith("ALTER_"):
+            return self._set if _SETS.search(statement.text) else None
+        if kind == "SHOW":
+            return self._showing(statement.text)
+        return {"RESTORE": self._restore, "VACUUM": self._vacuum}.get(kind)
+
+    def _showing(self, text: str) -> Callable[[SparkSession, str, By, Run], Any] | None:
+        if "->>" in text:
             return self._flow
-        return self._show if kind == "SHOW" and _SHOWS.match(statement.text) else None
+        return self._show if _SHOWS.match(text) else None
 
     def _creating(self, statement: Statement) -> Callable[[SparkSession, str, By, Run], Any]:
         is_schema = statement.statement_type == "CREATE_SCHEMA"
@@ -374,11 +415,11 @@ class TimeTravel:
         """What brings tables of a session under the rule."""
         lake = self._lake(spark)
         rule = partial(self._is_under_rule, lake)
-        return Adopter(spark, lake, partial(self._retention, lake), rule, self._quiet)
+        return Adopter(spark, lake, partial(self._retention, lake), rule, partial(self._quiet, spark))
 
     def undo_plan(self, spark: SparkSession, query_id: str) -> UndoPlan:
         """How to take a statement back; see `time_travel.plan_undo`."""
-        with self._quiet():
+        with self._quiet(spark):
             lake = self._lake(spark)
             rule = partial(self._rule, lake)
             return Planner(lake, self.registry, rule, self._versions_read, self._changes, self._clock()).plan(
@@ -391,7 +432,7 @@ class TimeTravel:
         Raises:
             StalePlanError: one has.
         """
-        with self._quiet():
+        with self._quiet(spark):
             lake = self._lake(spark)
             for step in plan.steps:
                 table = lake.find(split_name(step.table)) if step.from_version is not None else None
@@ -450,6 +491,8 @@ class TimeTravel:
 
     def _retention(self, lake: Lake, of: Table | str) -> Retention:
         """The periods of a table, or of a schema by its name."""
+        if isinstance(of, Table) and of.name[0] == "delta":
+            of = lake.registered(of.location or "") or of
         own = lake.properties(of.location or "", PREFIX) if isinstance(of, Table) else {}
         name = of if isinstance(of, str) else of.name[-2]
         schema = lake.schema_facts(name) if name != "delta" else None

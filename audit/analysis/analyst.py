@@ -9,14 +9,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import lineage
 from audit.analysis.delta_log import written_versions
 from audit.analysis.metrics import execution_metrics
-from audit.analysis.spark_catalog import CatalogMovedError, CatalogSnapshot, StatementCatalog, named_relations
+from audit.analysis.spark_catalog import (
+    CatalogMovedError,
+    CatalogSnapshot,
+    StatementCatalog,
+    named_leaves,
+    named_relations,
+    relation_of_leaf,
+)
 from audit.record import CapturedBy, Finding, ObjectVersion
 from lineage.agreement import differences
 from lineage.identify import identify
@@ -28,6 +35,7 @@ if TYPE_CHECKING:
     from audit.analysis.executions import Execution
     from audit.analysis.job import Job
     from audit.analysis.plan_facts import PlanFactsReader
+    from lineage.plan.facts import Leaf
 
 PARENTS = frozenset({"SCRIPT", "EXECUTE_IMMEDIATE"})
 _LONGEST_PLAN = 20_000
@@ -46,6 +54,23 @@ class Counts:
     disagreed: int = 0
     cross_checked: int = 0
     differed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What a plan has opened, as it was when the plan was analysed.
+
+    Attributes:
+        relations: by lower-case qualified name.
+        views: the same.
+        leaves: each read of a table; two of one table may be of two versions.
+        keeps_some: it leaves something in place of what it overwrites, which the text need not say.
+    """
+
+    relations: dict[str, Relation] = field(default_factory=dict)
+    views: dict[str, Relation] = field(default_factory=dict)
+    leaves: tuple[Leaf, ...] = ()
+    keeps_some: bool = False
 
 
 class Analyst:
@@ -72,53 +97,47 @@ class Analyst:
             finding = self._by_text(job, plan) or self._by_plan(job, plan)
         return self._completed(job, executions, finding, query_execution)
 
-    def _read(
-        self, catalog: CatalogSnapshot, plan: Any
-    ) -> tuple[dict[str, Relation], dict[str, Relation], bool]:
-        """The relations and the views that a plan has opened, as they were when it was analysed.
-
-        Third, whether it leaves something in place of what it overwrites, which the text need not say.
-        """
+    def _opened(self, catalog: CatalogSnapshot, plan: Any) -> Opened:
         facts = self.plans.collect_facts(plan)
         views = {v.name.casefold(): catalog.session.view(v, plan) for v in facts.views}
-        read = named_relations(replace(facts, targets=(), registered=catalog.registered(facts)))
+        keeps_some = any(target.keeps_some for target in facts.targets)
+        facts = replace(facts, targets=(), registered=catalog.registered(facts))
+        read = named_relations(facts)
         catalog.learn(read)
-        return read, views, any(target.keeps_some for target in facts.targets)
+        return Opened(read, views, named_leaves(facts), keeps_some)
 
     def guarded_plan(
         self, catalog: CatalogSnapshot, execution: Execution, query_type: str, captured_by: CapturedBy
     ) -> Finding:
         """The finding of an execution that has no job of its own; a failure makes it opaque."""
         try:
-            access, read = self.by_plan(catalog, execution.query_execution.analyzed())
+            access, versions = self.by_plan(catalog, execution.query_execution.analyzed())
         except Exception as error:  # noqa: BLE001 - the guard of the analysis, as in the worker
             self.failures.append((execution.description, f"{type(error).__name__}: {error}"))
-            access, read = (
-                Access(query_type, analysis="opaque", reason=f"{type(error).__name__}: {error}"),
-                {},
-            )
-        finding = Finding(access, captured_by, read_versions(access, read))
+            reason = f"{type(error).__name__}: {error}"
+            access, versions = Access(query_type, analysis="opaque", reason=reason), ()
+        finding = Finding(access, captured_by, versions)
         self.count(finding)
         return finding
 
-    def by_plan(self, catalog: CatalogSnapshot, plan: Any) -> tuple[Access, dict[str, Relation]]:
-        """What an analyzed plan accesses, with ids, and the relations that it reads."""
+    def by_plan(self, catalog: CatalogSnapshot, plan: Any) -> tuple[Access, tuple[ObjectVersion, ...]]:
+        """What an analyzed plan accesses, with ids, and the versions that it reads."""
         shape, facts = self.plans.read(plan)
         facts = replace(facts, registered=catalog.registered(facts))
-        read = named_relations(facts) | catalog.made(facts)
-        return identify(analyze_plan(shape, facts), read), read
+        access = identify(analyze_plan(shape, facts), named_relations(facts) | catalog.made(facts))
+        return access, read_versions(access, named_leaves(facts))
 
     def _by_text(self, job: Job, plan: Any | None) -> Finding | None:
         statement = job.intent.statement
         if statement is None or (statement.tree is None and statement.command is None):
             return None
-        read, views, keeps = ({}, {}, False) if plan is None else self._read(job.catalog, plan)
-        catalog = StatementCatalog(job.catalog, _current(job), read, views, _known(job))
+        opened = Opened() if plan is None else self._opened(job.catalog, plan)
+        catalog = StatementCatalog(job.catalog, _current(job), opened.relations, opened.views, _known(job))
         try:
             access = lineage.trace(statement, catalog, existed=_existed(job))
         except CatalogMovedError:
             return None
-        difference = disagreement(access, read) if plan is not None else None
+        difference = disagreement(access, opened.relations) if plan is not None else None
         doubt = difference or (self._other_reading(job, access) if plan is not None else None)
         if access.analysis != "full" or doubt:
             by_plan = self._by_plan(job, plan) if plan is not None else None
@@ -128,7 +147,8 @@ class Analyst:
             access = replace(access, reason=access.reason or doubt)
         elif plan is not None and drawn(job.started.query_id, self.cross_check):
             access = self._cross_checked(job, plan, access)
-        return Finding(_keeping(access) if keeps else access, "text", read_versions(access, read))
+        versions = read_versions(access, opened.leaves)
+        return Finding(_keeping(access) if opened.keeps_some else access, "text", versions)
 
     def _other_reading(self, job: Job, access: Access) -> str | None:
         """Why the text of a session does not mean what it says, where that could change what is on record."""
@@ -158,8 +178,8 @@ class Analyst:
             if job.intent.changes_session and job.intent.statement is None:
                 return Finding(Access(job.intent.query_type), "plan")  # a cached table, a dropped temp view
             return opaque(job, _why_no_plan(job))
-        access, relations = self.by_plan(job.catalog, plan)
-        return Finding(access, "plan", read_versions(access, relations))
+        access, versions = self.by_plan(job.catalog, plan)
+        return Finding(access, "plan", versions)
 
     def _completed(
         self, job: Job, executions: Sequence[Execution], finding: Finding, query_execution: Any | None
@@ -258,14 +278,17 @@ _BY_PLAN = frozenset({"CREATE_TABLE_AS_SELECT", "UNLOAD", "UNKNOWN"})
 _STORED = frozenset({"Table", "EXTERNAL TABLE", "STAGE"})
 
 
-def read_versions(access: Access, relations: dict[str, Relation]) -> tuple[ObjectVersion, ...]:
-    """The Delta versions that a plan has read; a table that is only written is not read."""
+def read_versions(access: Access, leaves: Sequence[Leaf]) -> tuple[ObjectVersion, ...]:
+    """The Delta versions that a plan has read, each once; a table that is only written is not read."""
     read = {o.name.casefold() for o in access.base_objects_accessed}
-    return tuple(
-        ObjectVersion(r.name, "read", r.version, r.object_id)
-        for key, r in relations.items()
-        if key in read and r.version is not None and r.version >= 0
+    versioned = (leaf for leaf in leaves if leaf.version is not None and leaf.version >= 0)
+    relations = (relation_of_leaf(replace(leaf, columns=(), mapping_ids=())) for leaf in versioned)
+    found = (
+        ObjectVersion(r.name, "read", r.version or 0, r.object_id)
+        for r in relations
+        if r.name.casefold() in read
     )
+    return tuple(dict.fromkeys(found))
 
 
 def plan_text(query_execution: Any) -> str:

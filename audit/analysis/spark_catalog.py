@@ -317,14 +317,18 @@ def _fields(schema: Any) -> list[Column]:
 
 def named_relations(facts: PlanFacts) -> dict[str, Relation]:
     """The relations of a plan, targets included; one read by path has its table's name where it has one."""
-    leaves = (*facts.leaves, *(target.leaf for target in facts.targets))
-    named = (
+    targets = (target.leaf for target in facts.targets)
+    return read_relations(named_leaves(replace(facts, leaves=(*facts.leaves, *targets))))
+
+
+def named_leaves(facts: PlanFacts) -> tuple[Leaf, ...]:
+    """Each read of a plan; one by path has its table's name where it has one."""
+    return tuple(
         replace(leaf, name=facts.registered.get(leaf.locations[0]))
         if leaf.name is None and leaf.locations
         else leaf
-        for leaf in leaves
+        for leaf in facts.leaves
     )
-    return read_relations(tuple(named))
 
 
 def _places(spark: SparkSession) -> Iterator[tuple[str, str]]:

@@ -22,8 +22,9 @@ from audit import jvm
 from audit.analysis.job import Intent
 from audit.analysis.untagged import RunOf
 from audit.capture.interceptor import Interceptor
+from audit.capture.reader import reader_load, reader_table, session_table
 from audit.capture.streaming import bind_batches, start_stream
-from audit.capture.surface import OWN_PLAN, SESSION, STREAM_WRITER, SURFACE, Methods, Place
+from audit.capture.surface import OWN_PLAN, READER, SESSION, STREAM_WRITER, SURFACE, Methods, Place
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -132,6 +133,8 @@ def _wrapper_for(methods: Methods, name: str) -> Wrapper:
         return _sql
     if methods is STREAM_WRITER:
         return _stream
+    if (methods is SESSION and name == "table") or (methods is READER and name in _PAST):
+        return _reads(session_table if methods is SESSION else _PAST[name])
     place = methods.place(name)
     if methods.owner.endswith("DeltaTable") and name == "vacuum":
         return _vacuum
@@ -239,6 +242,22 @@ def _analysed(find: Find, original: Callable[..., Any], self: Any, args: Any, kw
     interceptor = _interceptor_of(find, self, args, kwargs)
     with nullcontext() if interceptor is None else interceptor.quiet():
         return original(self, *args, **kwargs)
+
+
+_PAST: dict[str, Callable[..., Any]] = {"table": reader_table, "load": reader_load}
+
+
+def _reads(read: Callable[..., Any]) -> Wrapper:
+    """What may ask for the past."""
+
+    def wrapper(find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
+        interceptor = _interceptor_of(find, self, args, kwargs)
+        if interceptor is None or interceptor.is_busy():
+            return original(self, *args, **kwargs)
+        with interceptor.quiet():
+            return read(interceptor, original, self, *args, **kwargs)
+
+    return wrapper
 
 
 def _new_session(find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:

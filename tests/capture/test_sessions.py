@@ -467,6 +467,26 @@ def test_delta_versions_read_and_written(audited):
     assert {(v.access, v.version) for v in last.object_versions} == {("read", 1), ("write", 2)}
 
 
+@pytest.mark.parametrize("engine", ["text", "plan"])
+def test_two_versions_of_one_table(audited, engine):
+    """A statement that reads a table at two points has both versions on record, once each."""
+    user = f"two_{engine}"
+    with audit.as_user(audited, user):
+        audited.sql("CREATE SCHEMA IF NOT EXISTS ver")
+        audited.sql(f"CREATE TABLE ver.{user} (a INT) USING delta")
+        audited.sql(f"INSERT INTO ver.{user} VALUES (1)")
+        audited.sql(f"INSERT INTO ver.{user} VALUES (2)")
+        frame = audited.sql(
+            f"SELECT x.a FROM ver.{user} VERSION AS OF 0 x JOIN ver.{user} VERSION AS OF 1 y ON x.a = y.a"
+            f" JOIN ver.{user} VERSION AS OF 1 z ON x.a = z.a"
+        )
+        (frame if engine == "text" else frame.where("a > 0")).collect()
+    history(audited, user)
+    last = access(audited, user)[-1]
+    assert last.captured_by == engine
+    assert [(v.access, v.version) for v in last.object_versions] == [("read", 0), ("read", 1)]
+
+
 def test_object_id_survives_a_rename(audited):
     """The same Delta table has the same objectId under its new name."""
     with audit.as_user(audited, "rename"):

@@ -97,7 +97,7 @@ def test_takes_nothing_else_for_a_clause(sql):
     "sql",
     [
         "SELECT * FROM t AT (TIMESTAMP => '2024-01-01', OFFSET => -1)",
-        "SELECT * FROM t AT (VERSION => 1)",
+        "SELECT * FROM t AT (NUMBER => 1)",
         "SELECT * FROM t AT (TIMESTAMP =>)",
         "SELECT * FROM t BEFORE (-60)",
         "SELECT * FROM (SELECT 1) AT (OFFSET => -1)",
