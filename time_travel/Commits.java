@@ -198,11 +198,6 @@ public class Commits {
     return at(spark, location, version).metadata().schemaString();
   }
 
-  /** The id of a table at a version. */
-  public String id(SparkSession spark, String location, long version) {
-    return at(spark, location, version).metadata().id();
-  }
-
   private static Snapshot at(SparkSession spark, String location, long version) {
     DeltaLog log = DeltaLog.forTable(spark, location);
     Snapshot now = log.unsafeVolatileSnapshot();

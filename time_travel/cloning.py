@@ -7,7 +7,7 @@ the clone reads; a drop of the source keeps them anyway.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -89,11 +89,11 @@ def read_schema_clone(text: str) -> SchemaClone | None:
     return SchemaClone(name, source, point, ignore, if_not_exists)
 
 
-def table_clone(text: str, location: str | None) -> str:
-    """A CREATE TABLE … CLONE as Delta has it, at a location.
+def table_clone(text: str, location: str | None, properties: Mapping[str, str] | None = None) -> str:
+    """A CREATE TABLE … CLONE as Delta has it, at a location, with properties beside those of the text.
 
-    >>> table_clone("CREATE TABLE a CLONE b VERSION AS OF 3", "/w/a-1")
-    "CREATE TABLE `a` SHALLOW CLONE `b` VERSION AS OF 3 LOCATION '/w/a-1'"
+    >>> table_clone("CREATE TABLE a CLONE b VERSION AS OF 3", "/w/a-1", {"k": "v"})
+    "CREATE TABLE `a` SHALLOW CLONE `b` VERSION AS OF 3 TBLPROPERTIES ('k' = 'v') LOCATION '/w/a-1'"
     """
     tokens = tokenize(text) or []
     at = Cursor(tokens, text)
@@ -106,10 +106,19 @@ def table_clone(text: str, location: str | None) -> str:
     is_shallow = at.take("SHALLOW")
     at.take("CLONE")
     source = at.at
-    words = {word(tokens, n) for n in range(source, len(tokens))}
+    at.name()
+    words = {word(tokens, n): n for n in range(at.at, len(tokens))}
     text = text[: tokens[-1].end + 1]
     if location is not None and "LOCATION" not in words:
         text += f" LOCATION {sql_text(location)}"
+    if properties:
+        pairs = ", ".join(f"{sql_text(name)} = {sql_text(value)}" for name, value in properties.items())
+        if "TBLPROPERTIES" in words:
+            behind = tokens[words["TBLPROPERTIES"] + 1].end + 1
+            text = f"{text[:behind]}{pairs}, {text[behind:]}"
+        else:
+            behind = tokens[words["LOCATION"]].start - 1 if "LOCATION" in words else tokens[-1].end + 1
+            text = f"{text[:behind]} TBLPROPERTIES ({pairs}){text[behind:]}"
     text = _quoted(text, tokens, source)
     if not is_shallow:
         text = f"{text[: tokens[kind].start]}SHALLOW {text[tokens[kind].start :]}"
@@ -133,12 +142,14 @@ class Cloner:
         own: a session of the system's own, which is not audited.
         version: the version of a table at a clause; raises what that raises.
         location: gives a table of the new schema its place, by its name.
+        properties: of the clone of a table.
     """
 
     lake: Lake
     own: SparkSession
     version: Callable[[Clause, Table], int]
     location: Callable[[str], str]
+    properties: Callable[[Table], Mapping[str, str]]
 
     def schema(self, clone: SchemaClone) -> str:
         """Clone all tables, views and functions of a schema.
@@ -212,7 +223,7 @@ class Cloner:
         name = table.name[-1]
         at = "" if version is None else f" VERSION AS OF {version}"
         text = f"CREATE TABLE {sql_name([schema, name])} CLONE {sql_name(table.name)}{at}"
-        self.own.sql(table_clone(text, self.location(name)))
+        self.own.sql(table_clone(text, self.location(name), self.properties(table)))
         pin(self.own, self.lake, table)
 
     def _functions(self, source: str, new: str) -> None:

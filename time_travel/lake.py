@@ -382,10 +382,6 @@ class Lake:
         rows = self.spark.sql(f"SELECT {sql}").collect()
         return rows[0][0]
 
-    def table_id(self, location: str, version: int) -> str:
-        """Delta's id of a table at a version."""
-        return str(self._commits.id(self._session, location, version))
-
     @property
     def zone(self) -> str:
         """The session's time zone."""

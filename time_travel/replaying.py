@@ -227,7 +227,7 @@ class Replay:
         except TimeTravelError as error:
             raise self._gone(read, error.problem) from error
         assert state is not None  # noqa: S101  it has just had a version
-        ids = (state.table_id, self.lake.table_id(table.location or "", read.version))
+        ids = (state.table_id, self.lake.id_at(table.location or "", read.version))
         if read.object_id is not None and read.object_id not in [object_id("TABLE", one) for one in ids]:
             raise self._gone(read, "the table of that name is another one now")
         return state

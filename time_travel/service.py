@@ -34,7 +34,15 @@ from time_travel.recorded import Records
 from time_travel.registry import Registry
 from time_travel.replaying import Replay
 from time_travel.restoring import Restore, read_restore
-from time_travel.retention import PREFIX, Retention, delta_properties, in_force, is_pinned
+from time_travel.retention import (
+    CLONE_GROUP,
+    EARLIER,
+    PREFIX,
+    Retention,
+    delta_properties,
+    in_force,
+    is_pinned,
+)
 from time_travel.setting import PARAMETER_COLUMNS, Setting
 from time_travel.showing import SCHEMA_COLUMNS, TABLE_COLUMNS, Shower, read_show
 from time_travel.undo_plan import UndoPlan
@@ -347,7 +355,7 @@ class TimeTravel:
             return run(spark, text)
         new = lake.find(command.target) is None and lake.current[0] == SESSION_CATALOG
         place = self._place(lake, facts["location"], command.target[-1]) if new else None
-        made = run(spark, table_clone(text, place))
+        made = run(spark, table_clone(text, place, self._properties_of_shallow_clone(lake, schema, source)))
         if source.name[0] != "delta":
             pin(spark, lake, source)
         return made
@@ -356,7 +364,15 @@ class TimeTravel:
         return DeepCloner(
             lake,
             partial(self._place_of_clone, lake),
-            partial(self._properties_of_clone, lake),
+            lambda clone, source: (
+                _NEW_TABLE
+                | self._properties_of_clone(
+                    lake,
+                    clone.name[-2] if len(clone.name) > 1 else lake.current[1],
+                    source,
+                    clone.properties,
+                )
+            ),
             partial(run, lake.spark),
         )
 
@@ -373,12 +389,21 @@ class TimeTravel:
         taken = lake.state(place) is not None
         return self._place(lake, schema["location"], clone.name[-1]) if taken else place
 
-    def _properties_of_clone(self, lake: Lake, clone: DeepClone, source: Table) -> dict[str, str]:
+    def _properties_of_clone(
+        self, lake: Lake, schema: str, source: Table, given: Mapping[str, str]
+    ) -> dict[str, str]:
         """Its own retention: the source may be pinned by other clones."""
-        own = lake.properties(source.location or "", PREFIX) | dict(clone.properties)
-        schema = lake.schema_facts(clone.name[-2] if len(clone.name) > 1 else lake.current[1])
+        own = {**lake.properties(source.location or "", PREFIX), EARLIER: "", **given}
+        facts = lake.schema_facts(schema) or {}
         parameters = self.registry.objects(lake).parameters
-        return _NEW_TABLE | delta_properties(in_force(own, (schema or {}).get("properties", {}), parameters))
+        return {EARLIER: "", **delta_properties(in_force(own, facts.get("properties", {}), parameters))}
+
+    def _properties_of_shallow_clone(self, lake: Lake, schema: str, source: Table) -> dict[str, str]:
+        """As those of any clone, and whose files it shares."""
+        state = lake.state(source.location or "")
+        group = lake.properties(source.location or "", CLONE_GROUP).get(CLONE_GROUP)
+        found = self._properties_of_clone(lake, schema, source, {})
+        return found | {CLONE_GROUP: group or (state.table_id if state else "")}
 
     def _clone_schema(self, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         clone = read_schema_clone(text)
@@ -388,7 +413,13 @@ class TimeTravel:
         lake = self._lake(spark)
         past = self._past(lake)
         warehouse = str(spark.conf.get("spark.sql.warehouse.dir"))
-        cloner = Cloner(lake, self._own, past.version_of, lambda name: self._place(lake, warehouse, name))
+        cloner = Cloner(
+            lake,
+            self._own,
+            past.version_of,
+            lambda name: self._place(lake, warehouse, name),
+            partial(self._properties_of_shallow_clone, lake, clone.name[-1]),
+        )
         return _said(spark, cloner.schema(clone))
 
     def _restore(self, spark: SparkSession, text: str, by: By, run: Run) -> Any:
