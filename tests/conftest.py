@@ -25,6 +25,7 @@ QUICK = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.default.parallelism": "2",
     "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xmn400m",
 }
 

@@ -142,6 +142,8 @@ def _defaults(folder: Path, delta: tuple[Path, ...]) -> dict[str, str]:
         # 200 and 50 by default: a query of one row then takes seconds on one machine.
         "spark.sql.shuffle.partitions": "4",
         "spark.databricks.delta.snapshotPartitions": "2",
+        # Delta's VACUUM lists in so many tasks, 10,000 by default.
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": "16",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         # No look-up of this machine's name, and no port that others can reach.

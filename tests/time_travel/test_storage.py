@@ -31,8 +31,6 @@ def session(spark, tmp_path_factory, clock):
     """Audited on that clock."""
     session = spark.newSession()
     session.conf.set("spark.sql.sources.default", "delta")
-    # VACUUM (Delta 4.4) lists a table's folders in this many tasks: 10,000 by default.
-    session.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", 2)
     audit.attach(session, user="ann", root=str(tmp_path_factory.mktemp("audit")), clock=clock)
     views.install(session)
     yield session
