@@ -5,20 +5,17 @@ In: the catalog, the registry. Out: `Holding`s, each location once.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from time_travel.lake import Table
-from time_travel.retention import DELTAS_FILES, Retention, in_force
+from time_travel.retention import DELTAS_FILES, Retention, days_of, in_force
 from time_travel.storage import Holding
 
 if TYPE_CHECKING:
     from time_travel.lake import Lake
     from time_travel.registry import Event, Objects, Registry
 
-_HOURS = {"hour": 1.0, "day": 24.0, "week": 168.0, "minute": 1 / 60, "second": 1 / 3600}
-_PIECE = re.compile(r"(\d+)\s+(hour|day|week|minute|second)s?", re.IGNORECASE)
 # Delta's own, where a table says nothing else.
 _DELTAS_DAYS = 7.0
 
@@ -87,6 +84,4 @@ def _deltas_days(properties: Mapping[str, Any]) -> float:
     7.5
     """
     text = properties.get(DELTAS_FILES)
-    if text is None:
-        return _DELTAS_DAYS
-    return sum(int(number) * _HOURS[unit.lower()] for number, unit in _PIECE.findall(text)) / 24
+    return _DELTAS_DAYS if text is None else days_of(text)

@@ -337,7 +337,7 @@ class Planner:
         rule = self.rule(table)
         try:
             version_for(Asked(at, version=to), table, self.lake, rule, self.versions_read)
-            lost = self.lake.lost(location, to, enforced=rule.retention is None)
+            lost = self.lake.lost(location, to, enforced=rule.horizon is None)
         except TimeTravelError as error:
             lost = f"{error.problem}; {error.way_out}"
         if lost:

@@ -105,7 +105,7 @@ class Restore:
                 "there is nothing to restore",
             )
         kept, then = (_kept(lake.properties(location, "", at)) for at in (None, version))
-        with _beyond_files(self.spark) if rule.retention is not None else nullcontext():
+        with _beyond_files(self.spark) if rule.horizon is not None else nullcontext():
             done = run(f"RESTORE TABLE {sql_name(table.name)} TO VERSION AS OF {version}")
         self._keep(table, kept, then)
         return done

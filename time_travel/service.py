@@ -131,12 +131,10 @@ class TimeTravel:
             return partial(self._drop if kind.startswith("DROP_") else self._undrop, statement)
         if kind.startswith(("CREATE_TABLE", "REPLACE_TABLE", "CREATE_SCHEMA")):
             return self._creating(statement)
-        if kind == "RESTORE":
-            return self._restore
+        if kind in ("RESTORE", "VACUUM"):
+            return self._restore if kind == "RESTORE" else self._vacuum
         if kind.startswith("ALTER_") and _SETS.search(statement.text):
             return self._set
-        if kind == "VACUUM":
-            return self._vacuum
         if kind == "SHOW" and "->>" in statement.text:
             return self._flow
         return self._show if kind == "SHOW" and _SHOWS.match(statement.text) else None
@@ -328,8 +326,8 @@ class TimeTravel:
     def adopter(self, spark: SparkSession) -> Adopter:
         """What brings tables of a session under the rule."""
         lake = self._lake(spark)
-        rule = partial(self._is_under_rule, lake)
-        return Adopter(spark, lake, partial(self._retention, lake), rule, self._quiet)
+        is_made_here = partial(is_under_rule, properties={})
+        return Adopter(spark, lake, partial(self._retention, lake), is_made_here, self._quiet)
 
     def undo_plan(self, spark: SparkSession, query_id: str) -> UndoPlan:
         """How to take a statement back; see `time_travel.plan_undo`."""
