@@ -5,7 +5,6 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.classic.SparkSession;
-import org.apache.spark.sql.delta.DeltaConfigs;
 import org.apache.spark.sql.delta.DeltaHistoryManager;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
@@ -203,10 +202,5 @@ public class Commits {
     Snapshot now = log.unsafeVolatileSnapshot();
     if (version == now.version()) return now;
     return log.getSnapshotAt(version, Option.empty(), Option.empty(), Option.empty(), false);
-  }
-
-  /** An interval as Delta reads it in its properties, in milliseconds. */
-  public long millis(String interval) {
-    return DeltaConfigs.getMilliSeconds(DeltaConfigs.parseCalendarInterval(interval));
   }
 }

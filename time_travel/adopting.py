@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from lineage.names import quote_name, sql_name, sql_text
 from time_travel.errors import NoHistoryError, UnknownObjectError
 from time_travel.lake import Table, View
-from time_travel.retention import ADOPTED, delta_properties
+from time_travel.retention import ADOPTED, delta_properties, is_pinned, lasting, of_owner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,14 +33,14 @@ class Adopter:
         spark: the user's session: what is done in it is on record.
         lake: look-ups in it.
         retention: the periods in force for a table.
-        is_under_rule: whether a table is kept by this system.
+        is_made_here: whether a table at a location was made by this system.
         quiet: what Spark runs inside belongs to no statement.
     """
 
     spark: SparkSession
     lake: Lake
     retention: Callable[[Table], Retention]
-    is_under_rule: Callable[[Table], bool]
+    is_made_here: Callable[[str], bool]
     quiet: Callable[[], AbstractContextManager[None]]
 
     def table(self, name: tuple[str, ...]) -> tuple[str, ...]:
@@ -89,10 +89,13 @@ class Adopter:
             return None
         if self.lake.state(found.location) is None:
             return None
-        if self.is_under_rule(found):
-            return {}
         own = self.lake.properties(found.location, "")
-        return {ADOPTED: "true", **self.lake.longer(delta_properties(self.retention(found)), own)}
+        if ADOPTED in own or self.is_made_here(found.location):
+            return {}
+        # A clone's source keeps every file already.
+        wanted = {} if is_pinned(own) else delta_properties(self.retention(found))
+        longer = of_owner(wanted, own)
+        return {ADOPTED: "true", **longer, **lasting(wanted, longer)}
 
     def _adopted(self, found: list[tuple[Table, dict[str, str]]]) -> tuple[str, ...]:
         new = [(table, wanted) for table, wanted in found if wanted]

@@ -6,18 +6,18 @@ In: the catalog, the registry. Out: `Holding`s, each location once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from time_travel.lake import Table
-from time_travel.retention import DELTAS_FILES, Retention, in_force
+from time_travel.retention import DELTAS_FILES, Retention, days_of, in_force
 from time_travel.storage import Holding
 
 if TYPE_CHECKING:
     from time_travel.lake import Lake
     from time_travel.registry import Event, Objects, Registry
 
-# Delta's own period, where a table says nothing else.
-_DELTAS = "interval 1 week"
+# Delta's own, where a table says nothing else.
+_DELTAS_DAYS = 7.0
 
 
 def holdings(
@@ -57,7 +57,7 @@ def _there(
         periods = (
             in_force(log["properties"], properties, objects.parameters)
             if ruled
-            else Retention(lake.days_of(log["properties"].get(DELTAS_FILES, _DELTAS)), 0.0, "")
+            else Retention(_deltas_days(log["properties"]), 0.0, "")
         )
         yield Holding(
             table.name, table.location, periods, log, table.facts,
@@ -75,3 +75,13 @@ def _dropped(lake: Lake, event: Event, objects: Objects) -> Holding | None:
     periods = Retention(event.retention_days or 0.0, event.fail_safe_days or 0.0, "")
     purged = objects.purged.get(log["id"], (-1, -1))
     return Holding(event.name, place, periods, log, event.details, event, purged=purged)
+
+
+def _deltas_days(properties: Mapping[str, Any]) -> float:
+    """For how many days Delta keeps what was replaced.
+
+    >>> _deltas_days({"delta.deletedFileRetentionDuration": "interval 1 week 12 hours"})
+    7.5
+    """
+    text = properties.get(DELTAS_FILES)
+    return _DELTAS_DAYS if text is None else days_of(text)

@@ -290,18 +290,6 @@ class Lake:
         pairs = (line.partition("=") for line in text.splitlines())
         return {name: value for name, _, value in pairs}
 
-    def longer(self, wanted: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
-        """Properties of Delta that hold intervals: of each the longer one of two."""
-        millis = self._commits.millis
-        return {
-            name: own[name] if name in own and millis(own[name]) >= millis(value) else value
-            for name, value in wanted.items()
-        }
-
-    def days_of(self, interval: str) -> float:
-        """An interval as a property of Delta has it, in days."""
-        return float(self._commits.millis(interval)) / 86_400_000
-
     def size(self, location: str) -> Size:
         """Bytes, rows and creation of the newest version of a Delta table; a Spark job for each new one."""
         state = self.state(location)

@@ -8,6 +8,7 @@ container's is inherited.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -19,6 +20,8 @@ PREFIX = "timeTravel."
 """Of the properties of tables and schemas that hold what is set on them."""
 ADOPTED = PREFIX + "adopted"
 """The property of a table that was there before and is kept as those that are made here."""
+OWN = PREFIX + "own."
+"""Before a property of Delta's: what the owner of an adopted table had set for longer than is in force."""
 
 DELTAS_FILES = "delta.deletedFileRetentionDuration"
 DELTAS_LOG = "delta.logRetentionDuration"
@@ -120,6 +123,9 @@ def in_force(table: Mapping[str, str], schema: Mapping[str, str], account: Mappi
     transient = _is_transient(table) or _is_transient(schema)
     fail_safe = 0.0 if transient else FAIL_SAFE_DAYS
     days, level = _days(table, schema, account, transient=transient)
+    own = table.get(OWN + DELTAS_FILES)
+    if own is not None:
+        fail_safe = max(fail_safe, days_of(own) - days)
     return Retention(days, fail_safe, level, _earlier(table.get(EARLIER, "")))
 
 
@@ -172,13 +178,50 @@ def delta_properties(periods: Retention, at: int = 0) -> dict[str, str]:
     }
 
 
+def days_of(interval: str) -> float:
+    """An interval as Delta's properties hold it, in days.
+
+    >>> days_of("interval 1 week 12 hours"), days_of("36 Days")
+    (7.5, 36.0)
+    """
+    return sum(int(number) * _HOURS[unit.lower()] for number, unit in _PIECE.findall(interval)) / 24
+
+
+def lasting(wanted: Mapping[str, str], table: Mapping[str, str]) -> dict[str, str]:
+    """Properties of Delta as they are wanted, or as the owner of an adopted table wants them for longer.
+
+    >>> lasting({"a": "interval 192 hours"}, {"timeTravel.own.a": "5 weeks"})
+    {'a': '5 weeks'}
+    """
+    return {name: _longer(value, table.get(OWN + name)) for name, value in wanted.items()}
+
+
+def of_owner(wanted: Mapping[str, str], table: Mapping[str, str]) -> dict[str, str]:
+    """The properties that remember what a table's owner keeps for longer than is wanted.
+
+    >>> of_owner({"a": "interval 192 hours"}, {"a": "5 weeks"})
+    {'timeTravel.own.a': '5 weeks'}
+    """
+    return {
+        OWN + name: table[name]
+        for name, value in wanted.items()
+        if name in table and days_of(table[name]) > days_of(value)
+    }
+
+
 def is_pinned(properties: Mapping[str, str]) -> bool:
     """Whether a Delta table keeps every file, since a clone reads them."""
     return properties.get(DELTAS_FILES) == PINNED
 
 
+_HOURS = {"hour": 1.0, "day": 24.0, "week": 168.0, "minute": 1 / 60, "second": 1 / 3600}
+_PIECE = re.compile(r"(\d+)\s+(hour|day|week|minute|second)s?", re.IGNORECASE)
 # Delta's default: 30 days.
 _DELTAS_LOG_HOURS = 30 * 24
+
+
+def _longer(one: str, other: str | None) -> str:
+    return one if other is None or days_of(one) > days_of(other) else other
 
 
 def _least(account: Mapping[str, float], transient: bool) -> float:  # noqa: FBT001  one fact of two

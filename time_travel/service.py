@@ -445,8 +445,8 @@ class TimeTravel:
     def adopter(self, spark: SparkSession) -> Adopter:
         """What brings tables of a session under the rule."""
         lake = self._lake(spark)
-        rule = partial(self._is_under_rule, lake)
-        return Adopter(spark, lake, partial(self._retention, lake), rule, partial(self._quiet, spark))
+        is_made_here = partial(is_under_rule, properties={})
+        return Adopter(spark, lake, partial(self._retention, lake), is_made_here, partial(self._quiet, spark))
 
     def undo_plan(self, spark: SparkSession, query_id: str) -> UndoPlan:
         """How to take a statement back; see `time_travel.plan_undo`."""

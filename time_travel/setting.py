@@ -29,6 +29,7 @@ from time_travel.retention import (
     earlier_property,
     is_pinned,
     key,
+    lasting,
 )
 from time_travel.showing import matcher
 
@@ -196,7 +197,7 @@ def follow(
     own = lake.properties(table.location or "", "")
     wanted = earlier_property(periods)
     if unpin or not is_pinned(own):
-        wanted |= delta_properties(periods, at)
+        wanted |= lasting(delta_properties(periods, at), own)
     if any(own.get(name) != value for name, value in wanted.items()):
         _set(run, table, wanted)
 

@@ -65,6 +65,8 @@ def test_a_longer_time_stays(session, before):
     assert (found[FILES], found[LOG]) == ("5 weeks", "36 days")
     session.sql(f"ALTER SCHEMA {before} SET DATA_RETENTION_TIME_IN_DAYS = 5")
     assert properties(session, "managed")[FILES] == "5 weeks"
+    with pytest.raises(errors.RetainedError, match="840 hours"):
+        session.sql("VACUUM managed RETAIN 839 HOURS")
     session.sql(f"ALTER SCHEMA {before} SET DATA_RETENTION_TIME_IN_DAYS = 30")
     found = properties(session, "managed")
     assert (found[FILES], found[LOG]) == ("interval 888 hours",) * 2

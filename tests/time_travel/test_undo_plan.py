@@ -107,7 +107,7 @@ def test_ddl(session, schema):
         ("CREATE TABLE n (a INT)", f"DROP TABLE `spark_catalog`.`{schema}`.`n`"),
         ("CREATE TABLE c CLONE t", f"DROP TABLE `spark_catalog`.`{schema}`.`c`"),
         ("CREATE VIEW x AS SELECT 1 AS a", f"DROP VIEW `spark_catalog`.`{schema}`.`x`"),
-        ("CREATE OR REPLACE TABLE t AS SELECT 'x' AS b", None),
+        ("CREATE OR REPLACE TABLE t USING delta AS SELECT 'x' AS b", None),
         ("TRUNCATE TABLE t", None),
         ("ALTER TABLE t ADD COLUMN more INT", None),
     ]:
