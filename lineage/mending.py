@@ -14,7 +14,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.errors import BadNameError
 from lineage.names import split_name
-from lineage.tokens import made, word
+from lineage.tokens import closing, made, word
 
 _VERSION = re.compile(r"v(\d+)$", re.IGNORECASE)
 _BEFORE_TABLE = frozenset(
@@ -121,7 +121,7 @@ def _directory(tokens: list[Token]) -> list[Token]:
         return tokens
     end += 2
     if word(tokens, end) == "OPTIONS":
-        close = _closing(tokens, end + 1)
+        close = closing(tokens, end + 1)
         path = path or _option_path(tokens[end + 1 : close])
         end = close + 1
     return tokens if path is None else [*tokens[: at + 1], path, *tokens[end:]]
@@ -165,15 +165,6 @@ def _option_path(tokens: list[Token]) -> Token | None:
                 if later.token_type is TokenType.STRING:
                     return later
     return None
-
-
-def _closing(tokens: list[Token], at: int) -> int:
-    depth = 0
-    for n in range(at, len(tokens)):
-        depth += (word(tokens, n) == "(") - (word(tokens, n) == ")")
-        if depth == 0:
-            return n
-    return len(tokens) - 1
 
 
 def _table_statements(tokens: list[Token]) -> list[Token]:
@@ -303,7 +294,7 @@ def _table_arguments(tokens: list[Token]) -> list[Token]:
             and word(tokens, at + 1) == "("
             and word(tokens, at - 1) in ("(", ",")
         ):
-            close = _closing(tokens, at + 1)
+            close = closing(tokens, at + 1)
             after = word(tokens, close + 1)
             found += tokens[at : close + 1]
             at = close + 1
@@ -357,7 +348,7 @@ def _streams(tokens: list[Token]) -> list[Token]:
 def _arguments(tokens: list[Token], opening: int) -> list[int]:
     """Where the arguments of a call begin."""
     level, starts = 0, [opening + 1]
-    for at in range(opening, _closing(tokens, opening)):
+    for at in range(opening, closing(tokens, opening)):
         text = word(tokens, at)
         level += (text in _BRACKETS[0]) - (text in _BRACKETS[1])
         if level == 1 and text == ",":
@@ -390,7 +381,7 @@ def _is_call(tokens: list[Token], at: int) -> bool:
     """Whether a function is called, not a table or a CTE named."""
     if word(tokens, at + 1) != "(" or word(tokens, at - 1) in _BEFORE_NAME:
         return False
-    end = _closing(tokens, at + 1) + 1
+    end = closing(tokens, at + 1) + 1
     return (word(tokens, end), word(tokens, end + 1)) != ("AS", "(")
 
 
@@ -410,7 +401,7 @@ def _loses(tokens: list[Token], at: int) -> bool:
 def _has_from(tokens: list[Token], opening: int) -> bool:
     # substr(a FROM 2) is grammar of its own.
     level = 0
-    for at in range(opening, _closing(tokens, opening)):
+    for at in range(opening, closing(tokens, opening)):
         text = word(tokens, at)
         level += (text == "(") - (text == ")")
         if level == 1 and text == "FROM":

@@ -151,6 +151,16 @@ def _is_name(token: Token) -> bool:
     return token.text[:1].isalpha() or token.text[:1] == "_"
 
 
+def closing(tokens: list[Token], at: int) -> int:
+    """The place of the bracket that closes the one at a place; the last token where none does."""
+    depth = 0
+    for place in range(at, len(tokens)):
+        depth += (word(tokens, place) == "(") - (word(tokens, place) == ")")
+        if depth == 0:
+            return place
+    return len(tokens) - 1
+
+
 def split_statements(text: str) -> list[str]:
     """The statements of a text, cut at semicolons; a BEGIN … END block is one statement.
 

@@ -13,7 +13,7 @@ from typing import Literal
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from lineage.tokens import word
+from lineage.tokens import closing, word
 from time_travel.errors import BadClauseError
 
 Kind = Literal["TIMESTAMP", "OFFSET", "STATEMENT", "VERSION"]
@@ -104,7 +104,7 @@ def _document_clause(tokens: list[Token], text: str, at: int) -> Clause | None:
                 "write it right behind the name of a table, before its alias",
             )
         return None
-    close = _closing(tokens, at + 1)
+    close = closing(tokens, at + 1)
     inside = text[tokens[at].start : tokens[close].end + 1]
     if kind is None or not arrow or close == at + 4 or _has_comma(tokens, at + 4, close):
         raise BadClauseError(
@@ -203,17 +203,6 @@ def _is_part(token: Token) -> bool:
     return plain and (token.text[:1].isalpha() or token.text[:1] == "_")
 
 
-def _closing(tokens: list[Token], at: int) -> int:
-    """The place of the bracket that closes the one at a place, or the last token."""
-    depth = 0
-    for place in range(at, len(tokens)):
-        here = word(tokens, place)
-        depth += (here == "(") - (here == ")")
-        if depth == 0:
-            return place
-    return len(tokens) - 1
-
-
 def _has_comma(tokens: list[Token], start: int, stop: int) -> bool:
     depth = 0
     for place in range(start, stop):
@@ -245,7 +234,7 @@ def _operand_end(tokens: list[Token], at: int) -> int:  # noqa: PLR0911  one ret
     if here in ("-", "+"):
         return _operand_end(tokens, at + 1)
     if here == "(":
-        return _closing(tokens, at) + 1
+        return closing(tokens, at) + 1
     if tokens[at].token_type in (TokenType.STRING, TokenType.NUMBER):
         return at + 1
     if here == "INTERVAL":
@@ -259,7 +248,7 @@ def _operand_end(tokens: list[Token], at: int) -> int:  # noqa: PLR0911  one ret
     end = at + 1
     while word(tokens, end) == "." and end + 1 < len(tokens) and _is_part(tokens[end + 1]):
         end += 2
-    return _closing(tokens, end) + 1 if word(tokens, end) == "(" else end
+    return closing(tokens, end) + 1 if word(tokens, end) == "(" else end
 
 
 def _interval_end(tokens: list[Token], at: int) -> int:

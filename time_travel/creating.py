@@ -6,12 +6,13 @@ gives none, and with what Snowflake's words say (TRANSIENT, DATA_RETENTION_TIME_
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lineage.names import sql_text
-from lineage.tokens import read_name, tokenize, word
+from lineage.tokens import closing, read_name, tokenize, word
 from time_travel.errors import BadParameterError
 from time_travel.retention import LONGEST_DAYS, LONGEST_TRANSIENT_DAYS, RETENTION, TRANSIENT, key
 
@@ -114,7 +115,7 @@ def _placed(text: str, noun: str, properties: Mapping[str, str]) -> Creation | N
         return Creation(name, text, None, (), True, len(text), inside, properties)  # noqa: FBT003
     at = end
     if word(tokens, at) == "(" and word(tokens, at + 1) not in _QUERY:
-        at = _behind_bracket(tokens, at)
+        at = closing(tokens, at) + 1
     like: tuple[str, ...] = ()
     if word(tokens, at) == "LIKE":
         like, at = read_name(tokens, at + 1)
@@ -136,22 +137,12 @@ def _placed(text: str, noun: str, properties: Mapping[str, str]) -> Creation | N
     )
 
 
-def _behind_bracket(tokens: list[Token], at: int) -> int:
-    depth = 0
-    for place in range(at, len(tokens)):
-        here = word(tokens, place)
-        depth += (here == "(") - (here == ")")
-        if depth == 0:
-            return place + 1
-    return len(tokens)
-
-
 def _clauses(tokens: list[Token], at: int) -> list[int]:
     """The words outside brackets between a place and the query, by their places."""
     found = []
     while at < len(tokens) and word(tokens, at) not in ("AS", *(_QUERY - {"("})):
         if word(tokens, at) == "(":
-            at = _behind_bracket(tokens, at)
+            at = closing(tokens, at) + 1
             continue
         found.append(at)
         at += 1
@@ -165,7 +156,7 @@ def _has_location(tokens: list[Token], at: int) -> bool:
         if here == "LOCATION":
             return True
         if here == "OPTIONS":
-            inside = range(place + 1, _behind_bracket(tokens, place + 1))
+            inside = range(place + 1, closing(tokens, place + 1) + 1)
             if any(tokens[n].text.lower() == "path" for n in inside):
                 return True
     return False
@@ -210,6 +201,15 @@ def _with_clauses(creation: Creation, clauses: str, noun: str, properties: Mappi
         inside = creation.properties_at or 0
         text = f"{text[:inside]}{pairs}, {text[inside:]}"
     return f"{text[:at]}{clauses}{text[at:]}"
+
+
+def plain(name: str) -> str:
+    """A name as part of a path: what any file system takes.
+
+    >>> plain("Umsätze 2026")
+    'Ums_tze_2026'
+    """
+    return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:80]
 
 
 def folder_of(schema_location: str, warehouse: str) -> str:

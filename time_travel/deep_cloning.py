@@ -18,7 +18,7 @@ from lineage.cursor import Cursor
 from lineage.names import quote_name, sql_name, sql_text
 from lineage.tokens import tokenize
 from time_travel.errors import BadClauseError, NoHistoryError, ObjectExistsError, UnknownObjectError
-from time_travel.lake import Table, View
+from time_travel.lake import Table, View, is_path
 
 if TYPE_CHECKING:
     from time_travel.lake import Lake
@@ -154,9 +154,9 @@ class DeepCloner:
         overrides = {**self.properties(clone, source), **clone.properties}
         metrics = self.lake.deep_clone(source, clone.version, location, overrides)
         name = sql_name(clone.name)
-        if there is None and not _is_path(clone.name):
+        if there is None and not is_path(clone.name):
             self.register(f"CREATE TABLE {name} USING delta LOCATION {sql_text(location)}")
-        elif not _is_path(clone.name):
+        elif not is_path(clone.name):
             self.register(f"REFRESH TABLE {name}")
         return tuple(metrics[metric] for metric in _METRICS)
 
@@ -180,7 +180,7 @@ class DeepCloner:
         Raises as `run`.
         """
         found = self.lake.find(clone.name)
-        if _is_path(clone.name) and self.lake.state(clone.name[1]) is None:
+        if is_path(clone.name) and self.lake.state(clone.name[1]) is None:
             found = None
         name = quote_name(clone.name)
         if found is None:
@@ -203,7 +203,7 @@ class DeepCloner:
     def _location(self, clone: DeepClone, source: Table, there: Table | None) -> str:
         if there is not None:
             return there.location or ""
-        if _is_path(clone.name):
+        if is_path(clone.name):
             return clone.name[1]
         if clone.location is None:
             return self.place(clone, source)
@@ -213,7 +213,3 @@ class DeepCloner:
                 "CREATE OR REPLACE TABLE brings it up to date",
             )
         return clone.location
-
-
-def _is_path(name: tuple[str, ...]) -> bool:
-    return len(name) == 2 and name[0].lower() == "delta" and "/" in name[1]  # noqa: PLR2004

@@ -6,13 +6,12 @@ UNDROP finds. A table whose files Spark would delete is made external first, so 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lineage.names import quote_name
-from time_travel.creating import FOLDER
+from time_travel.creating import FOLDER, plain
 from time_travel.errors import SchemaHoldsFilesError
 from time_travel.lake import SESSION_CATALOG, Table, View
 from time_travel.registry import MOVED_FROM, Event
@@ -120,7 +119,7 @@ class Drop:
                 " which this store cannot rename",
                 "clone the table into another schema first (CREATE TABLE … CLONE), or keep the schema",
             )
-        name = re.sub(r"[^A-Za-z0-9_-]", "_", event.name[-1])[:80]
+        name = plain(event.name[-1])
         place = f"{inside.rstrip('/').rpartition('/')[0]}/{FOLDER}/{name}-{self.by.new_id()}"
         return replace(event, location=place, details={**event.details, MOVED_FROM: event.location})
 

@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 SESSION_CATALOG = "spark_catalog"
-_NEVER = (1 << 63) - 1
+
+
+def is_path(parts: Sequence[str]) -> bool:
+    """Whether a name is a Delta table by its path.
+
+    >>> is_path(("delta", "/data/t")), is_path(("delta", "t"))
+    (True, False)
+    """
+    return len(parts) == 2 and parts[0].lower() == "delta" and "/" in parts[1]  # noqa: PLR2004
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +146,7 @@ class Lake:
 
     def find(self, parts: Sequence[str]) -> Table | View | None:
         """What a name means in this session; None for nothing, or what another catalog has."""
-        if len(parts) == 2 and parts[0].lower() == "delta" and "/" in parts[1]:  # noqa: PLR2004
+        if is_path(parts):
             return Table(("delta", parts[1]), parts[1], "delta", managed=False)
         if len(parts) > _FULL or (len(parts) == _FULL and parts[0].lower() != SESSION_CATALOG):
             return None

@@ -11,7 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from lineage.names import sql_name, sql_text
@@ -19,13 +19,13 @@ from lineage.object_ids import object_id
 from time_travel.lake import SESSION_CATALOG
 from time_travel.retention import CLONE_GROUP, TRANSIENT, key
 from time_travel.storage import Contents, Holding, Span, bytes_at
+from time_travel.times import moment_of
 
 if TYPE_CHECKING:
     from time_travel.lake import Lake, State
     from time_travel.registry import Event, Registry
     from time_travel.retention import Retention
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _LONG_TERM = timedelta(days=90)
 """What has not changed for so long is long-term storage (TABLE_STORAGE view)."""
 
@@ -133,15 +133,15 @@ class Measure:
             "TRANSIENT" if transient else "CLONE" if group else "BASE TABLE",
             one.facts.get("owner"), one.facts.get("comment"), transient,
             object_id("TABLE", group or log["id"]),
-            _when((log["created"] or 0) * 1000), _when(log["changed"] * 1000),
-            _when(gone.time) if gone else None,
-            _when(gone.retained_until) if gone and gone.retained_until <= self.at else None,
+            moment_of((log["created"] or 0) * 1000), moment_of(log["changed"] * 1000),
+            moment_of(gone.time) if gone else None,
+            moment_of(gone.retained_until) if gone and gone.retained_until <= self.at else None,
             gone is not None and gone.container_event is not None,
             one.periods.days, one.periods.fail_safe,
             contents.rows, contents.files, contents.bytes, logical,
             found.active, found.time_travel, found.fail_safe, found.retained_for_clone, found.purgeable,
-            _when(self.at) - _when(log["changed"] * 1000) > _LONG_TERM,
-            one.location, log["version"], _when(self.at),
+            moment_of(self.at) - moment_of(log["changed"] * 1000) > _LONG_TERM,
+            one.location, log["version"], moment_of(self.at),
         )  # fmt: skip
 
     def _schemata(self) -> Iterator[tuple[Any, ...]]:
@@ -160,7 +160,7 @@ class Measure:
         return (
             object_id("SCHEMA", f"{SESSION_CATALOG}.{name}"), SESSION_CATALOG, name, properties.get("owner"),
             facts.get("comment"), properties.get(key(TRANSIENT)) == "true", days,
-            _when(gone.time) if gone else None, facts.get("location"), _when(self.at),
+            moment_of(gone.time) if gone else None, facts.get("location"), moment_of(self.at),
         )  # fmt: skip
 
     def _write(self, name: str, rows: list[tuple[Any, ...]]) -> None:
@@ -201,7 +201,3 @@ def asks_for_storage(text: str, schema: str) -> bool:
     """
     names = "|".join((*VIEWS, TABLES, SCHEMATA))
     return re.search(rf"\b{re.escape(schema)}`?\s*\.\s*`?(?:{names})\b", text, re.IGNORECASE) is not None
-
-
-def _when(micros: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=micros)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import datetime, timedelta, timezone
+from datetime import datetime
 from email.utils import parsedate_to_datetime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -17,11 +17,11 @@ from sqlglot.tokenizer_core import Token, TokenType
 from lineage.tokens import tokenize, word
 from time_travel.clause import Clause
 from time_travel.errors import BadMomentError, BadOffsetError
+from time_travel.times import micros_of
 
 Evaluate = Callable[[str], object]
 """Evaluates SQL text of one constant expression in the user's session; raises what Spark raises."""
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _ISO = re.compile(
     r"(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d:\d\d(?:\.\d{1,6})?))?\s*(Z|[+-]\d\d:?\d\d)?", re.IGNORECASE
 )
@@ -53,7 +53,7 @@ def timestamp_of(clause: Clause, zone: str, evaluate: Evaluate) -> int:
     literal = _string(tokens)
     moment = _read(literal, zone) if literal is not None else None
     if moment is not None:
-        return _micros(moment)
+        return micros_of(moment)
     text = _in_sparks_words(clause.expression, tokens)
     value = _evaluated(clause, f"unix_micros(CAST(({text}) AS TIMESTAMP))", evaluate)
     if not isinstance(value, int):
@@ -187,7 +187,3 @@ def _in_sparks_words(text: str, tokens: list[Token]) -> str:
     for start, end, new in reversed(pieces):
         text = text[:start] + new + text[end + 1 :]
     return text
-
-
-def _micros(moment: datetime) -> int:
-    return (moment - _EPOCH) // timedelta(microseconds=1)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 from lineage.names import quote_name
@@ -23,12 +22,12 @@ from time_travel.errors import (
     UntouchedError,
 )
 from time_travel.moment import offset_of, text_of, timestamp_of, version_of
+from time_travel.times import moment_of
 
 if TYPE_CHECKING:
     from time_travel.clause import Clause
     from time_travel.lake import Lake, State, Table
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 # Clocks of drivers and of stores differ; a commit is looked for from this long before its statement began.
 _SKEW_MS = 60_000
 _UUID7 = re.compile(r"([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -259,6 +258,5 @@ def show(micros: int) -> str:
     >>> show(1719418800000000)
     '2024-06-26 16:20:00 UTC'
     """
-    moment = _EPOCH + timedelta(microseconds=micros)
-    text = moment.strftime("%Y-%m-%d %H:%M:%S.%f").rstrip("0").rstrip(".")
+    text = moment_of(micros).strftime("%Y-%m-%d %H:%M:%S.%f").rstrip("0").rstrip(".")
     return f"{text} UTC"

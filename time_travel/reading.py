@@ -20,7 +20,7 @@ from lineage.tokens import tokenize, word
 from time_travel.clause import Clause, clauses
 from time_travel.columns import in_todays_columns
 from time_travel.errors import BadClauseError, NoHistoryError
-from time_travel.lake import SESSION_CATALOG, Lake, Table, View
+from time_travel.lake import SESSION_CATALOG, Lake, Table, View, is_path
 from time_travel.point import Asked, Rule, VersionsRead, began, evaluate, has_written, version_for
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ def under_names_of(view: View, text: str) -> str:
 
 def in_full(parts: Sequence[str], current: Current) -> tuple[str, ...]:
     """A name of a view's text in full; `delta.`/path`` stays what it is."""
-    if len(parts) == 2 and parts[0].lower() == "delta" and "/" in parts[1]:  # noqa: PLR2004
+    if is_path(parts):
         return tuple(parts)
     return qualify(tuple(parts), current)
 

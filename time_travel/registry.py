@@ -13,9 +13,12 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timezone
 from typing import TYPE_CHECKING, Any
+
+from time_travel.times import micros_of, moment_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -107,11 +110,11 @@ class Registry:
     """The table under a root.
 
     Args:
-        session: gives a session of the system's own, which is not audited.
+        session: a session of the system's own, which is not audited.
         root: of the audit tables, a Hadoop path.
     """
 
-    def __init__(self, session: Callable[[], SparkSession], root: str) -> None:
+    def __init__(self, session: SparkSession, root: str) -> None:
         self._session = session
         self.location = f"{root.rstrip('/')}/{NAME}"
         self._lock = threading.Lock()
@@ -120,7 +123,7 @@ class Registry:
     def append(self, lake: Lake, events: Sequence[Event]) -> None:
         """Add events in one commit; they are on record when this returns."""
         rows = [_row(event) for event in events]
-        session = self._session()
+        session = self._session
         if lake.state(self.location) is None:
             self._create(session)
         frame = session.createDataFrame(rows, _SCHEMA)
@@ -146,7 +149,7 @@ class Registry:
         version = (state.table_id, state.latest)
         with self._lock:
             if self._seen is None or self._seen[0] != version:
-                rows = self._session().read.format("delta").load(self.location).collect()
+                rows = self._session.read.format("delta").load(self.location).collect()
                 every = [_event(row) for row in rows]
                 self._seen = (version, every, folded(every))
             return self._seen[2]
@@ -222,23 +225,17 @@ def _order(event: Event) -> tuple[int, str]:
 
 
 def _row(event: Event) -> tuple[Any, ...]:
-    from datetime import datetime, timedelta, timezone
-
-    moment = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=event.time)
     above: list[str | None] = [None] * (3 - len(event.name))
     catalog, schema, name = above + list(event.name)
     return (
-        moment, event.event, event.event_id, event.of_event, event.container_event, event.domain,
-        event.object_id, catalog, schema, name, event.location, event.retention_days, event.fail_safe_days,
+        moment_of(event.time), event.event, event.event_id, event.of_event, event.container_event,
+        event.domain, event.object_id, catalog, schema, name, event.location, event.retention_days, event.fail_safe_days,
         event.user, event.query_id, json.dumps(dict(event.details), ensure_ascii=False),
     )  # fmt: skip
 
 
 def _event(row: Any) -> Event:
-    from datetime import datetime, timedelta, timezone
-
-    moment = row.event_time.astimezone(timezone.utc)
-    micros = (moment - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(microseconds=1)
+    micros = micros_of(row.event_time.astimezone(timezone.utc))
     name = tuple(part for part in (row.catalog_name, row.schema_name, row.object_name) if part is not None)
     return Event(
         micros, row.event, row.event_id, row.object_domain, name, row.of_event, row.container_event,

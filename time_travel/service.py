@@ -19,7 +19,15 @@ from lineage.tokens import tokenize, word
 from time_travel.adopting import Adopter
 from time_travel.changes import ChangesSince
 from time_travel.cloning import Cloner, pin, read_schema_clone, table_clone
-from time_travel.creating import FOLDER, Creation, folder_of, read_creation, with_location, with_properties
+from time_travel.creating import (
+    FOLDER,
+    Creation,
+    folder_of,
+    plain,
+    read_creation,
+    with_location,
+    with_properties,
+)
 from time_travel.deep_cloning import METRIC_COLUMNS, DeepClone, DeepCloner, read_deep_clone
 from time_travel.dropping import Drop
 from time_travel.errors import StalePlanError, UnknownObjectError, UnknownStatementError
@@ -115,7 +123,7 @@ class TimeTravel:
         self._changes = changes
         self._helpers: Helpers | None = None
         self._followed = False
-        self.registry = Registry(lambda: own, root)
+        self.registry = Registry(own, root)
 
     def may_travel(self, text: str) -> bool:
         """Whether a text may hold a clause; False is certain."""
@@ -338,7 +346,7 @@ class TimeTravel:
     @staticmethod
     def _place(lake: Lake, schema_location: str, name: str, own: uuid.UUID | None = None) -> str:
         folder = folder_of(schema_location, str(lake.spark.conf.get("spark.sql.warehouse.dir")))
-        return f"{folder}/{_plain(name)}-{own or uuid.uuid4()}"
+        return f"{folder}/{plain(name)}-{own or uuid.uuid4()}"
 
     def _clone_table(self, statement: Statement, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         del by
@@ -552,11 +560,6 @@ def is_under_rule(location: str, properties: Mapping[str, str]) -> bool:
 
 def _said(spark: SparkSession, text: str) -> Any:
     return spark.createDataFrame([(text,)], "status STRING")
-
-
-def _plain(name: str) -> str:
-    """A name as part of a path: what any file system takes."""
-    return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:80]
 
 
 def _without_comments(text: str) -> str:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 from lineage.cursor import Cursor
@@ -19,6 +18,7 @@ from lineage.tokens import tokenize
 from time_travel.errors import BadClauseError
 from time_travel.lake import SESSION_CATALOG, Size, Table
 from time_travel.retention import PREFIX, TRANSIENT, key
+from time_travel.times import moment_of
 from time_travel.unfinished import drop_on_its_way
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ SCHEMA_COLUMNS = (
     "created_on TIMESTAMP, name STRING, is_default STRING, is_current STRING, database_name STRING,"
     " owner STRING, comment STRING, options STRING, retention_time INT, dropped_on TIMESTAMP"
 )
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,9 +189,9 @@ def _row(
     properties = facts.get("properties") or {}
     kind = "TRANSIENT" if properties.get(key(TRANSIENT)) == "true" else "TABLE"
     return (
-        _moment(size.created), name[2], name[0], name[1], kind, facts.get("comment") or "", "", size.rows,
+        moment_of(size.created), name[2], name[0], name[1], kind, facts.get("comment") or "", "", size.rows,
         size.bytes,
-        facts.get("owner"), round(days), None if dropped is None else _moment(dropped),
+        facts.get("owner"), round(days), None if dropped is None else moment_of(dropped),
     )  # fmt: skip
 
 
@@ -205,12 +204,8 @@ def _schema_row(
     return (
         None, name, "Y" if name == "default" else "N", "Y" if name == current and dropped is None else "N",
         SESSION_CATALOG, properties.get("owner"), facts.get("comment") or "", options, days,
-        None if dropped is None else _moment(dropped),
+        None if dropped is None else moment_of(dropped),
     )  # fmt: skip
-
-
-def _moment(micros: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=micros)
 
 
 def matcher(pattern: str) -> Callable[[str], bool]:

@@ -77,7 +77,7 @@ class Tool:
                 )
             yield Upkeep(
                 Lake(spark, Helpers.compiled(spark)),
-                Registry(lambda: spark, self.root),
+                Registry(spark, self.root),
                 self.root,
                 self.config.schema,
                 is_under_rule,
