@@ -229,8 +229,9 @@ def _row(event: Event) -> tuple[Any, ...]:
     catalog, schema, name = above + list(event.name)
     return (
         moment_of(event.time), event.event, event.event_id, event.of_event, event.container_event,
-        event.domain, event.object_id, catalog, schema, name, event.location, event.retention_days, event.fail_safe_days,
-        event.user, event.query_id, json.dumps(dict(event.details), ensure_ascii=False),
+        event.domain, event.object_id, catalog, schema, name, event.location, event.retention_days,
+        event.fail_safe_days, event.user, event.query_id,
+        json.dumps(dict(event.details), ensure_ascii=False),
     )  # fmt: skip
 
 
