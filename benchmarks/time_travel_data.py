@@ -2,8 +2,8 @@
 
 In: a table that Spark has made and written one file into. Out: the same with more versions, more files, or
 more tables like it. What Spark has committed is the pattern: every commit has its in-commit timestamp, its
-statement's id and its checksum file; checkpoints are Delta's own. Data files are links to the one that Spark
-has written, so their sizes are true and the disk holds one.
+statement's id and its checksum file; the last checkpoint is Delta's own, those before are made of it. Data
+files are links to the one that Spark has written, so their sizes are true and the disk holds one.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from audit.jvm import java_class
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _SPACING = 120_000  # milliseconds between versions: ten thousand of them are 14 days
-_CHECKPOINTS = 50
+_CHECKPOINTS = 10  # commits from one to the next, as Delta's default is
 
-MAKE_VERSIONS = (
-    "CREATE TABLE {} (a BIGINT, b STRING) DATA_RETENTION_TIME_IN_DAYS = 30"
-    f" TBLPROPERTIES ('delta.checkpointInterval' = '{_CHECKPOINTS}')"
-)
+MAKE_VERSIONS = "CREATE TABLE {} (a BIGINT, b STRING) DATA_RETENTION_TIME_IN_DAYS = 30"
 """A table for `more_versions`, on an audited session."""
 
 
@@ -99,7 +99,8 @@ def more_versions(spark: SparkSession, table: str, count: int) -> Versions:
             summed["allFiles"] = [new]
         log.write(version, [{"commitInfo": info}, *gone, {"add": new}], summed)
         add = new
-    _checkpoint(spark, log, range(_CHECKPOINTS, count, _CHECKPOINTS))
+    _checkpoint(spark, log, count - 1)
+    _earlier_checkpoints(log, count - 1, range(_CHECKPOINTS, count - 1, _CHECKPOINTS))
     return Versions(times, statements)
 
 
@@ -113,7 +114,7 @@ def more_files(spark: SparkSession, table: str, count: int) -> int:
         written["commitInfo"], max(now, written["commitInfo"]["inCommitTimestamp"] + 1), _query_id(now)
     )
     log.write(2, [{"commitInfo": info}, *files], None)
-    _checkpoint(spark, log, range(2, 3))
+    _checkpoint(spark, log, 2)
     return count * int(add["size"])
 
 
@@ -159,12 +160,27 @@ def _query_id(millis: int) -> str:
     return str(uuid.UUID(int=value & ~(0xC000 << 48) | (0x8000 << 48)))
 
 
-def _checkpoint(spark: SparkSession, log: _Log, versions: range) -> None:
-    """Delta's own, at some versions; what it remembers of the table before is forgotten."""
+def _checkpoint(spark: SparkSession, log: _Log, version: int) -> None:
+    """Delta's own; what it remembers of the table before is forgotten."""
     delta = java_class(spark.sparkContext, "org.apache.spark.sql.delta.DeltaLog")
     none = java_class(spark.sparkContext, "scala.Option").empty()
     delta.clearCache()
     of = delta.forTable(spark._jsparkSession, str(log.folder))
-    for version in versions:
-        of.checkpoint(of.getSnapshotAt(version, none, none, none, False), none)  # noqa: FBT003  Scala's order
+    of.checkpoint(of.getSnapshotAt(version, none, none, none, False), none)  # noqa: FBT003  Scala's order
     delta.clearCache()
+
+
+def _earlier_checkpoints(log: _Log, last: int, versions: range) -> None:
+    """What Delta's last checkpoint tells of the versions before: a table of one file, and those removed."""
+    whole = pq.read_table(log.path(last, "checkpoint.parquet"))
+    rows = whole.to_pylist()
+    removed = [at for at, row in enumerate(rows) if row["remove"] is not None]
+    removed.sort(key=lambda at: rows[at]["remove"]["deletionTimestamp"])
+    rest = [at for at, row in enumerate(rows) if row["remove"] is None and row["add"] is None]
+    pattern = next(row for row in rows if row["add"] is not None)
+    for version in versions:
+        written = log.read(version)["add"]
+        own = {"path": written["path"], "modificationTime": written["modificationTime"]}
+        add = pa.Table.from_pylist([{**pattern, "add": pattern["add"] | own}], whole.schema)
+        state = pa.concat_tables([whole.take([*rest, *removed[: version - 1]]), add])
+        pq.write_table(state, log.path(version, "checkpoint.parquet"))

@@ -4,6 +4,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.analysis.NoSuchDatabaseException;
+import org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException;
+import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
 import org.apache.spark.sql.catalyst.catalog.CatalogDatabase;
 import org.apache.spark.sql.catalyst.catalog.CatalogFunction;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
@@ -29,8 +32,23 @@ public class Catalog {
     SessionCatalog catalog = spark.sessionState().catalog();
     TableIdentifier id = new TableIdentifier(name, Option.apply(schema), Option.empty());
     if (schema == null && catalog.isTempView(id)) return text(described(catalog.getTempViewOrPermanentTableMetadata(id), true));
-    if (!catalog.tableExists(id)) return "null";
-    return text(described(catalog.getTableMetadata(id), false));
+    // One call of the metastore, where SessionCatalog.getTableMetadata makes four.
+    try {
+      String there = schema == null ? catalog.getCurrentDatabase() : schema;
+      return text(described(external(spark).getTable(folded(spark, there), folded(spark, name)), false));
+    } catch (Exception e) {
+      if (isAbsent(e)) return "null";
+      throw e;
+    }
+  }
+
+  private static String folded(SparkSession spark, String name) {
+    return spark.sessionState().conf().caseSensitiveAnalysis() ? name : name.toLowerCase(java.util.Locale.ROOT);
+  }
+
+  private static boolean isAbsent(Exception e) {
+    return e instanceof NoSuchTableException || e instanceof NoSuchDatabaseException
+        || e instanceof NoSuchNamespaceException;
   }
 
   /** All tables and views of a schema, as a JSON array; those that another session drops meanwhile are missing. */
@@ -96,9 +114,13 @@ public class Catalog {
 
   /** A schema, or "null". */
   public String schema(SparkSession spark, String name) throws Exception {
-    ExternalCatalog catalog = external(spark);
-    if (!catalog.databaseExists(name)) return "null";
-    CatalogDatabase found = catalog.getDatabase(name);
+    CatalogDatabase found;
+    try {
+      found = external(spark).getDatabase(name);
+    } catch (Exception e) {
+      if (isAbsent(e)) return "null";
+      throw e;
+    }
     Map schema = new LinkedHashMap();
     schema.put("name", found.name());
     schema.put("comment", found.description());

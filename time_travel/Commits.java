@@ -1,5 +1,6 @@
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
@@ -8,7 +9,9 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.DeltaHistoryManager;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.VersionChecksum;
 import org.apache.spark.sql.delta.actions.CommitInfo;
+import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.util.FileNames;
 import scala.Option;
 
@@ -16,23 +19,48 @@ import scala.Option;
  *  name of a commit is known by its version, so that a search by time opens fourteen of them. Compiled by
  *  Janino at run time: no lambdas, no generics. */
 public class Commits {
+  /** Operations that make one commit; others (OPTIMIZE, ALTER TABLE) may make more, among those of others. */
+  private static final List AT_ONCE = Arrays.asList(new Object[] {
+      "WRITE", "MERGE", "UPDATE", "DELETE", "TRUNCATE", "RESTORE", "CLONE", "CREATE TABLE", "CREATE TABLE AS SELECT",
+      "REPLACE TABLE", "REPLACE TABLE AS SELECT", "CREATE OR REPLACE TABLE", "CREATE OR REPLACE TABLE AS SELECT"});
+
+  /** The first commit of a log that has been cleaned, by the table's id: it stays the first until it goes itself. */
+  private final java.util.Map earliest = new java.util.concurrent.ConcurrentHashMap();
+
   /** "table_id latest earliest first": a version, the oldest one that can be read, and the first in whose commits
    *  the time stands (`Long.MAX_VALUE` for none); "" where no Delta table lies. */
-  public String state(SparkSession spark, String location) {
+  public String state(SparkSession spark, String location) throws java.io.IOException {
     DeltaLog log = DeltaLog.forTable(spark, location);
-    Snapshot now = log.update(false, Option.empty(), Option.empty());
+    Snapshot now = newest(log);
     if (now.version() < 0) return "";
-    return now.metadata().id() + " " + now.version() + " " + earliest(log) + " " + timed(now);
+    return now.metadata().id() + " " + now.version() + " " + earliest(log, now.metadata().id()) + " " + timed(now);
   }
 
-  private static long earliest(DeltaLog log) {
-    try {
-      Path first = FileNames.unsafeDeltaFile(log.logPath(), 0L);
-      if (first.getFileSystem(log.newDeltaHadoopConf()).exists(first)) return 0L;
-    } catch (java.io.IOException e) {
-      throw new java.io.UncheckedIOException(e);
+  /** The newest version. Delta lists the log for it; where the last commit is the one that it knows, and there is
+   *  no next one, that is spared. */
+  private static Snapshot newest(DeltaLog log) throws java.io.IOException {
+    Snapshot known = log.unsafeVolatileSnapshot();
+    Path last = FileNames.unsafeDeltaFile(log.logPath(), Math.max(0L, known.version()));
+    FileSystem store = last.getFileSystem(log.newDeltaHadoopConf());
+    if (known.version() >= 0 && !store.exists(FileNames.unsafeDeltaFile(log.logPath(), known.version() + 1))) {
+      try {
+        long then = known.logSegment().lastCommitFileModificationTimestamp();
+        if (store.getFileStatus(last).getModificationTime() == then) return known;
+      } catch (java.io.FileNotFoundException e) {
+        // The folder is gone, or another table lies there.
+      }
     }
-    return log.history().getEarliestRecreatableCommit();
+    return log.update(false, Option.empty(), Option.empty());
+  }
+
+  private long earliest(DeltaLog log, String table) throws java.io.IOException {
+    Object known = earliest.get(table);
+    long first = known == null ? 0L : ((Long) known).longValue();
+    Path path = FileNames.unsafeDeltaFile(log.logPath(), first);
+    if (path.getFileSystem(log.newDeltaHadoopConf()).exists(path)) return first;
+    first = log.history().getEarliestRecreatableCommit();
+    earliest.put(table, Long.valueOf(first));
+    return first;
   }
 
   private static long timed(Snapshot now) {
@@ -66,15 +94,22 @@ public class Commits {
   }
 
   /** The last version from `low` to `high` that was committed by a time; low - 1 where there is none. All of them
-   *  have their time inside. */
+   *  have their time inside. Each look is where the time would stand if commits came evenly, and each second one in
+   *  the middle: some four files of ten thousand are opened, and never more than twice the logarithm. */
   public long lastBy(SparkSession spark, String location, long low, long high, long millis) {
-    long first = low;
-    while (first <= high) {
-      long middle = (first + high) / 2;
+    long first = time(spark, location, low, true), last = time(spark, location, high, true);
+    if (first > millis) return low - 1;
+    if (last >= 0 && last <= millis) return high;
+    boolean even = first >= 0 && last > first;
+    while (low + 1 < high) {  // `low` is by the time, `high` is not
+      long middle = (low + high) / 2;
+      if (even) middle = low + (long) ((high - low) * ((double) (millis - first) / (last - first)));
+      middle = Math.max(low + 1, Math.min(high - 1, middle));
       long then = time(spark, location, middle, true);
-      if (then >= 0 && then <= millis) first = middle + 1; else high = middle - 1;
+      if (then >= 0 && then <= millis) { low = middle; first = then; } else { high = middle; if (then >= 0) last = then; }
+      even = !even && first >= 0 && last > first;
     }
-    return first - 1;
+    return low;
   }
 
   /** The last version by a time of a table some of whose commits do not have it inside: Delta's own search. */
@@ -93,10 +128,13 @@ public class Commits {
       for (long version = low; version <= high; version++) {
         CommitInfo info = info(log, conf, version);
         Option by = info == null ? Option.empty() : info.userMetadata();
-        boolean fits = !by.isEmpty() && statement.equals(by.get());
-        if (fits && first < 0) first = version;
-        if (fits) last = version;
-        else if (first >= 0 && version > last + 100) break;
+        if (!by.isEmpty() && statement.equals(by.get())) {
+          if (first < 0) first = version;
+          last = version;
+          if (AT_ONCE.contains(info.operation())) break;
+        } else if (first >= 0 && version > last + 100) {
+          break;
+        }
       }
     } catch (java.io.IOException e) {
       throw new java.io.UncheckedIOException(e);
@@ -135,7 +173,7 @@ public class Commits {
 
   /** Delta's id of a table at a version. */
   public String id(SparkSession spark, String location, long version) {
-    return at(spark, location, version).metadata().id();
+    return metadata(spark, location, version).id();
   }
 
   /** Why a version cannot be restored, "" where it can: a file of it has been deleted (those of today's version are
@@ -174,17 +212,17 @@ public class Commits {
 
   /** The properties of a table that begin with a prefix, as `state` has seen it last: a line each, "key=value". */
   public String properties(SparkSession spark, String location, String prefix) {
-    return lines(DeltaLog.forTable(spark, location).unsafeVolatileSnapshot(), prefix);
+    return lines(DeltaLog.forTable(spark, location).unsafeVolatileSnapshot().metadata(), prefix);
   }
 
   /** The same of a version. */
   public String propertiesAt(SparkSession spark, String location, long version, String prefix) {
-    return lines(at(spark, location, version), prefix);
+    return lines(metadata(spark, location, version), prefix);
   }
 
-  private static String lines(Snapshot snapshot, String prefix) {
+  private static String lines(Metadata metadata, String prefix) {
     StringBuilder found = new StringBuilder();
-    scala.collection.Iterator each = snapshot.metadata().configuration().iterator();
+    scala.collection.Iterator each = metadata.configuration().iterator();
     while (each.hasNext()) {
       scala.Tuple2 pair = (scala.Tuple2) each.next();
       if (((String) pair._1()).startsWith(prefix)) found.append(pair._1()).append('=').append(pair._2()).append('\n');
@@ -194,7 +232,16 @@ public class Commits {
 
   /** The columns of a version, as the JSON of its schema. */
   public String schema(SparkSession spark, String location, long version) {
-    return at(spark, location, version).metadata().schemaString();
+    return metadata(spark, location, version).schemaString();
+  }
+
+  /** What a version says of the table: from its checksum file, where it has one, without a Spark job. */
+  private static Metadata metadata(SparkSession spark, String location, long version) {
+    DeltaLog log = DeltaLog.forTable(spark, location);
+    if (version == log.unsafeVolatileSnapshot().version()) return log.unsafeVolatileSnapshot().metadata();
+    Option checksum = log.readChecksum(version, Option.empty());
+    Metadata then = checksum.isEmpty() ? null : ((VersionChecksum) checksum.get()).metadata();
+    return then != null ? then : at(spark, location, version).metadata();
   }
 
   private static Snapshot at(SparkSession spark, String location, long version) {
