@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -220,6 +220,19 @@ class TimeTravel:
         lake = self._lake(spark)
         found = [lake.find(target.parts) for target in statement.targets]
         return bool(found) and all(isinstance(one, Table) and one.provider == "delta" for one in found)
+
+    def is_delta(self, spark: SparkSession, table: Sequence[str], provider: str) -> bool:
+        """Whether a writer writes to Delta.
+
+        Args:
+            spark: whose tables count.
+            table: the parts of a name; () for a path.
+            provider: of what is not there yet; "" for the session's own.
+        """
+        found = self._lake(spark).find(table) if table else None
+        if found is not None:
+            return isinstance(found, Table) and found.provider == "delta"
+        return (provider or str(spark.conf.get("spark.sql.sources.default"))).lower() == "delta"
 
     @cached_property
     def upkeep(self) -> Upkeep:

@@ -154,7 +154,7 @@ def _recorded(query_type: str, action: str, *, changes: bool) -> Wrapper:
             with interceptor.quiet():
                 return original(self, *args, **kwargs)
         intent = _intent(self, query_type, action, args, changes=changes)
-        return interceptor.run(intent, lambda: original(self, *args, **kwargs))
+        return interceptor.run(intent, lambda: interceptor.write(action, original, self, args, kwargs))
 
     return wrapper
 

@@ -111,6 +111,32 @@ class Interceptor:
             return self.spark
         return self.driver.marking.marked(self.spark, query_id)
 
+    def write(
+        self,
+        action: str,
+        original: Callable[..., T],
+        writer: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> T:
+        """Make a call on a writer; where it commits to Delta, its commits carry the query id."""
+        marked = self.driver.guarded(lambda: self._marked_writer(writer, action, args, kwargs), None)
+        if marked is None:
+            return original(writer, *args, **kwargs)
+        try:
+            return original(marked, *args, **kwargs)
+        finally:
+            self.driver.guarded(lambda: self.driver.marking.give_back(marked, writer, action), None)
+
+    def _marked_writer(self, writer: Any, action: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        query_id = getattr(self._inside, "query_id", None)
+        to = self.driver.marking.destination(writer, action, args, kwargs)
+        if to is None or query_id in (None, ANALYSIS_TAG):
+            return None
+        if not to.is_delta and not self.driver.time_travel.is_delta(self.spark, to.table, to.provider):
+            return None
+        return self.driver.marking.writer(writer, action, str(query_id))
+
     def _is_lazy(self, statement: lineage.Statement) -> bool:
         if statement.statement_type == "UNKNOWN":
             return jvm.is_lazy(self.spark, statement.text)

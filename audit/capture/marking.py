@@ -1,14 +1,19 @@
 """Commits that know their statement: each write of Delta carries the query id in its `userMetadata`.
 
-In: a session and a query id. Out: a clone of the session whose commits are marked. The setting that marks
-them belongs to a session, and another thread may write through the same one; so a clone carries it.
+In: a session or a writer, and a query id. Out: a clone of the session, or the same writer in one, whose
+commits are marked. The setting that marks them belongs to a session, and another thread may write through the
+same one; so a clone carries it.
 """
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from audit import jvm
+from lineage.names import split_name
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,6 +31,35 @@ def leaves_a_commit(statement: Statement) -> bool:
     return statement.statement_type.startswith(_WRITES) and not statement.temporary
 
 
+_WRITERS = {
+    "DataFrameWriter": ("_jwrite", "insertInto save saveAsTable"),
+    "DataFrameWriterV2": ("_jwriter", "append create createOrReplace overwrite overwritePartitions replace"),
+    "MergeIntoWriter": ("_jwriter", "merge"),
+    "DeltaTable": ("_jdt", "delete restoreToTimestamp restoreToVersion update"),
+    "DeltaMergeBuilder": ("_jbuilder", "execute"),
+    "DeltaOptimizeBuilder": ("_jbuilder", "executeCompaction executeZOrderBy"),
+}
+"""What commits from Python: the attribute that holds the JVM's side, and the methods, by class."""
+_HELD = {f"{name}.{method}": held for name, (held, methods) in _WRITERS.items() for method in methods.split()}
+_FORMAT = 1
+"""The place of `format` among the arguments of `save` and `saveAsTable`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """What a writer writes to.
+
+    Attributes:
+        table: the parts of its name, () for a path.
+        provider: the format that is asked for, "" for the session's own.
+        is_delta: nothing else can be.
+    """
+
+    table: tuple[str, ...] = ()
+    provider: str = ""
+    is_delta: bool = False
+
+
 class Marking:
     """Clones of sessions, made by `Sessions.java`."""
 
@@ -37,3 +71,39 @@ class Marking:
         from pyspark.sql import SparkSession
 
         return SparkSession(spark.sparkContext, self._sessions.marked(spark._jsparkSession, query_id))
+
+    def destination(
+        self, writer: Any, action: str, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> Destination | None:
+        """What a call on a PySpark object writes to; None where it leaves no commit.
+
+        Args:
+            writer: a writer of PySpark, or a table of Delta's API.
+            action: class and method.
+            args: of the call.
+            kwargs: of the call.
+        """
+        if action not in _HELD:
+            return None
+        owner, _, method = action.partition(".")
+        if owner.startswith("Delta"):
+            return Destination(is_delta=True)
+        provider, _, table = self._sessions.target(getattr(writer, _HELD[action])).partition(" ")
+        if owner == "DataFrameWriter" and method != "save":
+            table = args[0] if args else kwargs.get("name") or kwargs["tableName"]
+        if owner == "DataFrameWriter" and method != "insertInto":
+            given = args[_FORMAT] if len(args) > _FORMAT else kwargs.get("format")
+            provider = given or provider
+        return Destination(split_name(table) if table else (), provider)
+
+    def writer(self, writer: Any, action: str, query_id: str) -> Any:
+        """The same writer, whose commits carry a query id."""
+        held = _HELD[action]
+        own = copy.copy(writer)
+        setattr(own, held, self._sessions.writer(getattr(writer, held), query_id))
+        return own
+
+    def give_back(self, marked: Any, writer: Any, action: str) -> None:
+        """PySpark's `save(mode=…)` sets the mode of its writer for good: the user's has it, too."""
+        held = _HELD[action]
+        self._sessions.giveBack(getattr(marked, held), getattr(writer, held))

@@ -1,0 +1,140 @@
+"""Writers of DataFrames and Delta's API: their commits carry the query id, as those of SQL do."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from delta.tables import DeltaTable
+from pyspark.sql import Observation
+from pyspark.sql.functions import col, count, lit, udf
+
+import audit
+
+pytestmark = pytest.mark.spark
+
+
+def rows(session, sql):
+    """The first column, in order."""
+    return sorted(row[0] for row in session.sql(sql).collect())
+
+
+def marks(session, table):
+    """What the commits of a table carry, the oldest first."""
+    history = session.sql(f"DESCRIBE HISTORY {table}").orderBy("version").collect()
+    return [row.userMetadata for row in history]
+
+
+def recorded(session, *actions):
+    """The query ids on record of these actions, in order."""
+    audit.flush(session)
+    names = ", ".join(f"'{action}'" for action in actions)
+    found = session.sql(
+        f"SELECT query_id FROM account_usage.query_history WHERE action IN ({names}) ORDER BY start_time"
+    ).collect()
+    return [row.query_id for row in found]
+
+
+def before(session, table, version):
+    """The rows before the statement that made a version."""
+    return rows(session, f"SELECT id FROM {table} BEFORE (STATEMENT => '{marks(session, table)[version]}')")
+
+
+def test_writers(session, schema):
+    """saveAsTable, insertInto, writeTo: BEFORE (STATEMENT) of each is the state before it."""
+    one = session.range(1)
+    one.write.saveAsTable("t")
+    one.write.mode("append").saveAsTable("t")
+    one.write.insertInto("t")
+    one.writeTo("t").append()
+    one.writeTo("t").overwrite(lit(True))  # noqa: FBT003  Spark's literal
+    assert [len(before(session, "t", version)) for version in (1, 2, 3, 4)] == [1, 2, 3, 4]
+    session.range(2).writeTo("u").using("delta").create()
+    one.writeTo("u").createOrReplace()
+    assert before(session, "u", 1) == [0, 1]
+    assert marks(session, "t") + marks(session, "u") == recorded(
+        session, *(f"DataFrameWriter.{name}" for name in ("saveAsTable", "insertInto")),
+        *(f"DataFrameWriterV2.{name}" for name in ("append", "overwrite", "create", "createOrReplace")),
+    )  # fmt: skip
+
+
+def test_by_path(session, schema, tmp_path):
+    """save, with the format and the mode as arguments: the writer keeps them, as PySpark's does."""
+    writer = session.range(2).write
+    writer.save(f"{tmp_path}/t", format="delta", mode="append")
+    writer.save(f"{tmp_path}/t")
+    table = f"delta.`{tmp_path}/t`"
+    assert before(session, table, 1) == [0, 1]
+    writer.option("userMetadata", "mine").save(f"{tmp_path}/t")
+    assert marks(session, table)[2] == "mine"
+    session.conf.set("spark.databricks.delta.commitInfo.userMetadata", "ours")
+    try:
+        session.sql(f"DELETE FROM {table}")
+    finally:
+        session.conf.unset("spark.databricks.delta.commitInfo.userMetadata")
+    assert marks(session, table)[3] == "ours"
+
+
+def test_delta_tables(session, schema):
+    """update, delete, merge, restore and optimize of a DeltaTable; its conditions may be columns."""
+    session.range(3).write.saveAsTable("t")
+    table = DeltaTable.forName(session, "t")
+    table.update(col("id") == 2, {"id": lit(20)})
+    table.delete("id = 1")
+    source = session.range(5, 6).alias("s")
+    merge = table.alias("t").merge(source, "t.id = s.id").whenNotMatchedInsertAll()
+    merge.whenMatchedUpdate(set={"id": col("s.id")}).execute()
+    table.restoreToVersion(0)
+    assert [before(session, "t", version) for version in (1, 2, 3, 4)] == [
+        [0, 1, 2], [0, 1, 20], [0, 20], [0, 5, 20],
+    ]  # fmt: skip
+    source.mergeInto("t", col("t.id") == col("s.id")).whenNotMatched().insertAll().merge()
+    assert before(session, "t", 5) == [0, 1, 2]
+    table.optimize().executeCompaction()
+    assert len(set(marks(session, "t"))) == len(marks(session, "t"))
+    assert rows(session, "SELECT id FROM t") == [0, 1, 2, 5]
+    assert sorted(row.id for row in table.toDF().collect()) == [0, 1, 2, 5]
+
+
+def test_the_frame_stays_what_it_is(session, schema, tmp_path):
+    """What is cached is not computed again, what is observed is told, functions and views are there."""
+    session.sql("CREATE TEMPORARY VIEW numbers AS SELECT id FROM range(4)")
+    calls = session.sparkContext.accumulator(0)
+
+    def plus_one(number):
+        calls.add(1)
+        return number + 1
+
+    plus = udf(plus_one, "bigint").asNondeterministic()
+    cached = session.table("numbers").select(plus("id").alias("id")).persist()
+    cached.count()
+    observation = Observation("seen")
+    cached.observe(observation, count(lit(1)).alias("rows")).write.save(f"{tmp_path}/t")
+    assert (calls.value, observation.get) == (4, {"rows": 4})
+    assert rows(session, f"SELECT id FROM delta.`{tmp_path}/t`") == [1, 2, 3, 4]
+    assert marks(session, f"delta.`{tmp_path}/t`") == recorded(session, "DataFrameWriter.save")[-1:]
+    cached.unpersist()
+    session.sql("DROP VIEW numbers")
+
+
+def test_threads_do_not_mix(session, schema):
+    """Writers of one session at once: each commit has its own id."""
+    tables = [f"t{number}" for number in range(4)]
+
+    def write(table):
+        session.range(1).write.saveAsTable(table)
+        DeltaTable.forName(session, table).delete()
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, tables))
+    found = [mark for table in tables for mark in marks(session, table)]
+    assert sorted(found) == sorted(recorded(session, "DataFrameWriter.saveAsTable", "DeltaTable.delete")[-8:])
+    assert len(set(found)) == 8
+
+
+def test_other_formats_are_left_alone(session, schema):
+    """A table of another format is written by the very session, which knows what it has cached of it."""
+    session.range(1).write.format("parquet").saveAsTable("p")
+    assert rows(session, "SELECT id FROM p") == [0]
+    session.range(1, 2).write.insertInto("p")
+    assert rows(session, "SELECT id FROM p") == [0, 1]
