@@ -6,6 +6,7 @@ import os
 import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from pathlib import Path
@@ -38,7 +39,15 @@ class OtherDriver:
         self.clock = SystemClock().now
         self.ids = IdGenerator(SystemClock())
         self.travel = TimeTravel(
-            spark.newSession(), str(root), self.clock, lambda _id: None, lambda ask, _other: ask()
+            spark.newSession(),
+            str(root),
+            "account_usage",
+            self.clock,
+            recorded=lambda _id: None,
+            running_since=lambda: None,
+            guarded=lambda ask, _other: ask(),
+            changes=lambda _id: None,
+            quiet=lambda _spark: nullcontext(),
         )
 
     def sql(self, text, run=None):
