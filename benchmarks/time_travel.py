@@ -84,10 +84,10 @@ def run(options: Options, say: Say) -> Result:
         ("ours", "beside it"),
         tuple(rows),
         f"local[2], {passes} passes of a read, a third of that of the rest, after one that is not counted:"
-        " medians. A read is the whole statement, from the text to its one row, at a random version; beside it"
-        " `VERSION AS OF` of that version on a session that is not audited, in the order A B B A …; what it"
-        " adds is the time on the caller's thread outside PySpark's own `sql` and `collect`. The commits are"
-        " written by hand after Spark's own, each overwriting the table's one file, with in-commit timestamps,"
+        " medians. A read is the whole statement, from the text to its one row, at a random version; beside"
+        " it `VERSION AS OF` of that version on a session that is not audited, in the order A B B A …; what"
+        " it adds is the time on the caller's thread outside PySpark's own `sql` and `collect`. The commits"
+        " are written by hand after Spark's own, each overwriting the table's one file, with in-commit times,"
         " checksum files and a checkpoint each 10; files are links to one.",
     )
 
