@@ -46,6 +46,12 @@ public class Events {
     for (int i = 0; i < each.length; i++) executions.remove(Long.valueOf(each[i]));
   }
 
+  /** Lets go of all plans, though Python may hold this for as long as it likes. */
+  public synchronized void close() {
+    queue.clear();
+    executions.clear();
+  }
+
   private Object[] read(Object event) {
     if (event instanceof SparkListenerSQLExecutionStart) {
       SparkListenerSQLExecutionStart start = (SparkListenerSQLExecutionStart) event;

@@ -88,6 +88,7 @@ class EventQueue:
     def close(self) -> None:
         """Stop listening; what is queued is dropped."""
         self._bus.removeListener(self._listener)
+        self._events.close()
 
     def mark(self) -> int:
         """Post a marker behind everything posted so far; returns its number."""

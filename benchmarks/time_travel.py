@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import audit
 from benchmarks import sessions, time_travel_data
@@ -28,6 +28,9 @@ _CONF = {"spark.sql.sources.default": "delta"}
 _ADDED_SECONDS = 0.020
 _RESTORED_SECONDS = 2.0
 _SCHEMA_SECONDS = 120.0
+_METRICS_SECONDS = 30.0
+_METRICS = """SELECT count(DISTINCT table_name), sum(active_bytes)
+    FROM account_usage.table_storage_metrics WHERE table_schema = 'many'"""
 _MORE_BYTES = 10
 _GROWTH = 1.3
 
@@ -171,11 +174,23 @@ def _clone(bench: _Bench, table: str, number: int) -> float:
 
 
 def _schemas(bench: _Bench) -> Iterator[Row]:
-    """CLONE of a schema of many tables."""
+    """A schema of many tables: what they store, and its CLONE."""
     bench.say(f"a schema of {bench.tables:,} tables")
     bench.audited.sql("CREATE SCHEMA many")
     bench.audited.sql("CREATE TABLE many.t AS SELECT 1 AS a")
     time_travel_data.more_tables(bench.plain, "many.t", "many", bench.tables - 1)
+    for what in ("table_storage_metrics, the first look", "the next look, one table changed"):
+        bench.say(what)
+        answer: list[Any] = []
+        seconds = bench.timed(lambda: answer.extend(bench.audited.sql(_METRICS).collect()))["total"]  # noqa: B023
+        seen = answer[0][0]
+        yield Row(
+            f"{what}: {seen:,} tables",
+            f"{seconds:.1f} s",
+            target=f"< {_METRICS_SECONDS:.0f} s",
+            met=seconds < _METRICS_SECONDS and seen == bench.tables,
+        )
+        bench.audited.sql("INSERT INTO many.t VALUES (2)")
     bench.say("CREATE SCHEMA … CLONE")
     seconds = bench.timed(lambda: bench.audited.sql("CREATE SCHEMA copy CLONE many"))["total"]
     made = len(bench.plain.sql("SHOW TABLES IN copy").collect())

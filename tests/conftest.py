@@ -26,6 +26,9 @@ QUICK = {
     "spark.default.parallelism": "2",
     "spark.databricks.delta.snapshotPartitions": "1",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
+    "spark.sql.ui.retainedExecutions": "10",
+    # Each broadcast takes a page, whatever is in it: a sixteenth of the heap by default.
+    "spark.buffer.pageSize": "2m",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xmn400m",
 }
 

@@ -80,6 +80,15 @@ public class Logs {
         new ManualClock(millis));
   }
 
+  /** Files and bytes in a folder and all below it; "0 0" where there is none. */
+  public String amount(SparkSession spark, String location) throws java.io.IOException {
+    Path folder = new Path(location);
+    FileSystem store = folder.getFileSystem(spark.sessionState().newHadoopConf());
+    if (!store.exists(folder)) return "0 0";
+    org.apache.hadoop.fs.ContentSummary found = store.getContentSummary(folder);
+    return found.getFileCount() + " " + found.getLength();
+  }
+
   /** Deletes a folder with all that is in it; what is not there is no error. */
   public void delete(SparkSession spark, String location) throws java.io.IOException {
     Path folder = new Path(location);

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from lineage.names import quote_name
 from time_travel.creating import FOLDER, plain
-from time_travel.errors import SchemaHoldsFilesError
+from time_travel.errors import SchemaHoldsFilesError, UnreadableTableError
 from time_travel.lake import SESSION_CATALOG, Table, View
 from time_travel.registry import MOVED_FROM, Event
 from time_travel.remaking import MARK
@@ -190,7 +190,13 @@ class Drop:
             )
         if relation.provider != "delta" or relation.location is None or relation.name[0] == "delta":
             return None
-        state = self.lake.state(relation.location)
+        try:
+            state = self.lake.state(relation.location)
+        except UnreadableTableError:
+            # What is damaged can be dropped, mended and brought back.
+            periods = self.retention(relation.name[-2])
+            event = self._named("TABLE", relation.name, periods, details=relation.facts)
+            return replace(event, location=relation.location)
         if state is None:
             return self._interrupted(relation.location)
         event = self._named("TABLE", relation.name, self.retention(relation), details=relation.facts)

@@ -141,6 +141,12 @@ class RetainedError(TimeTravelError):
     code = "TIME_TRAVEL_RETAINED"
 
 
+class UnreadableTableError(TimeTravelError):
+    """A Delta table whose log cannot be read."""
+
+    code = "TIME_TRAVEL_UNREADABLE_TABLE"
+
+
 class NothingToRestoreError(TimeTravelError):
     """RESTORE to the version that a table has now."""
 

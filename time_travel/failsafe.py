@@ -22,7 +22,7 @@ from time_travel.storage import bytes_at
 if TYPE_CHECKING:
     from time_travel.lake import Lake
     from time_travel.registry import Event, Registry
-    from time_travel.storage import Holding, Span
+    from time_travel.storage import Holding, Spans
     from time_travel.undoing import Undo
 
 
@@ -67,12 +67,9 @@ class FailSafe:
     undo: Undo
     at: int
 
-    def listed(self, spans: Sequence[Span]) -> Iterator[Recoverable]:
+    def listed(self, spans: Spans) -> Iterator[Recoverable]:
         """All of it: what was dropped, the newest first, then tables with versions in Fail-safe."""
-        sizes = {
-            number: bytes_at(one, [span for span in spans if span.owner == number], self.at)
-            for number, one in enumerate(self.holdings)
-        }
+        sizes = [bytes_at(one, spans[number], self.at) for number, one in enumerate(self.holdings)]
         of_drop = {
             one.dropped.event_id: sizes[number].total
             for number, one in enumerate(self.holdings)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from audit import jvm
 from lineage.names import quote_name
+from time_travel.damage import reading
 from time_travel.held import Commit
 
 if TYPE_CHECKING:
@@ -225,8 +226,13 @@ class Lake:
         self._catalog.makeExternal(self._session, table.name[-2], table.name[-1], location)
 
     def state(self, location: str) -> State | None:
-        """The versions of what lies at a location; None where it is no Delta table."""
-        text = self._commits.state(self._session, location)
+        """The versions of what lies at a location; None where it is no Delta table.
+
+        Raises:
+            UnreadableTableError: its log is damaged.
+        """
+        with reading(location):
+            text = self._commits.state(self._session, location)
         if not text:
             return None
         table_id, latest, earliest, timed = text.split()
@@ -289,12 +295,12 @@ class Lake:
 
     def properties(self, location: str, prefix: str, version: int | None = None) -> dict[str, str]:
         """Those of a Delta table that begin with a prefix: of a version, or as `state` has seen it last."""
-        commits = self._commits
-        text = (
-            commits.properties(self._session, location, prefix)
-            if version is None
-            else commits.propertiesAt(self._session, location, version, prefix)
-        )
+        with reading(location):
+            text = (
+                self._commits.properties(self._session, location, prefix)
+                if version is None
+                else self._commits.propertiesAt(self._session, location, version, prefix)
+            )
         pairs = (line.partition("=") for line in text.splitlines())
         return {name: value for name, _, value in pairs}
 
@@ -303,15 +309,21 @@ class Lake:
         state = self.state(location)
         version = (state.table_id, state.latest) if state is not None else ("", 0)
         if version not in self._sizes:
-            size, rows, created = self._commits.size(self._session, location).split()
+            with reading(location):
+                size, rows, created = self._commits.size(self._session, location).split()
             if len(self._sizes) >= _KEPT_SIZES:
                 self._sizes.clear()
             self._sizes[version] = Size(int(size), int(rows) if int(rows) >= 0 else None, int(created) * 1000)
         return self._sizes[version]
 
     def described(self, location: str) -> dict[str, Any] | None:
-        """What `Logs.java` says of a Delta table and of its log's files; None where none lies."""
-        found: dict[str, Any] | None = json.loads(self._logs.described(self._session, location))
+        """What `Logs.java` says of a Delta table and of its log's files; None where none lies.
+
+        Raises:
+            UnreadableTableError: its log is damaged.
+        """
+        with reading(location):
+            found: dict[str, Any] | None = json.loads(self._logs.described(self._session, location))
         return found
 
     def vacuumed(self, location: str, millis: int, inventory: DataFrame, *, dry: bool) -> DataFrame:
@@ -330,6 +342,11 @@ class Lake:
 
         found = self._logs.vacuumed(self._session, location, millis, inventory._jdf, dry)
         return DataFrame(found, self.spark)
+
+    def amount(self, location: str) -> tuple[int, int]:
+        """Files and bytes in a folder and below it; zeros where there is none."""
+        files, size = str(self._logs.amount(self._session, location)).split()
+        return int(files), int(size)
 
     def delete(self, location: str) -> None:
         """Delete a folder with all that is in it.

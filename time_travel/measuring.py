@@ -8,7 +8,6 @@ them. Times are UTC, sizes bytes.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -18,7 +17,7 @@ from lineage.names import sql_name, sql_text
 from lineage.object_ids import object_id
 from time_travel.lake import SESSION_CATALOG
 from time_travel.retention import CLONE_GROUP, TRANSIENT, key
-from time_travel.storage import Contents, Holding, Span, bytes_at
+from time_travel.storage import Contents, Holding, Span, Spans, bytes_at
 from time_travel.times import moment_of
 
 if TYPE_CHECKING:
@@ -109,15 +108,10 @@ class Measure:
     at: int
     written: Written
 
-    def write(
-        self, holdings: Sequence[Holding], spans: Sequence[Span], contents: Mapping[int, Contents]
-    ) -> None:
+    def write(self, holdings: Sequence[Holding], spans: Spans, contents: Mapping[int, Contents]) -> None:
         """Make both tables anew."""
-        by_owner: dict[int, list[Span]] = defaultdict(list)
-        for span in spans:
-            by_owner[span.owner].append(span)
         tables = [
-            self._table(one, by_owner[number], contents.get(number, Contents()))
+            self._table(one, spans[number], contents.get(number, Contents()))
             for number, one in enumerate(holdings)
         ]
         self._write(TABLES, tables)

@@ -16,11 +16,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from time_travel.damage import JVM_ERRORS, unreadable
 from time_travel.lake import Table
 from time_travel.registry import Event
 from time_travel.retention import DAY, is_pinned
 from time_travel.setting import follow
-from time_travel.storage import FOREVER, Holding, fates
+from time_travel.storage import FOREVER, Holding, damaged, fates
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -68,6 +69,7 @@ class Purge:
         by: who asks, and when.
         running_since: when the oldest statement began that still runs, UTC microseconds; None for none.
         owns: whether a folder is this system's to delete.
+        unreadable: drops of tables whose logs are damaged, by event: they stay as they are.
     """
 
     lake: Lake
@@ -76,6 +78,7 @@ class Purge:
     by: By
     running_since: int | None
     owns: Callable[[Event], bool]
+    unreadable: frozenset[str] = frozenset()
 
     @cached_property
     def at(self) -> int:
@@ -127,21 +130,35 @@ class Purge:
             dry: delete nothing, change nothing.
             progress: told how many tables are done, and of how many.
         """
+        self._refuse_damaged()
+        half = self.registry.objects(self.lake).half_purged
+        going = {number: one.dropped for number, one in enumerate(self.holdings) if self._goes(number, one)}
+        gone: list[Event] = []
         try:
+            if not dry:
+                # A folder that is deleted in part is no table any more: nobody may be offered it.
+                self._tell("PURGING", [event for event in going.values() if event is not None])
+            for event in half:
+                yield from self._resumed(event, gone, dry=dry)
             for number, one in enumerate(self.holdings):
                 progress(number, len(self.holdings))
-                found = self._dropped(number, one, dry) if one.dropped else self._there(number, one, dry)
-                if found is not None:
-                    yield found
-            yield from self._forgotten(dry=dry)
+                if one.dropped is None:
+                    yield from self._there(number, one, dry=dry)
+                elif number in going:
+                    yield self._whole(number, one, one.dropped, gone, dry=dry)
+                elif one.dropped.kept_until <= self.at:
+                    yield from self._all_but_needed(number, one, dry=dry)
+            yield from self._forgotten(gone)
             progress(len(self.holdings), len(self.holdings))
         finally:
+            if not dry:
+                self._tell("PURGED", gone)
             if "_fates" in self.__dict__:
                 self._fates.unpersist()
 
-    def _there(self, number: int, one: Holding, dry: bool) -> Purged | None:  # noqa: FBT001
+    def _there(self, number: int, one: Holding, *, dry: bool) -> Iterator[Purged]:
         if not one.is_under_rule:
-            return None
+            return
         due, until = self._due.get(number), one.horizons(self.at)[1]
         swept = one.purged[1] > self.by.time - _ORPHANS
         found = None
@@ -151,8 +168,8 @@ class Purge:
                 self._note(one, until)
         if not dry:
             self._settle(number, one)
-        cloned = due.cloned if due is not None else 0
-        return None if found is None else replace(found, kept_for_clones=cloned)
+        if found is not None:
+            yield replace(found, kept_for_clones=due.cloned if due is not None else 0)
 
     def _versions(self, number: int, one: Holding, until: int, *, dry: bool) -> Purged | None:
         """Delete the files of past versions, and of writes that never ended."""
@@ -176,11 +193,6 @@ class Purge:
 
     def _inventory(self, number: int, one: Holding) -> DataFrame:
         """The files in a table's folder that VACUUM may look at, in the columns that it wants."""
-        inside = [
-            other.root
-            for other in self.holdings
-            if other.root.startswith(f"{one.root}/") and other is not one
-        ]
         listed = (
             self._session.read.format("binaryFile")
             .option("recursiveFileLookup", "true")
@@ -189,7 +201,7 @@ class Purge:
             .select("path", "length", "modificationTime")
         )
         now = self.at // 1000
-        nested = self._session.createDataFrame([(root,) for root in inside], "root STRING")
+        nested = self._session.createDataFrame([(root,) for root in self._inside(one)], "root STRING")
         return self._session.sql(
             f"""SELECT nullif(l.path, '') AS path, nullif(l.length, -1L) AS length,
                        nullif(false, true) AS isDir,
@@ -216,28 +228,59 @@ class Purge:
     def _is_cloned(self, number: int) -> bool:
         return bool(self._fates.where(f"owner = {number} AND others > {self.at // 1000}").limit(1).count())
 
-    def _dropped(self, number: int, one: Holding, dry: bool) -> Purged | None:  # noqa: FBT001
-        """Delete the folder of a table that was dropped; what clones need of it stays, and its log."""
-        event = one.dropped
-        if event is None or event.kept_until > self.at:
-            return None
-        due, name = self._due.get(number), ".".join(one.name)
-        if not self.owns(event):
-            found = Purged(name, "TABLE", 0, 0)  # its files are where the user put them
-        elif due is not None and due.is_needed:
-            return self._all_but_cloned(number, one, dry=dry)
-        else:
-            found = Purged(name, "TABLE", due.files if due else 0, due["size"] if due else 0)
+    def _refuse_damaged(self) -> None:
+        try:
+            _ = self._due
+        except JVM_ERRORS:
+            for number, error in damaged(self._session, self.holdings).items():
+                one = self.holdings[number]
+                raise unreadable(one.location, error, one.name) from error
+            raise
+
+    def _inside(self, one: Holding) -> list[str]:
+        """The folders of other tables in that of one."""
+        return [other.root for other in self.holdings if other.root.startswith(f"{one.root}/")]
+
+    def _goes(self, number: int, one: Holding) -> bool:
+        """Whether a table was dropped and nothing needs any of its folder."""
+        if one.dropped is None or one.dropped.kept_until > self.at:
+            return False
+        due = self._due.get(number)
+        if due is not None and due.is_needed:
+            return False
+        return all(
+            self._goes(other, self.holdings[other])
+            for other in range(len(self.holdings))
+            if self.holdings[other].root.startswith(f"{one.root}/")
+        )
+
+    def _whole(self, number: int, one: Holding, event: Event, gone: list[Event], *, dry: bool) -> Purged:
+        """Delete the folder of a table that was dropped, unless the user has put it where it is."""
+        due, files, size = self._due.get(number), 0, 0
+        if self.owns(event):
+            files, size = (due.files, due["size"]) if due is not None else (0, 0)
             if not dry:
                 self.lake.delete(one.location)
-        if not dry:
-            self.registry.append(self.lake, [self._event("PURGED", event)])
-        return found
+        gone.append(event)
+        return Purged(".".join(one.name), "TABLE", files, size)
 
-    def _all_but_cloned(self, number: int, one: Holding, *, dry: bool) -> Purged | None:
-        due = self._due[number]
-        if not due.files:
-            return None
+    def _resumed(self, event: Event, gone: list[Event], *, dry: bool) -> Iterator[Purged]:
+        """Delete what is left of a folder, where a purge was killed before it could say that all is gone."""
+        place = event.location
+        taken = {one.location for one in self.holdings} | {one.root for one in self.holdings}
+        if place is not None and place not in taken and self.owns(event):
+            files, size = self.lake.amount(place)
+            if files and not dry:
+                self.lake.delete(place)
+            if files:
+                yield Purged(".".join(event.name), event.domain, files, size)
+        gone.append(event)
+
+    def _all_but_needed(self, number: int, one: Holding, *, dry: bool) -> Iterator[Purged]:
+        """Delete what clones do not need of a table that was dropped; its log stays, too."""
+        due = self._due.get(number)
+        if due is None or not due.files or one.dropped is None or not self.owns(one.dropped):
+            return
         if not dry:
             # In the log, too: what is left there is what clones need.
             path = one.location.replace("`", "``")
@@ -246,20 +289,17 @@ class Purge:
             until = max(self.at, (0 if now is None else now["changed"]) * 1000) + 1000
             self._versions(number, one, until, dry=False)
             self._note(one, until)
-        return Purged(".".join(one.name), "TABLE", due.files, due["size"], due.cloned)
+        yield Purged(".".join(one.name), "TABLE", due.files, due["size"], due.cloned)
 
-    def _forgotten(self, *, dry: bool) -> Iterator[Purged]:
+    def _forgotten(self, gone: list[Event]) -> Iterator[Purged]:
         """What was dropped and has no files, or none any more."""
         held = {one.dropped.event_id for one in self.holdings if one.dropped is not None}
         alive = {one.location for one in self.holdings if one.dropped is None}
-        past = [
-            event
-            for event in self.registry.objects(self.lake).dropped
-            if event.kept_until <= self.at and event.event_id not in held and alive.isdisjoint(event.places)
-        ]
-        if past and not dry:
-            self.registry.append(self.lake, [self._event("PURGED", event) for event in past])
-        yield from (Purged(".".join(event.name), event.domain, 0, 0) for event in past)
+        for event in self.registry.objects(self.lake).dropped:
+            is_known = event.event_id in held | self.unreadable or not alive.isdisjoint(event.places)
+            if event.kept_until <= self.at and not is_known:
+                gone.append(event)
+                yield Purged(".".join(event.name), event.domain, 0, 0)
 
     def _note(self, one: Holding, until: int) -> None:
         event = Event(
@@ -268,8 +308,13 @@ class Purge:
         )  # fmt: skip
         self.registry.append(self.lake, [event])
 
-    def _event(self, kind: str, of: Event) -> Event:
-        return replace(
-            of, time=self.by.time, event=kind, event_id=self.by.new_id(), of_event=of.event_id,
-            user=self.by.user, query_id=self.by.query_id, details={},
-        )  # fmt: skip
+    def _tell(self, kind: str, drops: Sequence[Event]) -> None:
+        events = [
+            replace(
+                of, time=self.by.time, event=kind, event_id=self.by.new_id(), of_event=of.event_id,
+                user=self.by.user, query_id=self.by.query_id, details={},
+            )
+            for of in drops
+        ]  # fmt: skip
+        if events:
+            self.registry.append(self.lake, events)

@@ -33,10 +33,10 @@ _COLUMNS = (
     (
         "event",
         "STRING",
-        "DROPPED, RETRACTED (the drop failed), MOVED, UNDROPPED, PURGED, PURGED_VERSIONS, SET_PARAMETER",
+        "DROPPED, RETRACTED (it failed), MOVED, UNDROPPED, PURGING, PURGED, PURGED_VERSIONS, SET_PARAMETER",
     ),
     ("event_id", "STRING", "Identifier of the event, and of what was dropped by it"),
-    ("of_event", "STRING", "RETRACTED, UNDROPPED, PURGED: the drop that it is about"),
+    ("of_event", "STRING", "RETRACTED, UNDROPPED, PURGING, PURGED: the drop that it is about"),
     ("container_event", "STRING", "The drop of the schema that the object went with"),
     ("object_domain", "STRING", "TABLE, VIEW, FUNCTION, SCHEMA or ACCOUNT"),
     ("object_id", "STRING", "The id of a Delta table, which a rename keeps"),
@@ -97,6 +97,7 @@ class Objects:
     Attributes:
         dropped: drops that nothing has undone or purged, newest first.
         parameters: of the account, by name.
+        half_purged: drops whose folders a purge was to delete, and did not say that it has.
         purged: for a Delta table by its id: what was replaced by when is deleted, and when that was done; UTC
             microseconds.
     """
@@ -104,6 +105,7 @@ class Objects:
     dropped: tuple[Event, ...] = ()
     parameters: Mapping[str, float] = field(default_factory=dict)
     purged: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    half_purged: tuple[Event, ...] = ()
 
 
 class Registry:
@@ -173,10 +175,15 @@ def folded(events: Iterable[Event]) -> Objects:
     ()
     >>> [event.event_id for event in folded([drop, replace(drop, time=2, event_id="c")]).dropped]
     ['c']
+    >>> half = folded([drop, replace(drop, event="PURGING", of_event="a", event_id="d")])
+    >>> half.dropped, half.half_purged == (drop,)
+    ((), True)
     """
     drops: dict[str, Event] = {}
     parameters: dict[str, float] = {}
     ended: set[str] = set()
+    purging: set[str] = set()
+    done: set[str] = set()
     emptied: dict[str, int] = {}
     purged: dict[str, tuple[int, int]] = {}
     for event in sorted(events, key=_order):
@@ -196,14 +203,18 @@ def folded(events: Iterable[Event]) -> Objects:
             drops[event.of_event] = replace(old, location=event.location, details=event.details)
         elif event.of_event is not None:
             ended.add(event.of_event)
-            if event.event == "PURGED":
+            if event.event == "PURGING":
+                purging.add(event.of_event)
+            elif event.event == "PURGED":
+                done.add(event.of_event)
                 emptied |= dict.fromkeys(event.places, event.time)
     kept = [
         drop
         for drop in drops.values()
         if drop.event_id not in ended and all(emptied.get(place, -1) < drop.time for place in drop.places)
     ]
-    return Objects(tuple(reversed(_newest_of_each_place(kept))), parameters, purged)
+    half = tuple(drop for number, drop in drops.items() if number in purging - done)
+    return Objects(tuple(reversed(_newest_of_each_place(kept))), parameters, purged, half)
 
 
 def _newest_of_each_place(drops: Sequence[Event]) -> list[Event]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from lineage.cursor import Cursor
 from lineage.tokens import tokenize
-from time_travel.errors import BadClauseError
+from time_travel.errors import BadClauseError, UnreadableTableError
 from time_travel.lake import SESSION_CATALOG, Size, Table
 from time_travel.retention import PREFIX, TRANSIENT, key
 from time_travel.times import moment_of
@@ -169,17 +169,27 @@ class Shower:
 
     def _there(self, table: Table) -> tuple[Any, ...]:
         facts = table.facts
-        days = self.retention(table).days if table.provider == "delta" else 0
-        if table.provider != "delta" or not table.location or self.lake.state(table.location) is None:
-            return _row(Size(None, None, facts["created"] * 1000), table.name, facts, days, None)
-        own = self.lake.properties(table.location, PREFIX)
-        size = self.lake.size(table.location)
+        unknown = Size(None, None, facts["created"] * 1000)
+        if table.provider != "delta" or not table.location:
+            return _row(unknown, table.name, facts, 0, None)
+        try:
+            days = self.retention(table).days
+            if self.lake.state(table.location) is None:
+                return _row(unknown, table.name, facts, days, None)
+            own = self.lake.properties(table.location, PREFIX)
+            size = self.lake.size(table.location)
+        except UnreadableTableError:
+            return _row(unknown, table.name, facts, 0, None)
         return _row(size, table.name, {**facts, "properties": own}, days, None)
 
     def _gone(self, event: Event) -> tuple[Any, ...]:
-        place = self.lake.place_of(event.places, event.location or "")
-        size = self.lake.size(place)
-        facts = {**event.details, "properties": self.lake.properties(place, PREFIX)}
+        facts = event.details
+        try:
+            place = self.lake.place_of(event.places, event.location or "")
+            size = self.lake.size(place)
+            facts = {**facts, "properties": self.lake.properties(place, PREFIX)}
+        except UnreadableTableError:
+            size = Size(None, None, facts["created"] * 1000)
         return _row(size, event.name, facts, event.retention_days or 0, event.time)
 
 

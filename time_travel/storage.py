@@ -8,9 +8,12 @@ moment follows from the periods alone, for a moment to come as well.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from time_travel.damage import JVM_ERRORS, unreadable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -71,7 +74,6 @@ class Span:
     """Files of one table with one fate.
 
     Attributes:
-        owner: the number of the table in whose folder they lie.
         came: when they were written, UTC microseconds; 0 where the log no longer tells.
         went: when a newer version replaced them; None for those of the newest.
         others: until when a clone needs them, UTC microseconds; `FOREVER` while one has them in its newest
@@ -79,7 +81,6 @@ class Span:
         size: bytes.
     """
 
-    owner: int
     came: int
     went: int | None
     others: int
@@ -157,7 +158,11 @@ def bytes_at(holding: Holding, spans: Iterable[Span], at: int, *, is_past: bool 
     return Bytes(**found)
 
 
-def measure(own: SparkSession, holdings: Sequence[Holding]) -> tuple[list[Span], dict[int, Contents]]:
+Spans = Mapping[int, Sequence[Span]]
+"""By the number of the table in whose folder they lie; an empty list for one without files."""
+
+
+def measure(own: SparkSession, holdings: Sequence[Holding]) -> tuple[Spans, dict[int, Contents]]:
     """The files of all tables, by one look at their logs.
 
     A clone's file lies in the folder of its source: among the spans it counts there, once; among the contents
@@ -166,12 +171,34 @@ def measure(own: SparkSession, holdings: Sequence[Holding]) -> tuple[list[Span],
     Args:
         own: a session of the system's own.
         holdings: the tables; their numbers are the places here.
+
+    Warns:
+        UserWarning: about a table whose log is damaged; it counts as empty.
     """
+    try:
+        return _measured(own, holdings)
+    except JVM_ERRORS:
+        bad = damaged(own, holdings)
+        if not bad:
+            raise
+    for number, error in bad.items():
+        one = holdings[number]
+        warnings.warn(str(unreadable(one.location, error, one.name)), stacklevel=2)
+    rest = [number for number in range(len(holdings)) if number not in bad]
+    spans, contents = _measured(own, [holdings[number] for number in rest])
+    found = {number: spans[place] for place, number in enumerate(rest)}
+    return {number: found.get(number, []) for number in range(len(holdings))}, {
+        rest[place]: one for place, one in contents.items()
+    }
+
+
+def _measured(own: SparkSession, holdings: Sequence[Holding]) -> tuple[Spans, dict[int, Contents]]:
+    spans: dict[int, list[Span]] = {number: [] for number in range(len(holdings))}
     if not holdings:
-        return [], {}
+        return spans, {}
     uses = _uses(own, holdings).persist()
     try:
-        spans = own.sql(
+        rows = own.sql(
             """SELECT owner, coalesce(came, 0) AS came, went, others, sum(size) AS size
                FROM {fates} WHERE owner IS NOT NULL
                GROUP BY owner, came, went, others""",
@@ -185,19 +212,33 @@ def measure(own: SparkSession, holdings: Sequence[Holding]) -> tuple[list[Span],
         ).collect()
     finally:
         uses.unpersist()
-    return [_span(row) for row in spans], {
-        row.no: Contents(row.rows, row.files, row["size"]) for row in contents
-    }
+    for row in rows:
+        spans[row.owner].append(_span(row))
+    return spans, {row.no: Contents(row.rows, row.files, row["size"]) for row in contents}
 
 
 def _span(row: Any) -> Span:
     return Span(
-        row.owner,
         row.came * 1000,
         None if row.went is None else row.went * 1000,
         FOREVER if row.others == FOREVER else row.others * 1000,
         row["size"],
     )
+
+
+def damaged(own: SparkSession, holdings: Sequence[Holding], first: int = 0) -> dict[int, Exception]:
+    """The tables whose logs cannot be read, by their numbers; found by halves."""
+    if not holdings:
+        return {}
+    try:
+        _uses(own, holdings).write.format("noop").mode("overwrite").save()
+    except JVM_ERRORS as error:
+        if len(holdings) == 1:
+            return {first: error}
+        middle = len(holdings) // 2
+        above = damaged(own, holdings[middle:], first + middle)
+        return damaged(own, holdings[:middle], first) | above
+    return {}
 
 
 def fates(own: SparkSession, holdings: Sequence[Holding]) -> DataFrame:
@@ -296,7 +337,8 @@ def _actions(own: SparkSession, holdings: Sequence[Holding]) -> DataFrame:
     json = [path for one in holdings for path in (*one.log["commits"], *one.log["checkpoint_json"])]
     parquet = [path for one in holdings for path in one.log["checkpoint_parquet"]]
     # As they are: a path may hold what would be a pattern.
-    reader = own.read.option("__globPaths__", "false").schema(_ACTION)
+    # And whole: a commit that is cut off may be the one that needs a file.
+    reader = own.read.option("__globPaths__", "false").option("mode", "FAILFAST").schema(_ACTION)
     columns = ("add", "remove", _PLAIN.format("_metadata.file_path") + " AS file")
     frames = [reader.json(json).selectExpr(*columns)] if json else []
     if parquet:

@@ -6,7 +6,7 @@ In: a session of the system's own, the root. Out: the answers of `audit storage`
 
 from __future__ import annotations
 
-from collections import defaultdict
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -16,11 +16,12 @@ from time_travel.holding import holdings
 from time_travel.measuring import SCHEMATA, TABLES, Measure, Written
 from time_travel.purging import Purge, Purged
 from time_travel.retention import DAY, in_force
-from time_travel.storage import Bytes, Holding, Span, bytes_at, measure
+from time_travel.storage import Bytes, Holding, bytes_at, measure
 from time_travel.undoing import Undo
 
 if TYPE_CHECKING:
     from time_travel.by import By
+    from time_travel.errors import UnreadableTableError
     from time_travel.failsafe import Recoverable
     from time_travel.lake import Lake
     from time_travel.registry import Event, Registry
@@ -50,8 +51,12 @@ class Upkeep:
     written: Written = field(default_factory=dict)
 
     def holdings(self) -> list[Holding]:
-        """All Delta tables of the session catalog, and what was dropped and is not purged."""
-        return holdings(self.lake, self.registry, self.is_under_rule)
+        """All Delta tables of the session catalog, and what was dropped and is not purged.
+
+        Warns:
+            UserWarning: about a table whose log cannot be read; it is left out.
+        """
+        return holdings(self.lake, self.registry, self.is_under_rule, lambda error, _: _warn(error))
 
     def measure(self, at: int) -> None:
         """Bring the tables below the storage views up to date.
@@ -86,9 +91,7 @@ class Upkeep:
             `days` + 1 pairs: the moment, and the sum over the tables.
         """
         found = self.holdings()
-        spans: dict[int, list[Span]] = defaultdict(list)
-        for span in measure(self.lake.spark, found)[0]:
-            spans[span.owner].append(span)
+        spans, _ = measure(self.lake.spark, found)
         chosen = [(one, spans[number]) for number, one in enumerate(found) if wanted(one)]
         moments = [begin + day * DAY for day in range(days + 1)]
         return [
@@ -104,11 +107,22 @@ class Upkeep:
             by: who asks, and when.
             dry: change nothing.
             progress: told how many tables are done, and of how many.
+
+        Raises:
+            UnreadableTableError: a table whose log is damaged may be a clone that needs any file.
         """
+        unreadable: set[str] = set()
+
+        def told(error: UnreadableTableError, gone: Event | None) -> None:
+            if gone is None or gone.kept_until > by.time:
+                raise error
+            unreadable.add(gone.event_id)
+            _warn(error)
+
         since = self.running_since()
-        return Purge(self.lake, self.registry, self.holdings(), by, since, self._owns).run(
-            dry=dry, progress=progress
-        )
+        found = holdings(self.lake, self.registry, self.is_under_rule, told)
+        purge = Purge(self.lake, self.registry, found, by, since, self._owns, frozenset(unreadable))
+        return purge.run(dry=dry, progress=progress)
 
     def fail_safe(self, by: By) -> FailSafe:
         """What the administrator can recover."""
@@ -125,6 +139,10 @@ class Upkeep:
         if event.details.get("kind") == "MANAGED":
             return True
         return any(self.is_under_rule(place, {}) for place in event.places)
+
+
+def _warn(error: UnreadableTableError) -> None:
+    warnings.warn(str(error), stacklevel=2)
 
 
 def _sum(found: Sequence[Bytes]) -> Bytes:

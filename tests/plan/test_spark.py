@@ -31,9 +31,14 @@ class Executions:
         listener = jvm.java.lang.Class.forName(name, True, loader)  # noqa: FBT003  # Java takes no keywords
         self.queue = jvm.java.util.concurrent.LinkedBlockingQueue()
         self.list = jvm.java.util.ArrayList
-        proxy = jvm.java.beans.EventHandler.create(listener, self.queue, "offer", "", "onOtherEvent")
+        self.listener = jvm.java.beans.EventHandler.create(listener, self.queue, "offer", "", "onOtherEvent")
         self.bus = self.context._jsc.sc().listenerBus()
-        self.bus.addToQueue(proxy, "plan-tests")
+        self.bus.addToQueue(self.listener, "plan-tests")
+
+    def close(self):
+        """Later plans are for the collector to take."""
+        self.bus.removeListener(self.listener)
+        self.queue.clear()
 
     def of(self, action):
         """The QueryExecutions of the roots that an action started."""
@@ -61,7 +66,9 @@ class Executions:
 @pytest.fixture(scope="module")
 def executions(spark):
     """The listener of this module."""
-    return Executions(spark)
+    executions = Executions(spark)
+    yield executions
+    executions.close()
 
 
 @pytest.fixture

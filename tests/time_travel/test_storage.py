@@ -15,6 +15,7 @@ from audit.clock import ManualClock
 from time_travel import errors
 from time_travel.attached import travel_of
 from time_travel.by import By
+from time_travel.lake import Lake
 from time_travel.retention import DAY
 
 pytestmark = pytest.mark.spark
@@ -217,3 +218,104 @@ def test_vacuum_keeps_what_is_kept(session, schema):
     session.sql("CREATE TABLE c CLONE t")
     with pytest.raises(errors.RetainedError, match="clones of it"):
         session.sql("VACUUM t RETAIN 1000 HOURS")
+
+
+def test_a_purge_that_was_broken_off(session, schema, clock, day, monkeypatch):
+    """Half a folder deleted, its log damaged; past versions deleted in part: the next purge ends it."""
+    session.sql("CREATE TABLE kept AS SELECT id AS a FROM range(4) DISTRIBUTE BY id")
+    session.sql("CREATE TABLE gone AS SELECT 1 AS a")
+    session.sql("INSERT INTO gone VALUES (2)")
+    folder = next(iter(files(session, "gone"))).parent
+    past = files(session, "kept")
+    session.sql("DELETE FROM kept WHERE a < 10")
+    session.sql("INSERT INTO kept VALUES (7)")
+    session.sql("DROP TABLE gone")
+    day(9)
+
+    def half(lake, location):
+        assert Path(location.removeprefix("file:")) == folder
+        (folder / "_delta_log" / "00000000000000000000.json").unlink()
+        for path in list(folder.glob("*.parquet"))[:1]:
+            path.unlink()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Lake, "delete", half)
+    with pytest.raises(KeyboardInterrupt):
+        purge(session, clock)
+    monkeypatch.undo()
+    for path in [path for path in past if path.exists()][:1]:
+        path.unlink()
+    assert metrics(session, "kept")[0] > 0
+    with pytest.raises(errors.NothingDroppedError):
+        session.sql("UNDROP TABLE gone")
+    left = purge(session, clock, dry=True)
+    assert left[f"spark_catalog.{schema}.gone", "TABLE"].files > 0
+    assert {key: one.bytes > 0 for key, one in purge(session, clock).items()} == dict.fromkeys(left, True)
+    assert not folder.exists()
+    assert not any(path.exists() for path in past)
+    assert purge(session, clock) == {}
+    assert session.sql("SELECT a FROM kept").collect() == [(7,)]
+
+
+def test_tables_in_tables_folders(session, schema, clock, day, tmp_path):
+    """What lies in the folder of a table that was dropped stays as long as it is a table of its own."""
+    session.sql("CREATE TABLE outer_one AS SELECT 1 AS a")
+    folder = next(iter(files(session, "outer_one"))).parent
+    session.sql(f"CREATE TABLE inner_one USING delta LOCATION '{folder}/inside' AS SELECT 2 AS a")
+    session.sql("DROP TABLE outer_one")
+    day(9)
+    assert (f"spark_catalog.{schema}.outer_one", "TABLE") in purge(session, clock)
+    assert session.sql("SELECT a FROM inner_one").collect() == [(2,)]
+    assert list(folder.glob("*.parquet")) == []
+    session.sql("DROP TABLE inner_one")
+    day(18)
+    purge(session, clock)
+    assert not folder.exists()
+
+
+def test_clones_of_clones(session, schema, clock, day):
+    """The middle one goes first, then the oldest: the youngest reads on."""
+    session.sql("CREATE TABLE a AS SELECT 1 AS x")
+    session.sql("CREATE TABLE b CLONE a")
+    session.sql("INSERT INTO b VALUES (2)")
+    session.sql("CREATE TABLE c CLONE b")
+    for number, name in ((9, "b"), (18, "a")):
+        session.sql(f"DROP TABLE {name}")
+        day(number)
+        purge(session, clock)
+        assert session.sql("SELECT x FROM c ORDER BY x").collect() == [(1,), (2,)]
+    session.sql("DROP TABLE c")
+    day(27)
+    assert {name.rpartition(".")[2] for name, _ in purge(session, clock)} == {"a", "b", "c"}
+
+
+@pytest.mark.parametrize("has_checksum", [True, False])
+def test_a_damaged_log(session, schema, clock, day, has_checksum):
+    """The views leave the table out and say so; a purge deletes nothing: it may be a clone of any."""
+    cut, fine = (f"{name}_{has_checksum}".lower() for name in ("cut", "fine"))
+    session.sql(f"CREATE TABLE {fine} AS SELECT 1 AS a")
+    session.sql(f"CREATE TABLE {cut} AS SELECT 1 AS a")
+    log = next(iter(files(session, cut))).parent / "_delta_log" / "00000000000000000000.json"
+    text = log.read_text()
+    session.sql(f"DROP TABLE {fine}")
+    log.with_name(f".{log.name}.crc").unlink(missing_ok=True)
+    log.write_text(text[: len(text) // 2])
+    if not has_checksum:  # which tells Delta the state without the log
+        log.with_suffix(".crc").unlink()
+    cache = session._jvm.org.apache.spark.sql.delta.DeltaLog
+    cache.clearCache()
+    with pytest.warns(UserWarning, match=rf"{cut}.*cannot be read"):
+        assert metrics(session, fine)[1] > 0
+    day(9)
+    with pytest.raises(errors.UnreadableTableError, match=cut):
+        purge(session, clock)
+    session.sql(f"DROP TABLE {cut}")
+    with pytest.raises(errors.UnreadableTableError, match=cut):
+        purge(session, clock)
+    shown = session.sql(f"SHOW TABLES HISTORY LIKE '{cut}'").collect()
+    assert [row["dropped_on"] is not None for row in shown] == [True]
+    log.write_text(text)
+    cache.clearCache()
+    session.sql(f"UNDROP TABLE {cut}")
+    assert session.sql(f"SELECT a FROM {cut}").collect() == [(1,)]
+    assert (f"spark_catalog.{schema}.{fine}", "TABLE") in purge(session, clock)
