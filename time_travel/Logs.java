@@ -71,11 +71,11 @@ public class Logs {
   }
 
   /** VACUUM as of a moment: of the files of an inventory those that no version later than it needs, and that are
-   *  older; with `dry` only their paths. */
-  public Dataset vacuumed(SparkSession spark, String location, long millis, Dataset inventory, boolean dry) {
+   *  older. */
+  public void vacuum(SparkSession spark, String location, long millis, Dataset inventory) {
     DeltaTableV2 table = DeltaTableV2.apply(spark, new Path(location), Option.empty(), Option.empty(),
         (scala.collection.immutable.Map) scala.collection.immutable.Map$.MODULE$.empty(), Option.empty());
-    return VacuumCommand$.MODULE$.gc(spark, table, dry, Option.apply(Double.valueOf(0.0)), Option.apply(inventory),
+    VacuumCommand$.MODULE$.gc(spark, table, false, Option.apply(Double.valueOf(0.0)), Option.apply(inventory),
         Option.empty(), (scala.collection.immutable.Map) scala.collection.immutable.Map$.MODULE$.empty(),
         new ManualClock(millis));
   }

@@ -326,22 +326,15 @@ class Lake:
             found: dict[str, Any] | None = json.loads(self._logs.described(self._session, location))
         return found
 
-    def vacuumed(self, location: str, millis: int, inventory: DataFrame, *, dry: bool) -> DataFrame:
-        """Delta's VACUUM as of a moment, over an inventory of a table's files.
+    def vacuum(self, location: str, millis: int, inventory: DataFrame) -> None:
+        """Delta's VACUUM as of a moment, over some of a table's files.
 
         Args:
             location: of the table.
             millis: what was replaced later than this stays, and so does what was written later.
             inventory: path, length, isDir, modificationTime; what is not in it stays, too.
-            dry: give the paths only.
-
-        Returns:
-            The column `path`: what would be deleted, or the table's folder.
         """
-        from pyspark.sql import DataFrame
-
-        found = self._logs.vacuumed(self._session, location, millis, inventory._jdf, dry)
-        return DataFrame(found, self.spark)
+        self._logs.vacuum(self._session, location, millis, inventory._jdf)
 
     def amount(self, location: str) -> tuple[int, int]:
         """Files and bytes in a folder and below it; zeros where there is none."""

@@ -11,7 +11,7 @@ Time Travel query will delay moving any data and objects … until the query com
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -94,34 +94,79 @@ class Purge:
 
     @cached_property
     def _fates(self) -> DataFrame:
-        return fates(self._session, self.holdings).persist()
+        # Not in Spark's cache, which is filled anew when a table changes.
+        return fates(self._session, self.holdings).localCheckpoint()
+
+    @cached_property
+    def _limits(self) -> DataFrame:
+        """When each table was dropped, what left until when is past it all, and is deleted already."""
+        rows = []
+        for number, one in enumerate(self.holdings):
+            gone, until = None, one.horizons(self.at)[1] // 1000 if one.is_under_rule else -1
+            if one.dropped is not None:
+                gone = one.dropped.time // 1000
+                until = FOREVER if one.dropped.kept_until <= self.at else -1
+            rows.append((number, one.root, gone, until, one.purged[0] // 1000, self._is_unswept(one)))
+        columns = "no INT, root STRING, gone BIGINT, until BIGINT, done BIGINT, is_unswept BOOLEAN"
+        return self._session.createDataFrame(rows, columns)
+
+    def _is_unswept(self, one: Holding) -> bool:
+        return one.dropped is None and one.is_under_rule and one.purged[1] <= self.by.time - _ORPHANS
+
+    @cached_property
+    def _doomed(self) -> DataFrame:
+        """The files that go, but for whole folders: owner, path, size."""
+        return self._session.sql(
+            f"""WITH listed AS (
+                  SELECT /*+ BROADCAST(t) */ path, max(length) AS size, max_by(no, length(root)) AS owner,
+                         max_by(is_unswept, length(root)) AS is_unswept
+                  FROM {{files}} JOIN {{limits}} t ON startswith(path, concat(root, '/'))
+                  WHERE unix_micros(modificationTime) < {self.at - _ORPHANS} GROUP BY path
+                )
+                SELECT owner, file AS path, size
+                FROM {{fates}} JOIN {{limits}} ON owner = no
+                WHERE coalesce(went, gone) <= until AND coalesce(went, gone) > done
+                  AND others <= {self.at // 1000}
+                UNION ALL
+                SELECT owner, path, size FROM listed ANTI JOIN {{fates}} ON file = path
+                WHERE is_unswept""",  # noqa: S608  numbers of our own
+            files=self._files(),
+            fates=self._fates,
+            limits=self._limits,
+        ).localCheckpoint()
+
+    def _files(self) -> DataFrame:
+        """What lies in the folders that are to be swept: path, length, modificationTime."""
+        places = [one.location for one in self.holdings if self._is_unswept(one)]
+        if not places:
+            return self._session.createDataFrame([], "path STRING, length BIGINT, modificationTime TIMESTAMP")
+        reader = self._session.read.format("binaryFile").option("recursiveFileLookup", "true")
+        return (
+            reader.option("__globPaths__", "false")
+            .load(places)
+            .selectExpr("regexp_replace(path, '^file:/+', 'file:/') AS path", "length", "modificationTime")
+        )
 
     @cached_property
     def _due(self) -> dict[int, Any]:
-        """By table: files and bytes that are past it all, and what clones alone keep."""
+        """By table: what goes, the bytes past it all that clones keep, and whether they keep any."""
         if not self.holdings:
             return {}
         rows = self._session.sql(
-            f"""SELECT owner, count_if(NOT is_needed AND gone_at > done) AS files,
-                       coalesce(sum(size) FILTER (WHERE NOT is_needed AND gone_at > done), 0) AS size,
-                       coalesce(sum(size) FILTER (WHERE is_needed), 0) AS cloned, max(is_needed) AS is_needed
-                FROM (SELECT *, coalesce(went, gone) AS gone_at, others > {self.at // 1000} AS is_needed
-                      FROM {{fates}} JOIN {{limits}} ON owner = no)
-                WHERE gone_at <= until GROUP BY owner""",  # noqa: S608  a number of our own
+            f"""SELECT no, coalesce(files, 0) AS files, coalesce(size, 0) AS size,
+                       coalesce(cloned, 0) AS cloned, coalesce(is_cloned, false) AS is_cloned
+                FROM {{limits}}
+                LEFT JOIN (SELECT owner AS no, count(*) AS files, sum(size) AS size
+                           FROM {{doomed}} GROUP BY owner) USING (no)
+                LEFT JOIN (SELECT no, max(true) AS is_cloned,
+                                  sum(IF(coalesce(went, gone) <= until, size, 0)) AS cloned
+                           FROM {{fates}} JOIN {{limits}} ON owner = no
+                           WHERE others > {self.at // 1000} GROUP BY no) USING (no)""",  # noqa: S608
+            doomed=self._doomed,
             fates=self._fates,
-            limits=self._session.createDataFrame(
-                [self._limits(number, one) for number, one in enumerate(self.holdings)],
-                "no INT, gone BIGINT, until BIGINT, done BIGINT",
-            ),
+            limits=self._limits,
         ).collect()
-        return {row.owner: row for row in rows}
-
-    def _limits(self, number: int, one: Holding) -> tuple[int, int | None, int, int]:
-        """When a table was dropped, until when what left is past it all, and is deleted; in milliseconds."""
-        done = one.purged[0] // 1000
-        if one.dropped is None:
-            return number, None, one.horizons(self.at)[1] // 1000, done
-        return number, one.dropped.time // 1000, FOREVER if one.dropped.kept_until <= self.at else -1, done
+        return {row.no: row for row in rows}
 
     def run(self, *, dry: bool, progress: Callable[[int, int], None]) -> Iterator[Purged]:
         """Purge, or tell what would go; each table when it is done.
@@ -132,101 +177,62 @@ class Purge:
         """
         self._refuse_damaged()
         half = self.registry.objects(self.lake).half_purged
-        going = {number: one.dropped for number, one in enumerate(self.holdings) if self._goes(number, one)}
+        going = {
+            number: one.dropped
+            for number, one in enumerate(self.holdings)
+            if one.dropped is not None and self._goes(number, one)
+        }
         gone: list[Event] = []
+        swept: list[Event] = []
         try:
             if not dry:
                 # A folder that is deleted in part is no table any more: nobody may be offered it.
-                self._tell("PURGING", [event for event in going.values() if event is not None])
+                self._tell(self._about("PURGING", going.values()))
             for event in half:
                 yield from self._resumed(event, gone, dry=dry)
             for number, one in enumerate(self.holdings):
                 progress(number, len(self.holdings))
                 if one.dropped is None:
-                    yield from self._there(number, one, dry=dry)
+                    yield from self._there(number, one, swept, dry=dry)
                 elif number in going:
                     yield self._whole(number, one, one.dropped, gone, dry=dry)
                 elif one.dropped.kept_until <= self.at:
-                    yield from self._all_but_needed(number, one, dry=dry)
+                    yield from self._all_but_needed(number, one, swept, dry=dry)
             yield from self._forgotten(gone)
             progress(len(self.holdings), len(self.holdings))
         finally:
             if not dry:
-                self._tell("PURGED", gone)
-            if "_fates" in self.__dict__:
-                self._fates.unpersist()
+                self._tell([*self._about("PURGED", gone), *swept])
 
-    def _there(self, number: int, one: Holding, *, dry: bool) -> Iterator[Purged]:
+    def _there(self, number: int, one: Holding, swept: list[Event], *, dry: bool) -> Iterator[Purged]:
+        """Delete the files of past versions, and of writes that never ended."""
         if not one.is_under_rule:
             return
-        due, until = self._due.get(number), one.horizons(self.at)[1]
-        swept = one.purged[1] > self.by.time - _ORPHANS
-        found = None
-        if not swept or (due is not None and due.files):
-            found = self._versions(number, one, until, dry=dry)
-            if not dry:
-                self._note(one, until)
+        due, until = self._due[number], one.horizons(self.at)[1]
         if not dry:
-            self._settle(number, one)
-        if found is not None:
-            yield replace(found, kept_for_clones=due.cloned if due is not None else 0)
+            if due.files:
+                self._vacuum(number, one, until)
+            if due.files or self._is_unswept(one):
+                swept.append(self._swept(one, until))
+            if not (is_pinned(one.log["properties"]) and due.is_cloned):
+                self._settle(one)
+        if due.files:
+            yield Purged(".".join(one.name), "VERSIONS", due.files, due["size"], due.cloned)
 
-    def _versions(self, number: int, one: Holding, until: int, *, dry: bool) -> Purged | None:
-        """Delete the files of past versions, and of writes that never ended."""
-        lake = self.lake.within(self._session)
-        inventory = self._inventory(number, one).persist()
-        try:
-            doomed = lake.vacuumed(one.location, until // 1000, inventory, dry=True)
-            found = self._session.sql(
-                "SELECT count(*) AS files, coalesce(sum(length), 0) AS size"
-                " FROM {inventory} JOIN {doomed} USING (path)",
-                inventory=inventory,
-                doomed=doomed,
-            ).head()
-            if found is None or not found.files:
-                return None
-            if not dry:
-                lake.vacuumed(one.location, until // 1000, inventory, dry=False).collect()
-        finally:
-            inventory.unpersist()
-        return Purged(".".join(one.name), "VERSIONS", found.files, found["size"])
-
-    def _inventory(self, number: int, one: Holding) -> DataFrame:
-        """The files in a table's folder that VACUUM may look at, in the columns that it wants."""
-        listed = (
-            self._session.read.format("binaryFile")
-            .option("recursiveFileLookup", "true")
-            .option("__globPaths__", "false")
-            .load(one.location)
-            .select("path", "length", "modificationTime")
+    def _vacuum(self, number: int, one: Holding, until: int) -> None:
+        """Have Delta delete what is doomed, but for what it sees a need for."""
+        inventory = self._session.sql(
+            f"""SELECT nullif(path, '') AS path, nullif(size, -1L) AS length, nullif(false, true) AS isDir,
+                       nullif(0L, -1L) AS modificationTime
+                FROM {{doomed}} WHERE owner = {number}""",  # noqa: S608  a number of our own
+            doomed=self._doomed,
         )
-        now = self.at // 1000
-        nested = self._session.createDataFrame([(root,) for root in self._inside(one)], "root STRING")
-        return self._session.sql(
-            f"""SELECT nullif(l.path, '') AS path, nullif(l.length, -1L) AS length,
-                       nullif(false, true) AS isDir,
-                       nullif(unix_millis(l.modificationTime), -1L) AS modificationTime
-                FROM {{listed}} l
-                LEFT JOIN (SELECT file, others FROM {{fates}} WHERE owner = {number}) f
-                  ON f.file = regexp_replace(l.path, '^file:/+', 'file:/')
-                WHERE IF(f.file IS NULL, unix_micros(l.modificationTime) < {self.at - _ORPHANS},
-                         f.others <= {now})
-                  AND NOT EXISTS (
-                    SELECT 1 FROM {{nested}} n WHERE startswith(l.path, concat(n.root, '/')))""",  # noqa: S608
-            listed=listed,
-            fates=self._fates,
-            nested=nested,
-        )
+        self.lake.within(self._session).vacuum(one.location, until // 1000, inventory)
 
-    def _settle(self, number: int, one: Holding) -> None:
+    def _settle(self, one: Holding) -> None:
         """Let Delta's properties say what is in force, now that less is to be kept."""
-        if is_pinned(one.log["properties"]) and self._is_cloned(number):
-            return
         table = Table(one.name, one.location, "delta", managed=False)
         follow(self._session, self.lake, table, one.periods, self.at, unpin=True)
-
-    def _is_cloned(self, number: int) -> bool:
-        return bool(self._fates.where(f"owner = {number} AND others > {self.at // 1000}").limit(1).count())
 
     def _refuse_damaged(self) -> None:
         try:
@@ -237,16 +243,11 @@ class Purge:
                 raise unreadable(one.location, error, one.name) from error
             raise
 
-    def _inside(self, one: Holding) -> list[str]:
-        """The folders of other tables in that of one."""
-        return [other.root for other in self.holdings if other.root.startswith(f"{one.root}/")]
-
     def _goes(self, number: int, one: Holding) -> bool:
         """Whether a table was dropped and nothing needs any of its folder."""
         if one.dropped is None or one.dropped.kept_until > self.at:
             return False
-        due = self._due.get(number)
-        if due is not None and due.is_needed:
+        if self._due[number].is_cloned:
             return False
         return all(
             self._goes(other, self.holdings[other])
@@ -256,12 +257,11 @@ class Purge:
 
     def _whole(self, number: int, one: Holding, event: Event, gone: list[Event], *, dry: bool) -> Purged:
         """Delete the folder of a table that was dropped, unless the user has put it where it is."""
-        due, files, size = self._due.get(number), 0, 0
-        if self.owns(event):
-            files, size = (due.files, due["size"]) if due is not None else (0, 0)
-            if not dry:
-                self.lake.delete(one.location)
+        is_own, due = self.owns(event), self._due[number]
+        if is_own and not dry:
+            self.lake.delete(one.location)
         gone.append(event)
+        files, size = (due.files, due["size"]) if is_own else (0, 0)
         return Purged(".".join(one.name), "TABLE", files, size)
 
     def _resumed(self, event: Event, gone: list[Event], *, dry: bool) -> Iterator[Purged]:
@@ -276,10 +276,12 @@ class Purge:
                 yield Purged(".".join(event.name), event.domain, files, size)
         gone.append(event)
 
-    def _all_but_needed(self, number: int, one: Holding, *, dry: bool) -> Iterator[Purged]:
+    def _all_but_needed(
+        self, number: int, one: Holding, swept: list[Event], *, dry: bool
+    ) -> Iterator[Purged]:
         """Delete what clones do not need of a table that was dropped; its log stays, too."""
-        due = self._due.get(number)
-        if due is None or not due.files or one.dropped is None or not self.owns(one.dropped):
+        due = self._due[number]
+        if not due.files or one.dropped is None or not self.owns(one.dropped):
             return
         if not dry:
             # In the log, too: what is left there is what clones need.
@@ -287,8 +289,8 @@ class Purge:
             self._session.sql(f"DELETE FROM delta.`{path}`")  # noqa: S608  a path of our own, quoted
             now = self.lake.described(one.location)
             until = max(self.at, (0 if now is None else now["changed"]) * 1000) + 1000
-            self._versions(number, one, until, dry=False)
-            self._note(one, until)
+            self._vacuum(number, one, until)
+            swept.append(self._swept(one, until))
         yield Purged(".".join(one.name), "TABLE", due.files, due["size"], due.cloned)
 
     def _forgotten(self, gone: list[Event]) -> Iterator[Purged]:
@@ -301,20 +303,21 @@ class Purge:
                 gone.append(event)
                 yield Purged(".".join(event.name), event.domain, 0, 0)
 
-    def _note(self, one: Holding, until: int) -> None:
-        event = Event(
+    def _swept(self, one: Holding, until: int) -> Event:
+        return Event(
             self.by.time, "PURGED_VERSIONS", self.by.new_id(), "TABLE", one.name, object_id=one.log["id"],
             location=one.location, user=self.by.user, query_id=self.by.query_id, details={"until": until},
         )  # fmt: skip
-        self.registry.append(self.lake, [event])
 
-    def _tell(self, kind: str, drops: Sequence[Event]) -> None:
-        events = [
+    def _about(self, kind: str, drops: Iterable[Event]) -> list[Event]:
+        return [
             replace(
                 of, time=self.by.time, event=kind, event_id=self.by.new_id(), of_event=of.event_id,
                 user=self.by.user, query_id=self.by.query_id, details={},
             )
             for of in drops
         ]  # fmt: skip
+
+    def _tell(self, events: Sequence[Event]) -> None:
         if events:
             self.registry.append(self.lake, events)

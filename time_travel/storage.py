@@ -30,6 +30,31 @@ _ACTION = (
     f"add STRUCT<path: STRING, size: BIGINT, modificationTime: BIGINT, stats: STRING, {_VECTOR}>,"
     f" remove STRUCT<path: STRING, size: BIGINT, deletionTimestamp: BIGINT, {_VECTOR}>"
 )
+_Z85 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+
+
+def _vector_file() -> str:
+    """The file of a deletion vector, as an expression: of kind p it is named, of u by an encoded UUID.
+
+    "<random prefix - optional><base85 encoded uuid>" (Delta's protocol, deletion vector descriptor schema).
+    """
+    alphabet = _Z85.replace("{", "{{").replace("}", "}}")
+    groups = []
+    for group in range(4):
+        digits = (
+            f"(instr('{alphabet}', substr(dv.pathOrInlineDv, -{20 - 5 * group - digit}, 1)) - 1L)"
+            f" * {85 ** (4 - digit)}"
+            for digit in range(5)
+        )
+        groups.append(f"lpad(lower(hex({' + '.join(digits)})), 8, '0')")
+    dashes = "'(.{{8}})(.{{4}})(.{{4}})(.{{4}})', '$1-$2-$3-$4-'"
+    uuid = f"regexp_replace(concat({', '.join(groups)}), {dashes})"
+    folder = "substr(dv.pathOrInlineDv, 1, length(dv.pathOrInlineDv) - 20)"
+    own = f"concat({folder}, IF({folder} = '', '', '/'), 'deletion_vector_', {uuid}, '.bin')"
+    return f"CASE dv.storageType WHEN 'p' THEN dv.pathOrInlineDv WHEN 'u' THEN {own} END"
+
+
+_VECTOR_FILE = _vector_file()
 _COMPACTED = re.compile(r"\d{20}\.(\d{20})\.compacted\.json$")
 # A path of a log is relative to its table, or a URI of its own (a clone's file); either is percent-encoded.
 _PLAIN = "regexp_replace(url_decode(replace({}, '+', '%2B')), '^file:/+', 'file:/')"
@@ -298,12 +323,13 @@ def _uses(own: SparkSession, holdings: Sequence[Holding]) -> DataFrame:
                        - coalesce(add.deletionVector.cardinality, 0) AS rows
               FROM {{actions}} a JOIN {{logs}} l ON l.file = a.file
               WHERE add.path IS NOT NULL OR remove.path IS NOT NULL
+            ), named AS (SELECT *, {_VECTOR_FILE} AS dv_file FROM entries
             ), latest AS (
-              SELECT no, root, path, dv.storageType AS dv_kind,
+              SELECT no, root, path, dv.storageType AS dv_kind, dv_file,
                      concat_ws(':', dv.storageType, dv.pathOrInlineDv, dv.offset) AS dv,
                      max_by(struct(active, size, went, rows, dv.sizeInBytes AS dv_size), version) AS last,
                      min(came) AS came
-              FROM entries GROUP BY no, root, path, dv.storageType,
+              FROM named GROUP BY no, root, path, dv.storageType, dv_file,
                    concat_ws(':', dv.storageType, dv.pathOrInlineDv, dv.offset)
             ), files AS (
               SELECT no, root, path, max(last.active) AS active, max(last.size) AS size,
@@ -311,11 +337,12 @@ def _uses(own: SparkSession, holdings: Sequence[Holding]) -> DataFrame:
                      path RLIKE '^([A-Za-z][A-Za-z0-9+.-]*:|/)' AS is_full, false AS is_vector
               FROM latest GROUP BY no, root, path
               UNION ALL
-              SELECT no, root, concat('deletion_vector:', dv), last.active, last.dv_size, last.went, came,
-                     0L, false, true
-              FROM latest WHERE dv_kind = 'u'
+              SELECT no, root, dv_file, max(last.active), sum(last.dv_size), max(last.went), min(came), 0L,
+                     max(dv_kind) = 'p', true
+              FROM latest WHERE dv_kind IN ('u', 'p') GROUP BY no, root, dv_file
             )
-            SELECT no, concat(IF(is_full, '', concat(root, '/')), {_PLAIN.format("path")}) AS file,
+            SELECT no, concat(IF(is_full, '', concat(root, '/')),
+                              IF(is_vector AND NOT is_full, path, {_PLAIN.format("path")})) AS file,
                    NOT is_full AS is_own, is_vector, active, size, went, came, rows
             FROM files""",  # noqa: S608  texts of our own
         actions=_actions(own, holdings),
