@@ -56,6 +56,7 @@ def main() -> int:
         return 2
     _work(screen, spark, Path(arguments.root))
     _answer(screen, spark)
+    _travel(screen, spark)
     cost = _measure(screen, spark)
     _account(screen, spark, cost)
     _what_next(screen, arguments.root)
@@ -221,6 +222,32 @@ def _refused(screen: Screen, rows: list[Row]) -> None:
             "statement": "query_text",
         },
     )
+
+
+_DELETED = """SELECT max_by(query_id, query_start_time) FROM account_usage.query_history
+    WHERE query_text LIKE 'DELETE FROM clean.flights%'"""
+
+
+def _travel(screen: Screen, spark: SparkSession) -> None:
+    """What ann has deleted can still be read; what she drops comes back."""
+    counts = "SELECT count(*) FROM clean.flights"
+    rows = []
+    with screen.working(total=4) as progress, workload.acting(spark, "ann"):
+        task = progress.task_ids[0]
+        progress.update(task, description="What was there before the DELETE?")
+        deleted = spark.sql(_DELETED).first()[0]
+        past = f"{counts} BEFORE (STATEMENT => '{deleted}')"
+        for said, text in ((counts, counts), (past.replace(deleted, f"{deleted[:8]}-…"), past)):
+            rows.append((said, f"{spark.sql(text).first()[0]:,} rows"))
+            progress.update(task, advance=1)
+        for text in ("DROP SCHEMA mart CASCADE", "UNDROP SCHEMA mart"):
+            progress.update(task, advance=1, description=text)
+            began = time.perf_counter()
+            spark.sql(text)
+            tables = spark.sql("SHOW TABLES IN mart").count() if text.startswith("UN") else 0
+            rows.append((text, f"{tables} tables, {time.perf_counter() - began:.1f} s"))
+    screen.heading("Back in time", "read what was, bring back what was dropped")
+    screen.rows(rows, {"statement": lambda row: row[0], "gives": lambda row: row[1]})
 
 
 def _account(screen: Screen, spark: SparkSession, cost: Cost) -> None:

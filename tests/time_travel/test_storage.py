@@ -348,3 +348,22 @@ def test_deletion_vectors(session, schema, clock, day):
     assert vectors() == cloned
     session.catalog.refreshTable("c")
     assert session.sql("SELECT count(*), count_if(a % 7 IN (3, 4)) FROM c").collect() == [(714, 0)]
+
+
+def test_hostile_partitions(session, schema, clock, day):
+    """Whatever a path holds: what a clone needs is found under its name, and no table's own file goes."""
+    values = ["a b", "a+b", "a%20b", "a%2Bb", "ü/ß", "a:b=c", "it''s", "#?&", "雪"]
+    session.sql("CREATE TABLE t (a INT, p STRING) PARTITIONED BY (p)")
+    session.sql("INSERT INTO t VALUES " + ", ".join(f"({n}, '{p}')" for n, p in enumerate(values)))
+    session.sql("CREATE TABLE c CLONE t")
+    session.sql("CREATE TABLE own (a INT, p STRING) PARTITIONED BY (p)")
+    session.sql("INSERT INTO own SELECT * FROM t")
+    session.sql("DELETE FROM t")
+    session.sql("DELETE FROM own WHERE a > 0")
+    day(16)
+    freed = purge(session, clock)
+    assert f"spark_catalog.{schema}.t" not in {name for name, _ in freed}
+    assert freed[f"spark_catalog.{schema}.own", "VERSIONS"].files == len(values) - 1
+    assert session.sql("SELECT count(*), count(DISTINCT p) FROM c").collect() == [(len(values), len(values))]
+    assert session.sql("SELECT a, p FROM own").collect() == [(0, values[0])]
+    assert len(files(session, "own")) == 1
