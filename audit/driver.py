@@ -155,7 +155,7 @@ class Driver:
             return otherwise
 
     def _running_since(self) -> int | None:
-        return running_since(self.spark, self.config.root, self.spool.running())
+        return running_since(self.spark, self.config.root, self.application_id, self.spool.running())
 
     def flush(self) -> None:
         """Return when everything recorded so far is in the tables.

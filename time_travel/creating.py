@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from lineage.names import sql_text
 from lineage.tokens import closing, read_name, tokenize, word
 from time_travel.errors import BadParameterError
-from time_travel.retention import LONGEST_DAYS, LONGEST_TRANSIENT_DAYS, RETENTION, TRANSIENT, key
+from time_travel.parameters import HOURS_ALLOWED, allowed
+from time_travel.retention import HOURS, LONGEST_DAYS, LONGEST_TRANSIENT_DAYS, RETENTION, TRANSIENT, key
 
 if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
@@ -53,6 +54,9 @@ def read_creation(text: str) -> Creation | None:
 
     >>> read_creation("CREATE TRANSIENT TABLE s.t (a INT) DATA_RETENTION_TIME_IN_DAYS = 0").text
     'CREATE TABLE s.t (a INT)'
+    >>> found = read_creation("CREATE SCHEMA s OPTIONS (max_time_travel_hours = 96)")
+    >>> found.text, dict(found.properties)
+    ('CREATE SCHEMA s', {'timeTravel.maxTimeTravelHours': '96'})
 
     Raises:
         BadParameterError: a retention that cannot be.
@@ -76,7 +80,14 @@ def read_creation(text: str) -> Creation | None:
         _require_days(value, transient=bool(properties))
         properties[key(RETENTION)] = value
         spans.append((tokens[first - 1].end + 1, tokens[stop - 1].end + 1))
-    for first, stop in reversed(spans):
+    window = _window(tokens, at) if noun != "TABLE" else None
+    if window is not None:
+        first, stop, value = window
+        if not value.isdigit() or int(value) not in HOURS_ALLOWED:
+            raise BadParameterError(f"{HOURS} = {value or 'nothing'} cannot be", allowed(HOURS))
+        properties[key(HOURS)] = value
+        spans.append((tokens[first - 1].end + 1, tokens[stop - 1].end + 1))
+    for first, stop in sorted(spans, reverse=True):
         text = text[:first] + text[stop:]
     return _placed(text, noun, properties)
 
@@ -91,6 +102,15 @@ def _retention(tokens: list[Token], at: int) -> tuple[int, int, str] | None:
             value = at + 2 if word(tokens, at + 1) == "=" else at + 1
             return at, value + 1, tokens[value].text if value < len(tokens) else ""
         at += 1
+    return None
+
+
+def _window(tokens: list[Token], at: int) -> tuple[int, int, str] | None:
+    """`OPTIONS (max_time_travel_hours = n)`: its tokens and its value."""
+    for place in _clauses(tokens, at):
+        if word(tokens, place) == "OPTIONS" and word(tokens, place + 2) == HOURS:
+            value = place + 4
+            return place, closing(tokens, place + 1) + 1, tokens[value].text if value < len(tokens) else ""
     return None
 
 

@@ -16,6 +16,7 @@ from time_travel.errors import SchemaHoldsFilesError, UnreadableTableError
 from time_travel.lake import SESSION_CATALOG, Table, View
 from time_travel.registry import MOVED_FROM, Event
 from time_travel.remaking import MARK
+from time_travel.retention import LONGEST_TRANSIENT_DAYS
 from time_travel.unfinished import drop_on_its_way, is_there, missing
 
 if TYPE_CHECKING:
@@ -215,12 +216,11 @@ class Drop:
 
     @staticmethod
     def _within(whole: Event, child: Event) -> Event:
-        return replace(
-            child,
-            container_event=whole.event_id,
-            retention_days=whole.retention_days,
-            fail_safe_days=whole.fail_safe_days,
-        )
+        """A child with the periods of its schema; what is transient is not kept for longer by that."""
+        days, fail_safe = whole.retention_days or 0.0, whole.fail_safe_days
+        if child.domain == "TABLE" and not child.fail_safe_days:
+            days, fail_safe = min(days, float(LONGEST_TRANSIENT_DAYS)), 0.0
+        return replace(child, container_event=whole.event_id, retention_days=days, fail_safe_days=fail_safe)
 
     def _named(self, domain: str, name: tuple[str, ...], periods: Retention, details: Any) -> Event:
         return Event(

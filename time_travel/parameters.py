@@ -37,7 +37,8 @@ DESCRIPTIONS = {
     MINIMUM: "minimum number of days that the account retains data, whatever is set below it",
     HOURS: "time travel window of a schema in hours, in place of its days",
 }
-_HOURS = tuple(range(48, 169, 24))
+HOURS_ALLOWED = tuple(range(48, 169, 24))
+"""Of a window: "between 2 days and 7 days", in multiples of 24 (Configure the time travel window)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,30 +111,30 @@ def _value(at: Cursor, parameter: str) -> int:
     at.take("=")
     text = at.span(",", ")", *KNOWN)
     if not text.strip("'").isdigit():
-        raise BadParameterError(f"{parameter} = {text or 'nothing'} is no whole number", _allowed(parameter))
+        raise BadParameterError(f"{parameter} = {text or 'nothing'} is no whole number", allowed(parameter))
     value = int(text.strip("'"))
-    fits = value in _HOURS if parameter == HOURS else 0 <= value <= LONGEST_DAYS
+    fits = value in HOURS_ALLOWED if parameter == HOURS else 0 <= value <= LONGEST_DAYS
     if not fits:
-        raise BadParameterError(f"{parameter} = {value} is out of bounds", _allowed(parameter))
+        raise BadParameterError(f"{parameter} = {value} is out of bounds", allowed(parameter))
     return value
 
 
-def _allowed(parameter: str) -> str:
+def allowed(parameter: str) -> str:
+    """The values of a parameter, in words."""
     if parameter == HOURS:
-        return f"one of {', '.join(map(str, _HOURS))} hours"
+        return f"one of {', '.join(map(str, HOURS_ALLOWED))} hours"
     return f"0 to {LONGEST_DAYS} days, for what is transient 0 or {LONGEST_TRANSIENT_DAYS}"
 
 
-def require_transient(change: Change, *, transient: bool) -> None:
-    """What is transient is retained for a day at most.
+def require_transient(name: tuple[str, ...], days: int | None, *, transient: bool) -> None:
+    """What is transient is retained for a day at most; so is what a transient schema holds.
 
     Raises:
         BadParameterError: longer.
     """
-    days = change.values.get(RETENTION)
     if transient and days is not None and days > LONGEST_TRANSIENT_DAYS:
         raise BadParameterError(
-            f"{RETENTION} = {days} is too long for {'.'.join(change.name)}, which is transient",
+            f"{RETENTION} = {days} is too long for {'.'.join(name)}, which is transient",
             f"0 or {LONGEST_TRANSIENT_DAYS}",
         )
 

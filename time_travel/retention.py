@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 RETENTION = "DATA_RETENTION_TIME_IN_DAYS"
 MINIMUM = "MIN_DATA_RETENTION_TIME_IN_DAYS"
@@ -51,12 +51,14 @@ class Retention:
         fail_safe: after that, only the administrator can.
         level: where `days` was set: TABLE, SCHEMA, ACCOUNT, or "" for the default.
         earlier: the periods in force before, oldest first: until when, UTC microseconds, and how many days.
+        given: what is set, before the least of the account and the most of what is transient.
     """
 
     days: float
     fail_safe: float
     level: str
     earlier: tuple[tuple[int, float], ...] = ()
+    given: float | None = field(default=None, repr=False, compare=False)
 
     def horizon(self, at: int) -> int:
         """What was replaced by this moment has left Time Travel: it cannot be read, nor brought back.
@@ -120,29 +122,32 @@ def in_force(table: Mapping[str, str], schema: Mapping[str, str], account: Mappi
         schema: its properties.
         account: parameters by name.
     """
-    transient = _is_transient(table) or _is_transient(schema)
+    transient = is_transient(table) or is_transient(schema)
     fail_safe = 0.0 if transient else FAIL_SAFE_DAYS
-    days, level = _days(table, schema, account, transient=transient)
+    given, level = _given(table, schema, account)
+    days = given
+    if transient:
+        days = min(days, float(LONGEST_TRANSIENT_DAYS))
+    if _number(schema, HOURS) is None:
+        days = max(days, _least(account, transient))
     own = table.get(OWN + DELTAS_FILES)
     if own is not None:
         fail_safe = max(fail_safe, days_of(own) - days)
-    return Retention(days, fail_safe, level, _earlier(table.get(EARLIER, "")))
+    return Retention(days, fail_safe, level, _earlier(table.get(EARLIER, "")), given)
 
 
-def _days(
-    table: Mapping[str, str], schema: Mapping[str, str], account: Mapping[str, float], *, transient: bool
+def _given(
+    table: Mapping[str, str], schema: Mapping[str, str], account: Mapping[str, float]
 ) -> tuple[float, str]:
+    """The nearest setting, and its level; "" for the default of the system."""
     hours = _number(schema, HOURS)
     if hours is not None:
         return hours / 24, "SCHEMA"
     for level, value in (("TABLE", _number(table, RETENTION)), ("SCHEMA", _number(schema, RETENTION))):
         if value is not None:
-            return max(value, _least(account, transient)), level
+            return value, level
     given = account.get(RETENTION)
-    days = DEFAULT_DAYS if given is None else given
-    if transient:
-        days = min(days, LONGEST_TRANSIENT_DAYS)
-    return max(days, _least(account, transient)), "" if given is None else "ACCOUNT"
+    return (DEFAULT_DAYS, "") if given is None else (given, "ACCOUNT")
 
 
 def _earlier(text: str) -> tuple[tuple[int, float], ...]:
@@ -226,10 +231,11 @@ def _longer(one: str, other: str | None) -> str:
 
 def _least(account: Mapping[str, float], transient: bool) -> float:  # noqa: FBT001  one fact of two
     least = account.get(MINIMUM, 0.0)
-    return min(least, LONGEST_TRANSIENT_DAYS) if transient else least
+    return min(least, float(LONGEST_TRANSIENT_DAYS)) if transient else least
 
 
-def _is_transient(properties: Mapping[str, str]) -> bool:
+def is_transient(properties: Mapping[str, str]) -> bool:
+    """Whether a table or schema is; what is in a transient schema is, too."""
     return properties.get(key(TRANSIENT), "").lower() == "true"
 
 

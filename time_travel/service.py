@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import uuid
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property, partial
@@ -34,7 +35,7 @@ from time_travel.errors import StalePlanError, UnknownObjectError, UnknownStatem
 from time_travel.flowing import over, statements_of
 from time_travel.lake import SESSION_CATALOG, Helpers, Lake, Table, View
 from time_travel.measuring import asks_for_storage
-from time_travel.parameters import read_change, read_question
+from time_travel.parameters import read_change, read_question, require_transient
 from time_travel.planning import Planner
 from time_travel.point import Rule
 from time_travel.reading import Past
@@ -46,10 +47,13 @@ from time_travel.retention import (
     CLONE_GROUP,
     EARLIER,
     PREFIX,
+    RETENTION,
     Retention,
     delta_properties,
     in_force,
     is_pinned,
+    is_transient,
+    key,
 )
 from time_travel.setting import PARAMETER_COLUMNS, Setting
 from time_travel.showing import SCHEMA_COLUMNS, TABLE_COLUMNS, Shower, read_show
@@ -241,9 +245,18 @@ class TimeTravel:
         return Upkeep(lake, self.registry, self._root, self._schema, is_under_rule, self._running_since)
 
     def measure_for(self, text: str) -> None:
-        """Bring the storage views up to date for a text that asks them."""
-        if asks_for_storage(text, self._schema):
+        """Bring the storage views up to date for a text that asks them.
+
+        Warns:
+            UserWarning: they could not be; what they say is older.
+        """
+        if not asks_for_storage(text, self._schema):
+            return
+        try:
             self.measure()
+        except Exception as error:
+            warnings.warn(f"the storage views show an earlier state: {error!r}", stacklevel=2)
+            raise
 
     def measure(self) -> None:
         """Bring the storage views up to date."""
@@ -323,9 +336,19 @@ class TimeTravel:
         creation = read_creation(text)
         if creation is None:
             return run(spark, text)
+        self._require_transient(spark, creation)
         # A table is made whatever fails here: one that Spark manages is kept by its drop.
         located = self._guarded(lambda: self._located(spark, creation), None)
         return run(spark, located or with_properties(creation))
+
+    def _require_transient(self, spark: SparkSession, creation: Creation) -> None:
+        """A schema that is transient holds what is transient."""
+        days = creation.properties.get(key(RETENTION))
+        lake = self._lake(spark)
+        if days is None or lake.current[0] != SESSION_CATALOG:
+            return
+        schema = lake.schema_facts(creation.name[-2] if len(creation.name) > 1 else lake.current[1]) or {}
+        require_transient(creation.name, int(days), transient=is_transient(schema.get("properties", {})))
 
     def _located(self, spark: SparkSession, creation: Creation) -> str | None:
         lake = self._lake(spark)

@@ -23,11 +23,11 @@ from time_travel.retention import (
     MINIMUM,
     PREFIX,
     RETENTION,
-    TRANSIENT,
     Retention,
     delta_properties,
     earlier_property,
     is_pinned,
+    is_transient,
     key,
     lasting,
 )
@@ -112,7 +112,8 @@ class Setting:
             if change.if_exists:
                 return False
             raise UnknownObjectError(f"there is no schema {quote_name(change.name)}", "check its name")
-        require_transient(change, transient=facts["properties"].get(key(TRANSIENT)) == "true")
+        transient = is_transient(facts["properties"])
+        require_transient(change.name, change.values.get(RETENTION), transient=transient)
         # Spark's catalog knows no UNSET for a schema: an empty value is none.
         pairs = {key(p): "" if value is None else str(value) for p, value in change.values.items()}
         self.run.sql(f"ALTER SCHEMA {sql_name(change.name)} SET DBPROPERTIES ({_pairs(pairs)})")
@@ -131,7 +132,9 @@ class Setting:
                 "only Delta tables have a retention period",
             )
         own = self.lake.properties(location, PREFIX)
-        require_transient(change, transient=own.get(key(TRANSIENT)) == "true")
+        schema = self.lake.schema_facts(table.name[-2]) or {}
+        transient = is_transient(own) or is_transient(schema.get("properties", {}))
+        require_transient(change.name, change.values.get(RETENTION), transient=transient)
         before, value = self.retention(table), change.values[RETENTION]
         if value is None:
             self.run.sql(
@@ -170,7 +173,7 @@ class Setting:
             if not isinstance(table, Table):
                 raise UnknownObjectError(f"there is no table {quote_name(question.name)}", "check its name")
             periods = self.retention(table)
-            return f"{periods.days:g}", _DEFAULTS[name], periods.level
+            return f"{periods.given:g}", _DEFAULTS[name], periods.level
         facts = self.lake.schema_facts(schema)
         if facts is None:
             raise UnknownObjectError(f"there is no schema {quote_name(question.name)}", "check its name")
@@ -178,7 +181,7 @@ class Setting:
         if name == HOURS:
             return own or "", "", "SCHEMA" if own else ""
         periods = self.retention(schema)
-        return f"{periods.days:g}", _DEFAULTS[name], periods.level
+        return f"{periods.given:g}", _DEFAULTS[name], periods.level
 
 
 def follow(

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lineage.cursor import Cursor
+from lineage.names import quote_name
 from lineage.tokens import tokenize
-from time_travel.errors import BadClauseError, UnreadableTableError
+from time_travel.errors import BadClauseError, UnknownObjectError, UnreadableTableError
 from time_travel.lake import SESSION_CATALOG, Size, Table
 from time_travel.retention import PREFIX, TRANSIENT, key
 from time_travel.times import moment_of
@@ -129,6 +130,7 @@ class Shower:
         """The rows of SHOW SCHEMAS HISTORY, which is SHOW DATABASES HISTORY."""
         fits = matcher(show.like)
         current = self.lake.current[1]
+        fits = self._within(show, fits)
         names = sorted(name for name in self.lake.schemas() if fits(name))
         rows = [self._schema(name, current) for name in names]
         objects = self.registry.objects(self.lake)
@@ -138,6 +140,19 @@ class Shower:
                 days = round(event.retention_days or 0)
                 rows.append(_schema_row(event.name[-1], event.details, days, current, event.time))
         return rows
+
+    def _within(self, show: Show, fits: Callable[[str], bool]) -> Callable[[str], bool]:
+        """What is IN a catalog, or a schema of a name."""
+        if not show.schemas or show.schemas[-1].lower() == SESSION_CATALOG:
+            return fits
+        inside = show.schemas[-1].lower()
+        known = {*self.lake.schemas(), *(e.name[-1] for e in self.registry.objects(self.lake).dropped)}
+        if inside not in {name.lower() for name in known}:
+            raise UnknownObjectError(
+                f"there is no catalog or schema {quote_name(show.schemas)}",
+                f"IN {SESSION_CATALOG} has them all",
+            )
+        return lambda name: fits(name) and name.lower() == inside
 
     def _is_there(self, event: Event, objects: Objects) -> bool:
         return drop_on_its_way(self.lake.schema_facts(event.name[-1]), objects) == event

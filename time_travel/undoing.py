@@ -94,6 +94,11 @@ class Undo:
         """
         current = self.lake.current[0]
         name = tuple(parts) if len(parts) > 1 else (current, parts[-1])
+        if name[0].lower() != current.lower():
+            raise NothingDroppedError(
+                f"{quote_name(name)} is not in the current catalog, {current}",
+                f"UNDROP restores there only: UNDROP SCHEMA {name[-1]}",
+            )
         facts = self.lake.schema_facts(name[-1])
         event = drop_on_its_way(facts, self.registry.objects(self.lake))
         if event is not None:
@@ -131,7 +136,8 @@ class Undo:
         if there is not None:
             noun = "SCHEMA" if domain == "SCHEMA" else "TABLE" if domain == "TABLE" else "VIEW"
             way_out = (
-                "drop it, or restore it elsewhere: CREATE SCHEMA … CLONE"
+                f"clone it under another name (CREATE SCHEMA … CLONE {name[-1]}), set its"
+                " DATA_RETENTION_TIME_IN_DAYS = 0, drop it, then UNDROP"
                 if domain == "SCHEMA"
                 else f"rename it first (ALTER {noun} {name[-1]} RENAME TO …), then UNDROP {noun} {name[-1]}"
             )

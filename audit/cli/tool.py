@@ -81,7 +81,7 @@ class Tool:
                 self.root,
                 self.config.schema,
                 is_under_rule,
-                lambda: running_since(spark, self.root, ()),
+                lambda: running_since(spark, self.root, "", ()),
             )
 
     def by(self) -> By:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from audit.store.tables import QUERY_HISTORY, exists
+from lineage.names import sql_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,18 +19,22 @@ if TYPE_CHECKING:
     from audit.spool.statements import Running
 
 
-def running_since(spark: SparkSession, root: str, own: Iterable[Running]) -> int | None:
+def running_since(spark: SparkSession, root: str, application_id: str, own: Iterable[Running]) -> int | None:
     """When the oldest statement began that still runs, UTC microseconds; None where none does.
 
     Args:
         spark: a session of the audit's own.
         root: folder of the audit tables.
+        application_id: of this driver, whose RUNNING rows are older than what its spool says; "" for none.
         own: what this driver's spool says.
     """
     begun = [int(one.start["start_time"]) for one in own]
     if exists(spark, QUERY_HISTORY, root):
         table = spark.read.format("delta").load(QUERY_HISTORY.location(root))
-        row = table.where("execution_status = 'RUNNING'").selectExpr("unix_micros(min(start_time))").first()
+        others = table.where(
+            f"execution_status = 'RUNNING' AND NOT application_id <=> {sql_text(application_id)}"
+        )
+        row = others.selectExpr("unix_micros(min(start_time))").first()
         if row is not None and row[0] is not None:
             begun.append(int(row[0]))
     return min(begun, default=None)

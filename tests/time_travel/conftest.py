@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 import audit
+import views
+from audit.clock import ManualClock
+from time_travel.retention import DAY
 
 
 @pytest.fixture(scope="module")
@@ -33,3 +38,32 @@ def schema(session, request):
     yield name
     session.sql("USE default")
     session.sql(f"DROP SCHEMA IF EXISTS {name} CASCADE")
+
+
+@pytest.fixture(scope="module")
+def clock():
+    """Tells the time that the test wants."""
+    return ManualClock(time.time_ns() // 1000, tick=1)
+
+
+@pytest.fixture(scope="module")
+def clocked(spark, tmp_path_factory, clock):
+    """As `session`, on that clock, with the views."""
+    session = spark.newSession()
+    session.conf.set("spark.sql.sources.default", "delta")
+    audit.attach(session, user="ann", root=str(tmp_path_factory.mktemp("audit")), clock=clock)
+    views.install(session)
+    yield session
+    audit.detach(session)
+    session.sql("DROP SCHEMA IF EXISTS account_usage CASCADE")
+
+
+@pytest.fixture
+def day(clock):
+    """Sets the clock to so many days from now; back to now after the test."""
+
+    def of(number):
+        clock.set(time.time_ns() // 1000 + round(number * DAY))
+
+    yield of
+    of(0)

@@ -23,6 +23,10 @@ DAYS, LEAST = key(RETENTION), key(MINIMUM)
         ({DAYS: "10"}, {}, {MINIMUM: 3}, 10, "TABLE"),
         ({}, {key(HOURS): "48"}, {MINIMUM: 30}, 2, "SCHEMA"),
         ({key(TRANSIENT): "true"}, {}, {RETENTION: 30, MINIMUM: 30}, 1, "ACCOUNT"),
+        ({key(TRANSIENT): "true"}, {DAYS: "30"}, {}, 1, "SCHEMA"),
+        ({DAYS: "30"}, {key(TRANSIENT): "true"}, {}, 1, "TABLE"),
+        ({}, {}, {RETENTION: 0}, 0, "ACCOUNT"),
+        ({DAYS: "5"}, {}, {RETENTION: 0}, 5, "TABLE"),
     ],
 )
 def test_the_nearest_setting_counts_and_the_minimum_of_the_account(table, schema, account, days, level):

@@ -36,10 +36,13 @@ def test_inherited_downwards(session, schema):
     session.sql(f"ALTER SCHEMA {schema} SET DATA_RETENTION_TIME_IN_DAYS = 5")
     assert (parameter(session, f"SCHEMA {schema}"), parameter(session, "TABLE t")) == (("5", "SCHEMA"),) * 2
     session.sql("ALTER ACCOUNT SET MIN_DATA_RETENTION_TIME_IN_DAYS = 10")
-    assert (parameter(session, "TABLE t"), parameter(session, "TABLE own")) == (
-        ("10", "SCHEMA"),
-        ("90", "TABLE"),
-    )
+    # It "does not alter or replace" the value; what is in force is the greater.
+    assert parameter(session, f"SCHEMA {schema}") == parameter(session, "TABLE t") == ("5", "SCHEMA")
+    assert properties(session, "t")["delta.deletedFileRetentionDuration"] == "interval 408 hours"
+    assert {row["name"]: row["retention_time"] for row in session.sql("SHOW TABLES HISTORY").collect()} == {
+        "t": 10,
+        "own": 90,
+    }
     session.sql("ALTER ACCOUNT UNSET DATA_RETENTION_TIME_IN_DAYS, MIN_DATA_RETENTION_TIME_IN_DAYS")
     session.sql(f"ALTER SCHEMA {schema} UNSET DATA_RETENTION_TIME_IN_DAYS")
     session.sql("ALTER TABLE own SET DATA_RETENTION_TIME_IN_DAYS=30")

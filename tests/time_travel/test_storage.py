@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from pathlib import Path
 
@@ -9,9 +10,6 @@ import pytest
 from delta.tables import DeltaTable
 
 import audit
-import views
-from audit import registry
-from audit.clock import ManualClock
 from time_travel import errors
 from time_travel.attached import travel_of
 from time_travel.by import By
@@ -22,32 +20,9 @@ pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(scope="module")
-def clock():
-    """Tells the time that the test wants."""
-    return ManualClock(time.time_ns() // 1000, tick=1)
-
-
-@pytest.fixture(scope="module")
-def session(spark, tmp_path_factory, clock):
-    """Audited on that clock."""
-    session = spark.newSession()
-    session.conf.set("spark.sql.sources.default", "delta")
-    audit.attach(session, user="ann", root=str(tmp_path_factory.mktemp("audit")), clock=clock)
-    views.install(session)
-    yield session
-    audit.detach(session)
-    session.sql("DROP SCHEMA IF EXISTS account_usage CASCADE")
-
-
-@pytest.fixture
-def day(clock):
-    """Sets the clock to so many days from now; back to now after the test."""
-
-    def of(number):
-        clock.set(time.time_ns() // 1000 + round(number * DAY))
-
-    yield of
-    of(0)
+def session(clocked):
+    """Audited on a clock that is told the day."""
+    return clocked
 
 
 def purge(session, clock, *, dry=False):
@@ -158,15 +133,25 @@ def test_a_running_query_keeps_what_it_may_read(session, schema, clock, day):
     """It "will delay moving any data … into Fail-safe, until the query completes"."""
     session.sql("CREATE TRANSIENT TABLE t (a INT) DATA_RETENTION_TIME_IN_DAYS = 0")
     session.sql("INSERT INTO t VALUES (1)")
+    began, done = threading.Event(), threading.Event()
+
+    @audit.procedure
+    def waits(session):
+        began.set()
+        done.wait()
+
+    running = threading.Thread(target=waits, args=(session,))
+    running.start()
+    began.wait()
     session.sql("DELETE FROM t")
-    travel = travel_of(session)
-    spool = registry.find(session).driver.spool
-    began = clock.now() - DAY
-    spool.start("01905b8e-c280-7000-8000-000000000000", {"start_time": began, "query_text": "SELECT 1"})
-    assert travel.upkeep.running_since() == began
-    assert purge(session, clock) == {}
-    spool.end("01905b8e-c280-7000-8000-000000000000", {"status": "SUCCESS", "end_time": clock.now()})
     day(0.1)
+    assert purge(session, clock) == {}
+    audit.flush(session)
+    running_rows = "SELECT * FROM account_usage.query_history WHERE execution_status = 'RUNNING'"
+    assert session.sql(running_rows).count() > 0  # which stay so until the next ingest
+    done.set()
+    running.join()
+    day(0.2)
     assert set(purge(session, clock)) == {(f"spark_catalog.{schema}.t", "VERSIONS")}
 
 
