@@ -224,7 +224,7 @@ def _refused(screen: Screen, rows: list[Row]) -> None:
     )
 
 
-_DELETED = """SELECT max_by(query_id, query_start_time) FROM account_usage.query_history
+_DELETED = """SELECT max_by(query_id, start_time) FROM account_usage.query_history
     WHERE query_text LIKE 'DELETE FROM clean.flights%'"""
 
 
@@ -244,8 +244,9 @@ def _travel(screen: Screen, spark: SparkSession) -> None:
             progress.update(task, advance=1, description=text)
             began = time.perf_counter()
             spark.sql(text)
-            tables = spark.sql("SHOW TABLES IN mart").count() if text.startswith("UN") else 0
-            rows.append((text, f"{tables} tables, {time.perf_counter() - began:.1f} s"))
+            seconds = time.perf_counter() - began
+            gives = f"{spark.sql('SHOW TABLES IN mart').count()} tables" if text.startswith("UN") else "kept"
+            rows.append((text, f"{gives}, {seconds:.1f} s"))
     screen.heading("Back in time", "read what was, bring back what was dropped")
     screen.rows(rows, {"statement": lambda row: row[0], "gives": lambda row: row[1]})
 
