@@ -33,8 +33,7 @@ def main(names: tuple[str, ...], **options: object) -> None:
     """Measure what the audit costs: all of it, or the benchmarks named."""
     chosen = Options(**{field.name: options[field.name] for field in fields(Options)})  # type: ignore[arg-type]
     failed = [name for name in names or NAMES if not _measure(name, chosen)]
-    path = report.write(NAMES, quick=chosen.quick)
-    click.echo(f"\nWritten: {path}")
+    click.echo(f"\nWritten: {report.path_of(quick=chosen.quick)}")
     if failed:
         raise click.ClickException(f"no result of {', '.join(failed)}")
 

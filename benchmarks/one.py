@@ -39,7 +39,7 @@ def main() -> None:
     result: Result = importlib.import_module(f"benchmarks.{name}").run(options, say)
     print("\n".join(report.table(result)), flush=True)
     stolen = (machine.processor_time() - worked).stolen_share
-    report.keep(name, options, result, load, stolen)
+    report.keep(name, NAMES, options, result, load, stolen)
 
 
 if __name__ == "__main__":

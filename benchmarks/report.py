@@ -1,39 +1,29 @@
-"""RESULTS.md: the tables of all benchmarks, each with when and beside what load it was measured.
+"""RESULTS.md: the tables of all benchmarks, each with when, where and beside what load it was measured.
 
-In: measured results as JSON under `.data/results`, one file a benchmark, so that one that is run again
-replaces its own table and no other. Out: Markdown.
+In: a measured result. Out: Markdown, in which it takes the place of the earlier section of its benchmark; all
+other sections stay as they are, on whatever machine they were measured.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
 
 from benchmarks import machine
 from benchmarks.result import DATA, Options, Result, Row
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
 _VERDICTS = {True: "met", False: "**not met**", None: ""}
+_HEAD = """# What the audit costs
 
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """A result, when (UTC), on what machine and beside what it was measured.
-
-    Attributes:
-        load: the load average before it began.
-        stolen: the share of the cores' time that the host gave to others meanwhile; None: not measured.
-    """
-
-    result: Result
-    date: str
-    machine: str
-    load: str
-    stolen: float | None
+Written by `make bench`. Figures as measured, whether the target is met or not. A ratio is the
+first figure to the second.
+"""
+_QUICK = "\n**A quick run: sizes are tiny, and the figures mean nothing.**\n"
+_MACHINE = re.compile(r"^Machine (\d+): (.*)\.$", re.MULTILINE)
+_SECTION = re.compile(r"^<!-- (\w+) -->\n(.*?)\n*(?=^<!-- |\Z)", re.MULTILINE | re.DOTALL)
 
 
 def path_of(*, quick: bool) -> Path:
@@ -41,28 +31,29 @@ def path_of(*, quick: bool) -> Path:
     return DATA / "RESULTS-quick.md" if quick else RESULTS
 
 
-def keep(name: str, options: Options, result: Result, load: str, stolen: float) -> None:
-    """Store one result."""
-    date = f"{datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC"
-    value = {
-        "result": result.to_dict(),
-        "date": date,
-        "machine": machine.describe(),
-        "load": load,
-        "stolen": stolen,
-    }
-    path = _store(quick=options.quick) / f"{name}.json"
+def keep(name: str, order: Sequence[str], options: Options, result: Result, load: str, stolen: float) -> None:
+    """Put a result into the report.
+
+    Args:
+        name: of the benchmark.
+        order: of all of them.
+        options: of the run.
+        result: what was measured.
+        load: the load average before it began.
+        stolen: the share of the cores' time that the host gave to others meanwhile.
+    """
+    path = path_of(quick=options.quick)
+    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    here = machine.describe()
+    machines = dict.fromkeys([*(said for _, said in _MACHINE.findall(before)), here])
+    number = list(machines).index(here) + 1
+    sections = dict(_SECTION.findall(before))
+    sections[name] = "\n".join(_section(result, number, load, stolen))
+    lines = [_HEAD + (_QUICK if options.quick else "")]
+    lines += [f"Machine {n}: {said}.\n" for n, said in enumerate(machines, 1)]
+    lines += [f"<!-- {one} -->\n{sections[one]}\n" for one in order if one in sections]
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(value, indent=1), encoding="utf-8")
-
-
-def write(names: tuple[str, ...], *, quick: bool) -> Path:
-    """Write the report of everything measured so far, in the order of the names."""
-    paths = (_store(quick=quick) / f"{name}.json" for name in names)
-    measured = [_read(json.loads(path.read_text(encoding="utf-8"))) for path in paths if path.exists()]
-    path = path_of(quick=quick)
-    path.write_text("\n".join(_lines(measured, quick=quick)) + "\n", encoding="utf-8")
-    return path
+    path.write_text("\n".join(lines), encoding="utf-8")
 
 
 def table(result: Result) -> Iterator[str]:
@@ -81,35 +72,13 @@ def _cells(row: Row) -> tuple[str, ...]:
     return row.what, row.measured, row.compared, ratio, row.target, _VERDICTS[row.met]
 
 
-def _store(*, quick: bool) -> Path:
-    return DATA / "results" / ("quick" if quick else "full")
-
-
-def _read(value: dict[str, Any]) -> Measured:
-    result = Result.from_dict(value["result"])
-    return Measured(result, value["date"], value["machine"], value["load"], value.get("stolen"))
-
-
-def _lines(measured: list[Measured], *, quick: bool) -> Iterator[str]:
-    yield "# What the audit costs"
-    yield ""
-    yield "Written by `make bench`. Figures as measured, whether the target is met or not. A ratio is the"
-    yield "first figure to the second."
-    if quick:
-        yield "\n**A quick run: sizes are tiny, and the figures mean nothing.**"
-    machines = list(dict.fromkeys(one.machine for one in measured))
-    for number, one in enumerate(machines, 1):
-        yield f"\nMachine{f' {number}' if len(machines) > 1 else ''}: {one}."
-    for one in measured:
-        on = f" on machine {machines.index(one.machine) + 1}" if len(machines) > 1 else ""
-        yield f"\n## {one.result.title}\n"
-        yield from table(one.result)
-        yield f"\n{one.result.how}"
-        for note in one.result.notes:
-            yield f"\n- {note}" if note == one.result.notes[0] else f"- {note}"
-        stolen = (
-            ""
-            if one.stolen is None
-            else f"; taken by other guests of the host: {one.stolen:.0%} of the cores"
-        )
-        yield f"\nMeasured {one.date}{on}; load average before: {one.load}{stolen}."
+def _section(result: Result, number: int, load: str, stolen: float) -> Iterator[str]:
+    yield f"## {result.title}\n"
+    yield from table(result)
+    yield f"\n{result.how}"
+    for note in result.notes:
+        yield f"\n- {note}" if note == result.notes[0] else f"- {note}"
+    yield (
+        f"\nMeasured {datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC on machine {number}; load average"
+        f" before: {load}; taken by other guests of the host: {stolen:.0%} of the cores."
+    )

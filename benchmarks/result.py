@@ -1,7 +1,7 @@
 """What a benchmark is given and what it returns.
 
-In: nothing. Out: `Options`, `Row`, `Result`: plain values that go through JSON and back, since each
-benchmark runs in a process of its own.
+In: nothing. Out: `Options`, which go through JSON since each benchmark runs in a process of its own, and
+`Row` and `Result`.
 """
 
 from __future__ import annotations
@@ -76,17 +76,6 @@ class Result:
     rows: tuple[Row, ...]
     how: str
     notes: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
-
-    @staticmethod
-    def from_dict(value: dict[str, Any]) -> Result:
-        """Read back what `to_dict` gave."""
-        first, second = value["columns"]
-        rows = tuple(Row(**row) for row in value["rows"])
-        return Result(value["title"], (first, second), rows, value["how"], tuple(value["notes"]))
 
 
 def milliseconds(seconds: float, digits: int = 2) -> str:

@@ -14,6 +14,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import audit
+import views
 from benchmarks import sessions, time_travel_data
 from benchmarks.alternating import sides
 from benchmarks.result import Options, Result, Row, Say, milliseconds
@@ -75,6 +76,7 @@ def run(options: Options, say: Say) -> Result:
         timers = on_the_way()
         worker = audit.attach(audited, user="bench", root=str(root / "audit"))
         audit.flush(audited)
+        views.install(audited)
         audited.sql("CREATE SCHEMA bench")
         audited.sql("USE bench")
         plain.sql("USE bench")
