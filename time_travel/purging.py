@@ -1,9 +1,9 @@
 """Purge: what is past retention and Fail-safe, and what nothing needs, goes for good.
 
 In: all tables, the time, the beginning of the oldest statement that still runs. Out: what goes, table by
-table. Delta's own VACUUM deletes, and looks for itself at what the table needs; here is decided as of which
-moment, and which files it may not even see: those that a clone needs, and those that no log knows and that
-are young enough to be somebody's unfinished write. Killed half-way it is run again.
+table. One plan lists the files of all tables that are doomed: past it all and needed by no clone, or known to
+no log and too old to be somebody's unfinished write. Delta's own VACUUM deletes from that list, table by
+table, and looks for itself at what the table still needs. Killed half-way it is run again.
 
 "Once the fail-safe period has passed, … can't recover any of your deleted data" (Fail-safe); "A long-running
 Time Travel query will delay moving any data and objects … until the query completes" (Introduction).
@@ -11,6 +11,7 @@ Time Travel query will delay moving any data and objects … until the query com
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -94,8 +95,15 @@ class Purge:
 
     @cached_property
     def _fates(self) -> DataFrame:
+        """Each file that a log knows, whether the time of its keeping is past, and whether that is new."""
         # Not in Spark's cache, which is filled anew when a table changes.
-        return fates(self._session, self.holdings).localCheckpoint()
+        return self._session.sql(
+            """SELECT {fates}.*, coalesce(went, gone) <= until AS is_past,
+                      coalesce(went, gone) > done AS is_new
+               FROM {fates} LEFT JOIN {limits} ON owner = no""",
+            fates=fates(self._session, self.holdings),
+            limits=self._limits,
+        ).localCheckpoint()
 
     @cached_property
     def _limits(self) -> DataFrame:
@@ -123,10 +131,8 @@ class Purge:
                   FROM {{files}} JOIN {{limits}} t ON startswith(path, concat(root, '/'))
                   WHERE unix_micros(modificationTime) < {self.at - _ORPHANS} GROUP BY path
                 )
-                SELECT owner, file AS path, size
-                FROM {{fates}} JOIN {{limits}} ON owner = no
-                WHERE coalesce(went, gone) <= until AND coalesce(went, gone) > done
-                  AND others <= {self.at // 1000}
+                SELECT owner, file AS path, size FROM {{fates}}
+                WHERE is_past AND is_new AND others <= {self.at // 1000}
                 UNION ALL
                 SELECT owner, path, size FROM listed ANTI JOIN {{fates}} ON file = path
                 WHERE is_unswept""",  # noqa: S608  numbers of our own
@@ -158,10 +164,8 @@ class Purge:
                 FROM {{limits}}
                 LEFT JOIN (SELECT owner AS no, count(*) AS files, sum(size) AS size
                            FROM {{doomed}} GROUP BY owner) USING (no)
-                LEFT JOIN (SELECT no, max(true) AS is_cloned,
-                                  sum(IF(coalesce(went, gone) <= until, size, 0)) AS cloned
-                           FROM {{fates}} JOIN {{limits}} ON owner = no
-                           WHERE others > {self.at // 1000} GROUP BY no) USING (no)""",  # noqa: S608
+                LEFT JOIN (SELECT owner AS no, max(true) AS is_cloned, sum(IF(is_past, size, 0)) AS cloned
+                           FROM {{fates}} WHERE others > {self.at // 1000} GROUP BY owner) USING (no)""",  # noqa: S608
             doomed=self._doomed,
             fates=self._fates,
             limits=self._limits,
@@ -177,11 +181,7 @@ class Purge:
         """
         self._refuse_damaged()
         half = self.registry.objects(self.lake).half_purged
-        going = {
-            number: one.dropped
-            for number, one in enumerate(self.holdings)
-            if one.dropped is not None and self._goes(number, one)
-        }
+        going = self._going()
         gone: list[Event] = []
         swept: list[Event] = []
         try:
@@ -243,17 +243,19 @@ class Purge:
                 raise unreadable(one.location, error, one.name) from error
             raise
 
-    def _goes(self, number: int, one: Holding) -> bool:
-        """Whether a table was dropped and nothing needs any of its folder."""
-        if one.dropped is None or one.dropped.kept_until > self.at:
-            return False
-        if self._due[number].is_cloned:
-            return False
-        return all(
-            self._goes(other, self.holdings[other])
-            for other in range(len(self.holdings))
-            if self.holdings[other].root.startswith(f"{one.root}/")
-        )
+    def _going(self) -> dict[int, Event]:
+        """The tables that were dropped and of whose folders nothing is needed, nor of what lies in them."""
+        going: dict[int, Event] = {}
+        staying: list[str] = []
+        for number, one in sorted(enumerate(self.holdings), key=lambda pair: -len(pair[1].root)):
+            first = bisect_left(staying, f"{one.root}/")
+            holds_another = first < len(staying) and staying[first].startswith(f"{one.root}/")
+            is_needed = holds_another or self._due[number].is_cloned
+            if one.dropped is not None and one.dropped.kept_until <= self.at and not is_needed:
+                going[number] = one.dropped
+            else:
+                insort(staying, one.root)
+        return going
 
     def _whole(self, number: int, one: Holding, event: Event, gone: list[Event], *, dry: bool) -> Purged:
         """Delete the folder of a table that was dropped, unless the user has put it where it is."""
