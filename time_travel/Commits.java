@@ -12,6 +12,7 @@ import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.VersionChecksum;
 import org.apache.spark.sql.delta.actions.CommitInfo;
 import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.delta.skipping.clustering.ClusteringColumnInfo;
 import org.apache.spark.sql.delta.util.FileNames;
 import scala.Option;
 
@@ -198,7 +199,8 @@ public class Commits {
     return "";
   }
 
-  /** "bytes rows created" of the newest version: rows is -1 where a file has no statistics; milliseconds. */
+  /** "bytes rows created" of the newest version: rows is -1 where a file has no statistics; milliseconds. In the
+   *  second line the columns it is clustered by. */
   public String size(SparkSession spark, String location) {
     Snapshot now = DeltaLog.forTable(spark, location).update(false, Option.empty(), Option.empty());
     Option created = now.metadata().createdTime();
@@ -207,7 +209,8 @@ public class Commits {
         "if(count(*) = count(get_json_object(stats, '$.numRecords')),"
             + " coalesce(sum(cast(get_json_object(stats, '$.numRecords') as bigint)), 0L)"
             + " - coalesce(sum(deletionVector.cardinality), 0L), -1L)"}).head();
-    return row.getLong(0) + " " + row.getLong(1) + " " + (created.isEmpty() ? -1L : ((Long) created.get()).longValue());
+    return row.getLong(0) + " " + row.getLong(1) + " " + (created.isEmpty() ? -1L : ((Long) created.get()).longValue())
+        + "\n" + ClusteringColumnInfo.extractLogicalNames(now).mkString(", ");
   }
 
   /** The properties of a table that begin with a prefix, as `state` has seen it last: a line each, "key=value". */

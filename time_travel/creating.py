@@ -7,6 +7,7 @@ gives none, and with what Snowflake's words say (TRANSIENT, DATA_RETENTION_TIME_
 from __future__ import annotations
 
 import re
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -160,7 +161,10 @@ def _placed(text: str, noun: str, properties: Mapping[str, str]) -> Creation | N
 def _clauses(tokens: list[Token], at: int) -> list[int]:
     """The words outside brackets between a place and the query, by their places."""
     found = []
-    while at < len(tokens) and word(tokens, at) not in ("AS", *(_QUERY - {"("})):
+    while at < len(tokens):
+        is_query = word(tokens, at) in ("AS", *(_QUERY - {"("}))
+        if is_query and word(tokens, at + 1) not in ("DBPROPERTIES", "PROPERTIES"):
+            break
         if word(tokens, at) == "(":
             at = closing(tokens, at) + 1
             continue
@@ -242,3 +246,15 @@ def folder_of(schema_location: str, warehouse: str) -> str:
     if schema == root or schema.rpartition("/")[0] == root:
         return f"{root}/{FOLDER}"
     return f"{schema}{FOLDER}"
+
+
+def place_in(schema_location: str, warehouse: str, name: str, own: uuid.UUID | None = None) -> str:
+    """A location for a new table of a schema, which no other has.
+
+    Args:
+        schema_location: of the schema.
+        warehouse: the folder of all schemas.
+        name: of the table.
+        own: what makes it unlike others; random where it is not given.
+    """
+    return f"{folder_of(schema_location, warehouse)}/{plain(name)}-{own or uuid.uuid4()}"

@@ -12,12 +12,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from lineage.names import quote_name, sql_name
-from time_travel.cloning import pin, table_clone
-from time_travel.errors import NothingDroppedError, ObjectExistsError, OutsideRetentionError
+from lineage.names import quote_name, sql_name, sql_text
+from time_travel.creating import place_in
+from time_travel.errors import (
+    NothingDroppedError,
+    ObjectExistsError,
+    OutsideRetentionError,
+    UnknownObjectError,
+)
 from time_travel.lake import Table
 from time_travel.point import show
 from time_travel.storage import bytes_at
+from time_travel.table_cloning import pin
 
 if TYPE_CHECKING:
     from time_travel.lake import Lake
@@ -150,10 +156,17 @@ class FailSafe:
                 f"{quote_name(name)} at {show(micros)} is past Fail-safe",
                 f"what was replaced after {show(kept)} can be recovered",
             )
-        text = f"CREATE TABLE {sql_name(new)} CLONE {sql_name(table.name)} VERSION AS OF {version}"
-        self.lake.spark.sql(table_clone(text, None))
-        pin(self.lake.spark, self.lake, table)
+        self._clone(table, version, new)
         return f"Table {new[-1]} successfully made of {name[-1]} at {show(micros)}."
+
+    def _clone(self, table: Table, version: int, new: tuple[str, ...]) -> None:
+        spark, schema = self.lake.spark, self.lake.schema_facts(new[-2])
+        if schema is None:
+            raise UnknownObjectError(f"there is no schema for {quote_name(new)}", "create it first")
+        place = place_in(schema["location"], str(spark.conf.get("spark.sql.warehouse.dir")), new[-1])
+        self.lake.clone(table, version, place, {}, deep=False)
+        spark.sql(f"CREATE TABLE {sql_name(new)} USING delta LOCATION {sql_text(place)}")
+        pin(self.lake, table)
 
     def _left(self, holding: Holding, version: int) -> int:
         """When a version was replaced, UTC microseconds."""

@@ -7,6 +7,7 @@ milliseconds.
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -94,11 +95,13 @@ class Size:
         bytes: of the files of its newest version; None for a table that is none of Delta's.
         rows: None where a file has no statistics.
         created: UTC microseconds.
+        clustered_by: the columns of its CLUSTER BY, between commas; "" for none.
     """
 
     bytes: int | None
     rows: int | None
     created: int
+    clustered_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,20 +160,21 @@ class Lake:
             schema is None and not found["temporary"] and self.current[0] != SESSION_CATALOG
         ):
             return None
-        return self._meant(found)
+        return self.meant(found)
 
     def registered(self, location: str) -> Table | None:
         """The table of the session catalog that lies at a location; all schemas are looked through."""
         found = json.loads(self._catalog.at(self._session, location))
-        meant = None if found is None else self._meant(found)
+        meant = None if found is None else self.meant(found)
         return meant if isinstance(meant, Table) else None
 
     def tables(self, schema: str) -> list[Table | View]:
         """All tables and views of a schema of the session catalog."""
         found = json.loads(self._catalog.tables(self._session, schema))
-        return [meant for one in found if (meant := self._meant(one)) is not None]
+        return [meant for one in found if (meant := self.meant(one)) is not None]
 
-    def _meant(self, found: dict[str, Any]) -> Table | View | None:
+    def meant(self, found: Mapping[str, Any]) -> Table | View | None:
+        """The table or view of facts by the names of `Catalog.java`; None for a view without a text."""
         name = (found["name"],) if found["temporary"] else (SESSION_CATALOG, found["schema"], found["name"])
         if found["kind"] != "VIEW":
             managed, provider = found["kind"] == "MANAGED", str(found["provider"] or "hive").lower()
@@ -305,15 +309,16 @@ class Lake:
         return {name: value for name, _, value in pairs}
 
     def size(self, location: str) -> Size:
-        """Bytes, rows and creation of the newest version of a Delta table; a Spark job for each new one."""
+        """How large the newest version of a Delta table is, and how it lies; a Spark job for each new one."""
         state = self.state(location)
         version = (state.table_id, state.latest) if state is not None else ("", 0)
         if version not in self._sizes:
             with reading(location):
-                size, rows, created = self._commits.size(self._session, location).split()
+                numbers, _, columns = self._commits.size(self._session, location).partition("\n")
+            size, rows, created = map(int, numbers.split())
             if len(self._sizes) >= _KEPT_SIZES:
                 self._sizes.clear()
-            self._sizes[version] = Size(int(size), int(rows) if int(rows) >= 0 else None, int(created) * 1000)
+            self._sizes[version] = Size(size, rows if rows >= 0 else None, created * 1000, columns)
         return self._sizes[version]
 
     def described(self, location: str) -> dict[str, Any] | None:
@@ -349,35 +354,44 @@ class Lake:
         """
         self._logs.delete(self._session, location)
 
-    def deep_clone(
-        self, source: Table, version: int | None, target: str, overrides: Mapping[str, str]
+    def clone(
+        self, source: Table, version: int | None, target: str, overrides: Mapping[str, str], *, deep: bool
     ) -> dict[str, int]:
-        """Copy the files of a version to a location and commit them there.
+        """Commit the files of a version at another location.
 
         Args:
             source: a Delta table with a location.
             version: None for the newest.
             target: of a Delta table, which is replaced, or of nothing yet.
             overrides: properties of the clone beside the source's.
+            deep: it gets a copy of each file. Else it shares them.
 
         Returns:
             The metrics of Delta's CLONE by name, in files and bytes.
         """
-        name = "DeepClone"
-        if name not in self._shipped:
-            self._shipped[name] = jvm.shipped(self.spark.sparkContext, "time_travel", name)
-        number = -1 if version is None else version
+        number, name = -1 if version is None else version, quote_name(source.name)
+        given = json.dumps(dict(overrides))
+        run = self._clones.run
         metrics: dict[str, int] = json.loads(
-            self._shipped[name].run(
-                self._session,
-                source.location,
-                number,
-                quote_name(source.name),
-                target,
-                json.dumps(dict(overrides)),
-            )
+            run(self._session, source.location, number, name, target, given, deep)
         )
         return metrics
+
+    def set_properties(self, location: str, properties: Mapping[str, str]) -> None:
+        """Set properties of a Delta table by its path, without a statement of Spark's."""
+        self._clones.pin(self._session, location, json.dumps(dict(properties)))
+
+    def forget(self, location: str) -> None:
+        """Let go of what Delta remembers of a table: some megabytes each."""
+        self._clones.forget(self._session, location)
+
+    @property
+    def _clones(self) -> Any:
+        name = "Clones"
+        with _COMPILING:
+            if name not in self._shipped:
+                self._shipped[name] = jvm.shipped(self.spark.sparkContext, "time_travel", name)
+        return self._shipped[name]
 
     def schema(self, location: str, version: int) -> str:
         """The columns of a version as JSON."""
@@ -396,3 +410,4 @@ class Lake:
 
 _FULL = 3
 _KEPT_SIZES = 10_000
+_COMPILING = threading.Lock()

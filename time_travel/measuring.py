@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from lineage.names import sql_name, sql_text
 from lineage.object_ids import object_id
 from time_travel.lake import SESSION_CATALOG
+from time_travel.remaking import created_on
 from time_travel.retention import CLONE_GROUP, TRANSIENT, key
 from time_travel.storage import Contents, Holding, Span, Spans, bytes_at
 from time_travel.times import moment_of
@@ -76,6 +77,7 @@ _COLUMNS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("comment", "STRING", "Of the schema"),
         ("is_transient", "BOOLEAN", "What is in it is kept for a day at most"),
         ("retention_time", "DOUBLE", "The retention period in force, days"),
+        ("created", "TIMESTAMP", "When it was made; null for one that another session has made"),
         ("deleted", "TIMESTAMP", "When it was dropped; null for one that is there"),
         ("location", "STRING", "Where it lies"),
         ("measured_at", "TIMESTAMP", "When this was found so; what has not changed is not written again"),
@@ -150,10 +152,11 @@ class Measure:
     def _schema(
         self, name: str, facts: Mapping[str, Any], days: float | None, gone: Event | None
     ) -> tuple[Any, ...]:
-        properties = facts.get("properties", {})
+        properties, created = facts.get("properties", {}), created_on(facts)
         return (
             object_id("SCHEMA", f"{SESSION_CATALOG}.{name}"), SESSION_CATALOG, name, properties.get("owner"),
             facts.get("comment"), properties.get(key(TRANSIENT)) == "true", days,
+            None if created is None else moment_of(created),
             moment_of(gone.time) if gone else None, facts.get("location"), moment_of(self.at),
         )  # fmt: skip
 

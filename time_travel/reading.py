@@ -121,6 +121,15 @@ class Past:
             asked = Asked(clause, micros=began(asked.query_id))
         return version_for(asked, table, self.lake, self.rule(table), self.versions_read)
 
+    def asked_of_schema(self, clause: Clause) -> Asked:
+        """What a clause about a schema asks for; a statement with the moment when it began.
+
+        Raises:
+            TimeTravelError: a point that cannot be had.
+        """
+        asked = evaluate(clause, self.lake, self.now, self.clock)
+        return asked if asked.query_id is None else replace(asked, micros=began(asked.query_id))
+
     def clauses_of(self, text: str) -> list[Clause]:
         """The clauses of a text.
 

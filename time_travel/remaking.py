@@ -19,6 +19,21 @@ T = TypeVar("T")
 _SETTING = "view.sqlConfig."
 MARK = PREFIX + "drop"
 """Of the properties of a schema: the drop of it that has begun, or that is being undone."""
+CREATED = PREFIX + "createdOn"
+"""Of the properties of a schema: when it was made, UTC microseconds, which Spark's catalog does not keep."""
+
+
+def created_on(schema: Mapping[str, Any]) -> int | None:
+    """When a schema was made, UTC microseconds; None for one that another session has made.
+
+    >>> created_on({"properties": {"timeTravel.createdOn": "1719418800000000"}})
+    1719418800000000
+
+    Args:
+        schema: facts by the names of `Catalog.java`.
+    """
+    said = schema.get("properties", {}).get(CREATED, "")
+    return int(said) if said.isdigit() else None
 
 
 def schema_clauses(

@@ -11,6 +11,7 @@ import uuid
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,17 +20,14 @@ from lineage.names import split_name, sql_name
 from lineage.tokens import tokenize, word
 from time_travel.adopting import Adopter
 from time_travel.changes import ChangesSince
-from time_travel.cloning import Cloner, pin, read_schema_clone, table_clone
 from time_travel.creating import (
     FOLDER,
     Creation,
-    folder_of,
-    plain,
+    place_in,
     read_creation,
     with_location,
     with_properties,
 )
-from time_travel.deep_cloning import METRIC_COLUMNS, DeepClone, DeepCloner, read_deep_clone
 from time_travel.dropping import Drop
 from time_travel.errors import StalePlanError, UnknownObjectError, UnknownStatementError
 from time_travel.flowing import over, statements_of
@@ -37,10 +35,11 @@ from time_travel.lake import SESSION_CATALOG, Helpers, Lake, Table, View
 from time_travel.measuring import asks_for_storage
 from time_travel.parameters import read_change, read_question, require_transient
 from time_travel.planning import Planner
-from time_travel.point import Rule
+from time_travel.point import Asked, Rule
 from time_travel.reading import Past
 from time_travel.recorded import Records
 from time_travel.registry import Registry
+from time_travel.remaking import CREATED
 from time_travel.replaying import Replay
 from time_travel.restoring import Restore, read_restore
 from time_travel.retention import (
@@ -55,8 +54,10 @@ from time_travel.retention import (
     is_transient,
     key,
 )
+from time_travel.schema_cloning import SchemaCloner, read_schema_clone
 from time_travel.setting import PARAMETER_COLUMNS, Setting
 from time_travel.showing import SCHEMA_COLUMNS, TABLE_COLUMNS, Shower, read_show
+from time_travel.table_cloning import METRIC_COLUMNS, TableClone, TableCloner, read_table_clone
 from time_travel.undo_plan import UndoPlan
 from time_travel.undoing import Undo
 from time_travel.unfinished import follow_files
@@ -72,6 +73,16 @@ if TYPE_CHECKING:
 _FULL = 3
 # In-commit timestamps survive a copy of the folder (delta #1958).
 _NEW_TABLE = {"delta.enableInCommitTimestamps": "true"}
+
+# Compiling a plan and listing a table's files in its checksum take longer than reading a log of a few lines.
+_SMALL_JOBS = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.databricks.delta.allFilesInCrc.enabled": "false",
+}
 
 Run = Callable[["SparkSession", str], Any]
 """Runs a text in a session, as Spark does."""
@@ -210,7 +221,7 @@ class TimeTravel:
     def _creating(self, statement: Statement) -> Callable[[SparkSession, str, By, Run], Any]:
         is_schema = statement.statement_type == "CREATE_SCHEMA"
         if statement.command is not None and statement.command.source:
-            return self._clone_schema if is_schema else partial(self._clone_table, statement)
+            return self._clone_schema if is_schema else self._clone_table
         return self._create_schema if is_schema else self._create_table
 
     def writes_delta(self, spark: SparkSession, statement: Statement) -> bool:
@@ -361,9 +372,14 @@ class TimeTravel:
         return with_location(creation, location, _NEW_TABLE | delta_properties(periods))
 
     def _create_schema(self, spark: SparkSession, text: str, by: By, run: Run) -> Any:
-        del by
         creation = read_creation(text)
-        return run(spark, text if creation is None else with_properties(creation))
+        if creation is None:
+            return run(spark, text)
+        catalog = creation.name[0].lower() if len(creation.name) > 1 else self._lake(spark).current[0]
+        if catalog == SESSION_CATALOG:
+            made = {**creation.properties, CREATED: str(by.time)}
+            creation = replace(creation, properties=made)
+        return run(spark, with_properties(creation))
 
     def _own_location(self, lake: Lake, creation: Creation) -> tuple[str, dict[str, Any]] | None:
         """Where a new Delta table lies, with its schema; None where the text or another catalog decides."""
@@ -381,46 +397,29 @@ class TimeTravel:
 
     @staticmethod
     def _place(lake: Lake, schema_location: str, name: str, own: uuid.UUID | None = None) -> str:
-        folder = folder_of(schema_location, str(lake.spark.conf.get("spark.sql.warehouse.dir")))
-        return f"{folder}/{plain(name)}-{own or uuid.uuid4()}"
+        return place_in(schema_location, str(lake.spark.conf.get("spark.sql.warehouse.dir")), name, own)
 
-    def _clone_table(self, statement: Statement, spark: SparkSession, text: str, by: By, run: Run) -> Any:
+    def _clone_table(self, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         del by
-        lake, command = self._lake(spark), statement.command
-        deep = read_deep_clone(text)
-        if deep is not None and lake.current[0] == SESSION_CATALOG:
-            metrics = self._deep_cloner(lake, run).run(deep)
-            return spark.createDataFrame([] if metrics is None else [metrics], METRIC_COLUMNS)
-        assert command is not None  # noqa: S101  what makes it a clone
-        source = lake.find(command.source)
-        schema = command.target[-2] if len(command.target) > 1 else lake.current[1]
-        facts = lake.schema_facts(schema)
-        if not isinstance(source, Table) or source.provider != "delta" or facts is None:
+        lake, clone = self._lake(spark), read_table_clone(text)
+        if clone is None or lake.current[0] != SESSION_CATALOG:
             return run(spark, text)
-        new = lake.find(command.target) is None and lake.current[0] == SESSION_CATALOG
-        place = self._place(lake, facts["location"], command.target[-1]) if new else None
-        made = run(spark, table_clone(text, place, self._properties_of_shallow_clone(lake, schema, source)))
-        if source.name[0] != "delta":
-            pin(spark, lake, source)
-        return made
+        source = lake.find(clone.source)
+        if not clone.deep and not (isinstance(source, Table) and source.provider == "delta"):
+            return run(spark, text)  # Delta clones Parquet and Iceberg, too, or Spark says what is wrong
+        metrics = self._table_cloner(lake, run).run(clone)
+        return spark.createDataFrame([] if metrics is None else [metrics], METRIC_COLUMNS)
 
-    def _deep_cloner(self, lake: Lake, run: Run) -> DeepCloner:
-        return DeepCloner(
-            lake,
-            partial(self._place_of_clone, lake),
-            lambda clone, source: (
-                _NEW_TABLE
-                | self._properties_of_clone(
-                    lake,
-                    clone.name[-2] if len(clone.name) > 1 else lake.current[1],
-                    source,
-                    clone.properties,
-                )
-            ),
-            partial(run, lake.spark),
-        )
+    def _table_cloner(self, lake: Lake, run: Run) -> TableCloner:
+        def properties(clone: TableClone, source: Table) -> dict[str, str]:
+            schema = clone.name[-2] if len(clone.name) > 1 else lake.current[1]
+            if clone.deep:
+                return _NEW_TABLE | self._properties_of_clone(lake, schema, source, clone.properties)
+            return self._properties_of_shallow_clone(lake, schema, source)
 
-    def _place_of_clone(self, lake: Lake, clone: DeepClone, source: Table) -> str:
+        return TableCloner(lake, partial(self._place_of_clone, lake), properties, partial(run, lake.spark))
+
+    def _place_of_clone(self, lake: Lake, clone: TableClone, source: Table) -> str:
         """Where a new clone lies: a run that was killed is found again by the next one."""
         schema = lake.schema_facts(clone.name[-2] if len(clone.name) > 1 else lake.current[1])
         if schema is None:
@@ -453,18 +452,50 @@ class TimeTravel:
         clone = read_schema_clone(text)
         if clone is None:
             return run(spark, text)
-        del by
         lake = self._lake(spark)
         past = self._past(lake)
         warehouse = str(spark.conf.get("spark.sql.warehouse.dir"))
-        cloner = Cloner(
+        cloner = SchemaCloner(
             lake,
-            self._own,
-            past.version_of,
+            self._lake(self._for_small_tables(by)),
+            past,
+            by.time,
+            partial(self._dropped_after, lake),
             lambda name: self._place(lake, warehouse, name),
             partial(self._properties_of_shallow_clone, lake, clone.name[-1]),
         )
         return _said(spark, cloner.schema(clone))
+
+    def _for_small_tables(self, by: By) -> SparkSession:
+        """A session for many small jobs of Delta's, not audited; its commits carry the statement's id."""
+        session = self._own.newSession()
+        for setting, value in _SMALL_JOBS.items():
+            session.conf.set(setting, value)
+        if by.query_id is not None:
+            session.conf.set("spark.databricks.delta.commitInfo.userMetadata", by.query_id)
+        return session
+
+    def _dropped_after(self, lake: Lake, schema: str, asked: Asked) -> list[Table | View]:
+        """What a schema has lost after a point, or by the very statement before which it is asked for."""
+        if asked.micros is None:
+            return []
+        found: list[Table | View] = []
+        before = asked.clause.before
+        alive = {getattr(one, "location", None) for one in lake.tables(schema)}
+        for event in reversed(self.registry.objects(lake).dropped):
+            is_later = event.time > asked.micros or (before and event.time == asked.micros)
+            is_its_own = event.query_id is not None and event.query_id == asked.query_id
+            if not is_later or (is_its_own and not before) or not alive.isdisjoint(event.places):
+                continue
+            if event.domain not in ("TABLE", "VIEW") or event.name[-2].lower() != schema.lower():
+                continue
+            meant = lake.meant(event.details)
+            if isinstance(meant, Table):
+                place = lake.place_of(event.places, event.location or "")
+                found.append(replace(meant, location=place))
+            elif meant is not None and meant.facts["created"] * 1000 <= asked.micros:
+                found.append(meant)
+        return found
 
     def _restore(self, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         del by

@@ -18,6 +18,7 @@ from lineage.names import quote_name
 from lineage.tokens import tokenize
 from time_travel.errors import BadClauseError, UnknownObjectError, UnreadableTableError
 from time_travel.lake import SESSION_CATALOG, Size, Table
+from time_travel.remaking import created_on
 from time_travel.retention import PREFIX, TRANSIENT, key
 from time_travel.times import moment_of
 from time_travel.unfinished import drop_on_its_way
@@ -214,9 +215,9 @@ def _row(
     properties = facts.get("properties") or {}
     kind = "TRANSIENT" if properties.get(key(TRANSIENT)) == "true" else "TABLE"
     return (
-        moment_of(size.created), name[2], name[0], name[1], kind, facts.get("comment") or "", "", size.rows,
-        size.bytes,
-        facts.get("owner"), round(days), None if dropped is None else moment_of(dropped),
+        moment_of(size.created), name[2], name[0], name[1], kind, facts.get("comment") or "",
+        size.clustered_by, size.rows, size.bytes, facts.get("owner"), round(days),
+        None if dropped is None else moment_of(dropped),
     )  # fmt: skip
 
 
@@ -224,10 +225,10 @@ def _schema_row(
     name: str, facts: Mapping[str, Any], days: int, current: str, dropped: int | None
 ) -> tuple[Any, ...]:
     properties = facts.get("properties") or {}
-    options = "TRANSIENT" if properties.get(key(TRANSIENT)) == "true" else ""
-    # Spark's catalog does not know when a schema was made.
+    options, created = "TRANSIENT" if properties.get(key(TRANSIENT)) == "true" else "", created_on(facts)
     return (
-        None, name, "Y" if name == "default" else "N", "Y" if name == current and dropped is None else "N",
+        None if created is None else moment_of(created), name, "Y" if name == "default" else "N",
+        "Y" if name == current and dropped is None else "N",
         SESSION_CATALOG, properties.get("owner"), facts.get("comment") or "", options, days,
         None if dropped is None else moment_of(dropped),
     )  # fmt: skip

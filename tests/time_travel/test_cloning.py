@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timezone
+
 import pytest
 
 import audit
@@ -118,17 +120,88 @@ def test_a_child_of_too_short_a_retention(later):
     assert rows(session, "SELECT a FROM copy.long") == [2]
 
 
+def created_on(session, name):
+    """When a schema was made, as text with its zone."""
+    shown = session.sql(f"SHOW SCHEMAS HISTORY LIKE '{name}' ->> SELECT created_on AS at FROM $1").first()
+    return f"{shown.at.astimezone(timezone.utc):%F %T.%f}+00:00"
+
+
 def test_a_point_before_the_schema(session, schema, told):
-    """It fails, and nothing is made; a statement before the schema, too."""
+    """It fails, and nothing is made; a statement before the schema, too, and the moment of its creation."""
     session.sql("CREATE SCHEMA other")
     session.sql("CREATE TABLE other.u AS SELECT 1 AS a")
-    for point in (f"BEFORE (STATEMENT => '{told[2]}')", "AT (OFFSET => -3600)"):
-        with pytest.raises(errors.BeforeCreationError, match="no table of the schema other was there"):
+    exactly = f"(TIMESTAMP => '{created_on(session, 'other')}')"
+    for point in (f"BEFORE (STATEMENT => '{told[2]}')", "AT (OFFSET => -3600)", f"AT {exactly}"):
+        with pytest.raises(errors.BeforeCreationError, match="the schema other was created at"):
             session.sql(f"CREATE SCHEMA copy CLONE other {point}")
     with pytest.raises(errors.FutureMomentError):
         session.sql("CREATE SCHEMA copy CLONE other AT (TIMESTAMP => '2999-01-01')")
     assert not session.catalog.databaseExists("copy")
     session.sql("DROP SCHEMA other CASCADE")
+
+
+def test_a_point_before_the_tables(session, spark):
+    """A schema that was there without any is cloned so; nobody knows when another session's was made."""
+    session.sql("CREATE SCHEMA other COMMENT 'ours'")
+    then = session.sql("SELECT current_timestamp()").first()[0].isoformat(sep=" ")
+    session.sql("CREATE TABLE other.u AS SELECT 1 AS a")
+    session.sql(f"CREATE SCHEMA copy CLONE other AT (TIMESTAMP => '{then}')")
+    assert session.sql("SHOW TABLES IN copy").collect() == []
+    assert created_on(session, "copy") > created_on(session, "other")
+    session.sql("DROP SCHEMA copy CASCADE")
+    session.sql("DROP SCHEMA other CASCADE")
+    spark.sql("CREATE SCHEMA other")
+    session.sql("CREATE TABLE other.u AS SELECT 1 AS a")
+    with pytest.raises(errors.BeforeCreationError, match="no table of the schema other was there"):
+        session.sql(f"CREATE SCHEMA copy CLONE other AT (TIMESTAMP => '{then}')")
+    session.sql("DROP SCHEMA other CASCADE")
+
+
+def test_what_was_dropped_since(session, schema, told, root, spark):
+    """The clone of a schema has it, as it was, whatever bears its name now; UNDROP still brings it back."""
+    session.sql("CREATE VIEW v AS SELECT a FROM t")
+    session.sql("CREATE TABLE never AS SELECT 1 AS a")
+    session.sql("DROP TABLE never")
+    then = session.sql("SELECT current_timestamp()").first()[0].isoformat(sep=" ")
+    session.sql("DELETE FROM t WHERE a = 1")
+    session.sql("DROP VIEW v")
+    session.sql("DROP TABLE t")
+    (dropped,) = (
+        spark.read.load(f"{root}/object_history")
+        .where(f"object_name = 't' AND schema_name = '{schema}' AND event = 'DROPPED'")
+        .collect()
+    )
+    session.sql("CREATE TABLE t AS SELECT 'new' AS b")
+    for point, there, content in (
+        (f"AT (TIMESTAMP => '{then}')", ["t", "v"], [1, 2]),
+        (f"BEFORE (STATEMENT => '{dropped.query_id}')", ["t"], [2]),
+    ):
+        session.sql(f"CREATE SCHEMA copy CLONE {schema} {point}")
+        assert [row.tableName for row in session.sql("SHOW TABLES IN copy").collect()] == there
+        assert rows(session, f"SELECT a FROM copy.{there[-1]}") == content
+        session.sql("DROP SCHEMA copy CASCADE")
+    with pytest.raises(errors.BeforeCreationError):
+        session.sql(f"CREATE TABLE c CLONE t AT (TIMESTAMP => '{then}')")
+    session.sql("ALTER TABLE t RENAME TO other")
+    session.sql("UNDROP TABLE t")
+    assert rows(session, "SELECT a FROM t") == [2]
+    properties = {row.key: row.value for row in session.sql("SHOW TBLPROPERTIES t").collect()}
+    assert properties["delta.deletedFileRetentionDuration"] == "interval 36500 days"
+
+
+def test_what_was_dropped_and_is_past_its_retention(later):
+    """No child any more: nothing fails for it, and the answer names it."""
+    session, clock = later
+    session.sql("CREATE SCHEMA kept")
+    session.sql("CREATE TABLE kept.short AS SELECT 1 AS a")
+    session.sql("CREATE TABLE kept.long DATA_RETENTION_TIME_IN_DAYS = 30 AS SELECT 2 AS a")
+    then = session.sql("SELECT current_timestamp()").first()[0].isoformat(sep=" ")
+    session.sql("DROP TABLE kept.short")
+    clock.days = 4
+    said = session.sql(f"CREATE SCHEMA copy CLONE kept AT (TIMESTAMP => '{then}')").first()
+    without = "Without tables whose retention does not reach back: short."
+    assert said.status == f"Schema copy successfully created. {without}"
+    assert [row.tableName for row in session.sql("SHOW TABLES IN copy").collect()] == ["long"]
 
 
 def test_other_tables_are_left_out(session, schema, told, tmp_path):

@@ -10,7 +10,7 @@ import pytest
 
 import audit
 from time_travel import errors
-from time_travel.deep_cloning import DeepClone, read_deep_clone
+from time_travel.table_cloning import TableClone, read_table_clone
 
 pytestmark = pytest.mark.spark
 
@@ -174,7 +174,7 @@ def test_is_on_record(session, source):
 def test_what_a_text_says():
     """Both orders of its clauses; a table named deep is cloned as any other."""
     text = "CREATE TABLE c DEEP CLONE t TBLPROPERTIES ('a' = 'b', c.d = true) LOCATION '/x'"
-    assert read_deep_clone(text) == DeepClone(
-        ("c",), ("t",), location="/x", properties={"a": "b", "c.d": "true"}
+    assert read_table_clone(text) == TableClone(
+        ("c",), ("t",), deep=True, location="/x", properties={"a": "b", "c.d": "true"}
     )
-    assert read_deep_clone("CREATE TABLE deep CLONE t") is None
+    assert read_table_clone("CREATE TABLE deep CLONE t") == TableClone(("deep",), ("t",))

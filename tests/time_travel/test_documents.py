@@ -230,3 +230,40 @@ def test_fail_safe_is_not_configurable(session, schema):
     session.sql("ALTER TABLE t SET DATA_RETENTION_TIME_IN_DAYS = 3")
     kept = {row.key: row.value for row in session.sql("SHOW TBLPROPERTIES t").collect()}
     assert kept["delta.deletedFileRetentionDuration"] == f"interval {24 * (3 + 7)} hours"
+
+
+def test_columns_of_show(session, schema):
+    """As the document's example has them, of a table that is there and of one that was dropped."""
+    session.sql("CREATE TABLE plain (a INT) COMMENT 'as it is'")
+    session.sql(
+        "CREATE TABLE clustered (a INT, b STRUCT<c: INT>) CLUSTER BY (b.c, a)"
+        " TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"
+    )
+    session.sql("INSERT INTO clustered VALUES (1, struct(2))")
+    session.sql("ALTER TABLE clustered RENAME COLUMN a TO d")
+    session.sql("DROP TABLE clustered")
+    plain, clustered = session.sql("SHOW TABLES HISTORY").collect()
+    for row in (plain, clustered):
+        assert (row.database_name, row.schema_name, row.kind) == ("spark_catalog", schema, "TABLE")
+        assert row.owner
+    assert (plain.comment, plain.cluster_by, plain.rows, plain.bytes) == ("as it is", "", 0, 0)
+    assert (clustered.comment, clustered.cluster_by, clustered.rows) == ("", "b.c, d", 1)
+    assert clustered.bytes > 0
+    assert (plain.dropped_on is None, clustered.dropped_on is None) == (True, False)
+
+
+def test_when_a_schema_was_made(session):
+    """SHOW SCHEMAS HISTORY and account_usage.schemata say so, of a dropped one, too."""
+    session.sql("CREATE SCHEMA IF NOT EXISTS made WITH DBPROPERTIES ('mine' = '1')")
+    session.sql("CREATE SCHEMA IF NOT EXISTS made")
+    (shown,) = session.sql("SHOW SCHEMAS HISTORY LIKE 'made'").collect()
+    assert shown.created_on is not None
+    session.sql("DROP SCHEMA made")
+    (gone,) = session.sql("SHOW SCHEMAS HISTORY LIKE 'made'").collect()
+    assert (gone.created_on, gone.created_on < gone.dropped_on) == (shown.created_on, True)
+    (row,) = session.sql("SELECT * FROM account_usage.schemata WHERE schema_name = 'made'").collect()
+    assert (row.created, row.deleted) == (gone.created_on, gone.dropped_on)
+    session.sql("UNDROP SCHEMA made")
+    assert session.sql("SHOW SCHEMAS HISTORY LIKE 'made'").first().created_on == shown.created_on
+    session.sql("DROP SCHEMA made")
+    assert session.sql("SHOW SCHEMAS HISTORY LIKE 'default'").first().created_on is None

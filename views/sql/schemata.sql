@@ -7,10 +7,11 @@ CREATE OR REPLACE VIEW {schema}.schemata (
   retention_time COMMENT 'The retention period in force, days',
   is_transient COMMENT 'YES: what is in it is kept for a day at most',
   comment COMMENT 'Of the schema',
+  created COMMENT 'When it was made (UTC); null for one that another session has made',
   deleted COMMENT 'When it was dropped (UTC); null for one that is there',
   location COMMENT 'Where it lies',
   measured_at COMMENT 'When this was found so (UTC); it still is'
 ) COMMENT 'Schemas, dropped ones included' AS
 SELECT schema_id, schema_name, catalog_name, schema_owner, retention_time,
-  if(is_transient, 'YES', 'NO') AS is_transient, comment, deleted, location, measured_at
+  if(is_transient, 'YES', 'NO') AS is_transient, comment, created, deleted, location, measured_at
 FROM {schema}.object_schemata

@@ -1,11 +1,13 @@
-"""CREATE TABLE … DEEP CLONE: a copy of a Delta table of its own, brought up to date by a second run.
+"""CREATE TABLE … CLONE, zero-copy or DEEP: a table of the same content, at a point in time.
 
-In: CREATE [OR REPLACE] TABLE … DEEP CLONE … as Spark would get it, its clause a version. Out: Delta's metrics
-of a clone. The files are copied by a job of Spark, then committed at once: readers see the old table or the
-new one, and a run that was killed is simply run again. Only what the clone lacks is copied; what the source
-has no longer is removed. Nothing of the source is needed afterwards, and nothing of it is kept for the clone.
+In: CREATE [OR REPLACE] TABLE … [SHALLOW | DEEP] CLONE … as Spark would get it, its clause a version. Out:
+Delta's metrics of a clone. A zero-copy clone shares the files of its source, which keeps them from then on:
+no VACUUM takes what it reads; a drop of the source keeps them anyway. For a deep one the files are copied by
+a job of Spark, then committed at once: readers see the old table or the new one, and a run that was killed
+is simply run again. Only what the clone lacks is copied; what the source has no longer is removed.
 
-Delta 4.4 knows SHALLOW CLONE only; the statement and its metrics are Databricks' (CREATE TABLE CLONE).
+Delta 4.4 knows SHALLOW CLONE only, and writes a checkpoint with each; the statement and its metrics are
+Databricks' (CREATE TABLE CLONE).
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from lineage.names import quote_name, sql_name, sql_text
 from lineage.tokens import tokenize
 from time_travel.errors import BadClauseError, NoHistoryError, ObjectExistsError, UnknownObjectError
 from time_travel.lake import Table, View, is_path
+from time_travel.retention import DELTAS_FILES, DELTAS_LOG, PINNED, is_pinned
 
 if TYPE_CHECKING:
     from time_travel.lake import Lake
@@ -35,12 +38,13 @@ _METRICS = (
 
 
 @dataclass(frozen=True, slots=True)
-class DeepClone:
-    """A CREATE TABLE … DEEP CLONE.
+class TableClone:
+    """A CREATE TABLE … CLONE.
 
     Attributes:
         name: of the clone, as written.
         source: of the table that is cloned.
+        deep: with a copy of each file.
         version: of that table, None for the newest.
         create: a clone that is not there is made.
         replace: one that is there is brought up to date.
@@ -51,6 +55,7 @@ class DeepClone:
 
     name: tuple[str, ...]
     source: tuple[str, ...]
+    deep: bool = False
     version: int | None = None
     create: bool = True
     replace: bool = False
@@ -59,13 +64,13 @@ class DeepClone:
     properties: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_deep_clone(text: str) -> DeepClone | None:
-    """What a text clones; None where it is no DEEP CLONE.
+def read_table_clone(text: str) -> TableClone | None:
+    """What a text clones; None where it is no CREATE TABLE … CLONE.
 
-    >>> read_deep_clone("CREATE OR REPLACE TABLE c DEEP CLONE s.t VERSION AS OF 3 LOCATION '/x'")
+    >>> read_table_clone("CREATE OR REPLACE TABLE c DEEP CLONE s.t VERSION AS OF 3 LOCATION '/x'")
     ... # doctest: +NORMALIZE_WHITESPACE
-    DeepClone(name=('c',), source=('s', 't'), version=3, create=True, replace=True, if_not_exists=False,
-              location='/x', properties={})
+    TableClone(name=('c',), source=('s', 't'), deep=True, version=3, create=True, replace=True,
+               if_not_exists=False, location='/x', properties={})
 
     Raises:
         BadClauseError: it goes on as no clone does.
@@ -77,7 +82,8 @@ def read_deep_clone(text: str) -> DeepClone | None:
         return None
     if_not_exists = at.take("IF", "NOT", "EXISTS")
     name = at.name()
-    if not at.take("DEEP", "CLONE"):
+    deep = at.take("DEEP", "CLONE")
+    if not (deep or at.take("SHALLOW", "CLONE") or at.take("CLONE")):
         return None
     source = at.name()
     version = _version(at)
@@ -91,11 +97,11 @@ def read_deep_clone(text: str) -> DeepClone | None:
             break
     if not name or not source or not at.done or (replace and if_not_exists):
         raise BadClauseError(
-            f"the DEEP CLONE of {quote_name(source)} cannot go on with {at.span()!r}",
-            "write CREATE [OR REPLACE] TABLE [IF NOT EXISTS] … DEEP CLONE … [AT | BEFORE (…)]"
+            f"the CLONE of {quote_name(source)} cannot go on with {at.span()!r}",
+            "write CREATE [OR REPLACE] TABLE [IF NOT EXISTS] … [DEEP] CLONE … [AT | BEFORE (…)]"
             " [TBLPROPERTIES (…)] [LOCATION '…']",
         )
-    return DeepClone(name, source, version, create, replace, if_not_exists, location, properties)
+    return TableClone(name, source, deep, version, create, replace, if_not_exists, location, properties)
 
 
 def _version(at: Cursor) -> int | None:
@@ -120,8 +126,8 @@ def _properties(at: Cursor) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class DeepCloner:
-    """Clones with all files.
+class TableCloner:
+    """Clones one table.
 
     Attributes:
         lake: the session of the statement, whose commits carry its id.
@@ -131,11 +137,11 @@ class DeepCloner:
     """
 
     lake: Lake
-    place: Callable[[DeepClone, Table], str]
-    properties: Callable[[DeepClone, Table], Mapping[str, str]]
+    place: Callable[[TableClone, Table], str]
+    properties: Callable[[TableClone, Table], Mapping[str, str]]
     register: Callable[[str], object]
 
-    def run(self, clone: DeepClone) -> tuple[int, ...] | None:
+    def run(self, clone: TableClone) -> tuple[int, ...] | None:
         """Make a clone, or bring it up to date.
 
         Returns:
@@ -152,15 +158,17 @@ class DeepCloner:
             return None
         location = self._location(clone, source, there)
         overrides = {**self.properties(clone, source), **clone.properties}
-        metrics = self.lake.deep_clone(source, clone.version, location, overrides)
+        metrics = self.lake.clone(source, clone.version, location, overrides, deep=clone.deep)
         name = sql_name(clone.name)
         if there is None and not is_path(clone.name):
             self.register(f"CREATE TABLE {name} USING delta LOCATION {sql_text(location)}")
         elif not is_path(clone.name):
             self.register(f"REFRESH TABLE {name}")
+        if not clone.deep:
+            pin(self.lake, source)
         return tuple(metrics[metric] for metric in _METRICS)
 
-    def _source(self, clone: DeepClone) -> Table:
+    def _source(self, clone: TableClone) -> Table:
         found = self.lake.find(clone.source)
         if found is None:
             raise UnknownObjectError(
@@ -169,12 +177,12 @@ class DeepCloner:
         if isinstance(found, View) or found.provider != "delta" or found.location is None:
             what = "a view" if isinstance(found, View) else f"a table of {found.provider}"
             raise NoHistoryError(
-                f"{quote_name(found.name)} is {what}: DEEP CLONE copies the files of a Delta table",
+                f"{quote_name(found.name)} is {what}: only a Delta table can be cloned",
                 "CREATE TABLE … USING delta AS SELECT copies its rows",
             )
         return found
 
-    def _there(self, clone: DeepClone) -> Table | None:
+    def _there(self, clone: TableClone) -> Table | None:
         """The clone as an earlier run has left it.
 
         Raises as `run`.
@@ -200,7 +208,7 @@ class DeepCloner:
             )
         return found
 
-    def _location(self, clone: DeepClone, source: Table, there: Table | None) -> str:
+    def _location(self, clone: TableClone, source: Table, there: Table | None) -> str:
         if there is not None:
             return there.location or ""
         if is_path(clone.name):
@@ -213,3 +221,13 @@ class DeepCloner:
                 "CREATE OR REPLACE TABLE brings it up to date",
             )
         return clone.location
+
+
+def pin(lake: Lake, table: Table) -> None:
+    """Have a table keep every file from now on: a clone reads them."""
+    location = table.location or ""
+    lake.state(location)
+    if is_pinned(lake.properties(location, "delta.")):
+        return
+    # Delta asks that the log be kept no shorter than the files.
+    lake.set_properties(location, dict.fromkeys((DELTAS_FILES, DELTAS_LOG), PINNED))

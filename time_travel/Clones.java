@@ -21,28 +21,36 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.DeltaConfigs;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaOperations;
+import org.apache.spark.sql.delta.DomainMetadataTableFeature$;
 import org.apache.spark.sql.delta.DomainMetadataUtils;
 import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Action$;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.DeletionVectorDescriptor;
+import org.apache.spark.sql.delta.actions.InMemoryLogReplay;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.Protocol;
 import org.apache.spark.sql.delta.util.DeltaFileOperations;
+import org.apache.spark.sql.delta.util.FileNames;
+import org.apache.spark.sql.execution.metric.SQLMetric;
+import org.apache.spark.sql.execution.metric.SQLMetrics;
 import org.apache.spark.util.SerializableConfiguration;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** Copies the files of a version of a Delta table to a place of their own and commits them there, once and for all.
+/** Commits what a version of a Delta table holds at a place of its own: deep, with a copy of each file, or shallow, by
+ *  the files' full paths.
  *
  *  The name of a copy says what it is a copy of: a digest of the table's id, and of the path, size and time of the
  *  file in its log, before the file's own name. So a file that the clone has already is known without a look at it, and
  *  two files of different content never share a name. An instance is what a task on an executor runs, too.
  *  Compiled by Janino at run time: no lambdas, no generics. */
-public class DeepClone implements Function {
+public class Clones implements Function {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final int FILES_OF_A_TASK = 50;
+  private static final int FEW = 1000;
+  private static final long SHORT = 1L << 20;
 
   private SerializableConfiguration conf;
   private boolean partsAreSeen;
@@ -50,13 +58,14 @@ public class DeepClone implements Function {
   /** Clones a version (-1: the newest) into what lies at `target`, or into nothing.
    *
    *  `overrides` are properties as a JSON object. The answer is a JSON object: the metrics of Delta's CLONE. */
-  public String run(SparkSession spark, String source, long version, String name, String target, String overrides)
+  public String run(
+      SparkSession spark, String source, long version, String name, String target, String overrides, boolean deep)
       throws Exception {
     // A transaction asks the active session for its settings, the mark of its commit among them.
     Option active = SparkSession.getActiveSession();
     SparkSession.setActiveSession(spark);
     try {
-      return cloned(spark, source, version, name, target, (ObjectNode) JSON.readTree(overrides));
+      return cloned(spark, source, version, name, target, (ObjectNode) JSON.readTree(overrides), deep);
     } finally {
       if (active.isEmpty()) SparkSession.clearActiveSession();
       else SparkSession.setActiveSession((SparkSession) active.get());
@@ -64,7 +73,7 @@ public class DeepClone implements Function {
   }
 
   private static String cloned(
-      SparkSession spark, String source, long version, String name, String target, ObjectNode overrides)
+      SparkSession spark, String source, long version, String name, String target, ObjectNode overrides, boolean deep)
       throws Exception {
     DeltaLog from = DeltaLog.forTable(spark, source);
     Snapshot then = from.update(false, Option.empty(), Option.empty());
@@ -75,16 +84,19 @@ public class DeepClone implements Function {
     OptimisticTransaction change = to.startTransaction(Option.empty(), Option.empty());
 
     Map had = new HashMap();
-    List old = change.snapshot().allFiles().collectAsList();
+    List old = change.readVersion() < 0 ? new ArrayList() : change.snapshot().allFiles().collectAsList();
     for (int i = 0; i < old.size(); i++) had.put(identity((AddFile) old.get(i)), old.get(i));
     List actions = new ArrayList();
     Map copies = new LinkedHashMap();
-    List files = then.allFiles().collectAsList();
+    List files = filesOf(then, from);
+    long bytes = 0;
     for (int i = 0; i < files.size(); i++) {
       AddFile file = (AddFile) files.get(i);
-      AddFile copy = copyOf(file, from, then.metadata().id());
+      bytes += file.size();
+      AddFile copy = deep ? copyOf(file, from, then.metadata().id()) : sharing(file, from);
       if (had.remove(identity(copy)) != null) continue;
       actions.add(copy);
+      if (!deep) continue;
       add(copies, absolute(from, file.path()), absolute(to, copy.path()), "data");
       if (isStored(file.deletionVector()))
         add(copies, file.deletionVector().absolutePath(from.dataPath()),
@@ -102,8 +114,8 @@ public class DeepClone implements Function {
       actions.add(file.removeWithTimestamp(System.currentTimeMillis(), true));
     }
     ObjectNode metrics = JSON.createObjectNode();
-    metrics.put("sourceTableSize", then.sizeInBytes());
-    metrics.put("sourceNumOfFiles", then.numOfFiles());
+    metrics.put("sourceTableSize", bytes);
+    metrics.put("sourceNumOfFiles", (long) files.size());
     metrics.put("numRemovedFiles", (long) had.size());
     metrics.put("numCopiedFiles", copied[0]);
     metrics.put("removedFilesSize", removed);
@@ -112,25 +124,97 @@ public class DeepClone implements Function {
     return JSON.writeValueAsString(metrics);
   }
 
+  /** The files of a version: a short log without a checkpoint is read here, without a Spark job. */
+  private static List filesOf(Snapshot then, DeltaLog log) throws Exception {
+    List commits = CollectionConverters.asJava(then.logSegment().deltas());
+    long length = 0;
+    boolean plain = then.logSegment().checkpointProvider().version() < 0;
+    for (int i = 0; i < commits.size(); i++) {
+      FileStatus commit = (FileStatus) commits.get(i);
+      plain &= FileNames.isDeltaFile(commit.getPath());
+      length += commit.getLen();
+    }
+    if (!plain || length > SHORT) return then.allFiles().collectAsList();
+    InMemoryLogReplay replay = new InMemoryLogReplay(Option.empty(), Option.empty());
+    for (int i = 0; i < commits.size(); i++) {
+      Path commit = ((FileStatus) commits.get(i)).getPath();
+      List lines = CollectionConverters.asJava(log.store().read(commit, log.newDeltaHadoopConf()));
+      List actions = new ArrayList();
+      for (int j = 0; j < lines.size(); j++) actions.add(Action$.MODULE$.fromJson((String) lines.get(j)));
+      replay.append(FileNames.deltaVersion(commit), CollectionConverters.asScala(actions.iterator()));
+    }
+    return CollectionConverters.asJava(replay.allFiles());
+  }
+
   private static void commit(
       SparkSession spark, OptimisticTransaction change, Snapshot then, List actions, String name, ObjectNode metrics) {
-    List every = new ArrayList(CollectionConverters.asJava(
-        DomainMetadataUtils.handleDomainMetadataForCloneTable(then, change.snapshot())));
+    List every = new ArrayList();
+    boolean domains = then.protocol().isFeatureSupported(DomainMetadataTableFeature$.MODULE$);
+    if (domains || change.readVersion() >= 0)
+      every.addAll(CollectionConverters.asJava(
+          DomainMetadataUtils.handleDomainMetadataForCloneTable(then, change.snapshot())));
     every.addAll(actions);
     List features = new ArrayList();
     features.add(then.protocol());
     Protocol protocol = change.protocol().merge(CollectionConverters.asScala(features).toSeq());
     boolean same = change.readVersion() >= 0 && protocol.equals(change.snapshot().protocol());
+    DeltaOperations.Operation operation = new DeltaOperations.Clone(name, then.version());
+    boolean small = change.readVersion() < 0 && every.size() <= FEW;
     Map told = new HashMap();
     Iterator each = metrics.fields();
     while (each.hasNext()) {
       Map.Entry metric = (Map.Entry) each.next();
-      told.put(metric.getKey(), ((JsonNode) metric.getValue()).asText());
+      JsonNode value = (JsonNode) metric.getValue();
+      told.put(metric.getKey(), small ? (Object) counter(spark, value.asLong()) : (Object) value.asText());
+    }
+    if (small) {
+      // Few files need no checkpoint, which a large commit writes.
+      change.registerSQLMetrics(spark, scalas(told));
+      change.updateProtocol(protocol);
+      change.commit(CollectionConverters.asScala(every).toSeq(), operation);
+      return;
     }
     // As Delta's own CLONE and RESTORE do it: who has written meanwhile makes it fail.
     change.commitLarge(spark, CollectionConverters.asScala(every.iterator()),
-        same ? Option.empty() : Option.apply(protocol), new DeltaOperations.Clone(name, then.version()),
-        scalas(new HashMap()), scalas(told));
+        same ? Option.empty() : Option.apply(protocol), operation, scalas(new HashMap()), scalas(told));
+  }
+
+  private static SQLMetric counter(SparkSession spark, long value) {
+    SQLMetric found = SQLMetrics.createMetric(spark.sparkContext(), "clone");
+    found.set(value);
+    return found;
+  }
+
+  /** Has a table keep every file from now on, since a clone shares them; `properties` as a JSON object. */
+  public void pin(SparkSession spark, String source, String properties) throws Exception {
+    Option active = SparkSession.getActiveSession();
+    SparkSession.setActiveSession(spark);
+    try {
+      DeltaLog log = DeltaLog.forTable(spark, source);
+      log.update(false, Option.empty(), Option.empty());
+      OptimisticTransaction change = log.startTransaction(Option.empty(), Option.empty());
+      Map set = new HashMap();
+      Iterator each = ((ObjectNode) JSON.readTree(properties)).fields();
+      while (each.hasNext()) {
+        Map.Entry pair = (Map.Entry) each.next();
+        set.put(pair.getKey(), ((JsonNode) pair.getValue()).asText());
+      }
+      Metadata now = change.metadata();
+      ObjectNode action = (ObjectNode) JSON.readTree(now.json());
+      ObjectNode configuration = (ObjectNode) action.get("metaData").get("configuration");
+      configuration.setAll((ObjectNode) JSON.readTree(properties));
+      change.updateMetadata((Metadata) Action$.MODULE$.fromJson(JSON.writeValueAsString(action)), false);
+      change.commit(CollectionConverters.asScala(new ArrayList()).toSeq(),
+          new DeltaOperations.SetTableProperties(scalas(set)));
+    } finally {
+      if (active.isEmpty()) SparkSession.clearActiveSession();
+      else SparkSession.setActiveSession((SparkSession) active.get());
+    }
+  }
+
+  /** Lets go of what Delta remembers of a table: some megabytes each. */
+  public void forget(SparkSession spark, String location) {
+    DeltaLog.invalidateCache(spark, new Path(location));
   }
 
   /** The source's, under the clone's own id, name and comment. */
@@ -184,6 +268,23 @@ public class DeepClone implements Function {
     return (AddFile) Action$.MODULE$.fromJson(JSON.writeValueAsString(action));
   }
 
+  /** What a shallow clone's log says of a file. */
+  private static AddFile sharing(AddFile file, DeltaLog from) throws Exception {
+    ObjectNode action = (ObjectNode) JSON.readTree(file.json());
+    ObjectNode found = (ObjectNode) action.get("add");
+    found.put("path", absolute(from, file.path()).toUri().toString());
+    found.put("dataChange", true);
+    found.remove("baseRowId");
+    found.remove("defaultRowCommitVersion");
+    if (isStored(file.deletionVector())) {
+      DeletionVectorDescriptor deleted = file.deletionVector().copyWithAbsolutePath(from.dataPath());
+      ObjectNode vector = (ObjectNode) found.get("deletionVector");
+      vector.put("storageType", deleted.storageType());
+      vector.put("pathOrInlineDv", deleted.pathOrInlineDv());
+    }
+    return (AddFile) Action$.MODULE$.fromJson(JSON.writeValueAsString(action));
+  }
+
   private static String digest(String text) throws Exception {
     byte[] bytes = MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
     StringBuilder found = new StringBuilder();
@@ -222,7 +323,7 @@ public class DeepClone implements Function {
   private static long[] copied(SparkSession spark, List copies, DeltaLog to) {
     long[] found = new long[2];
     if (copies.isEmpty()) return found;
-    DeepClone task = new DeepClone();
+    Clones task = new Clones();
     Configuration conf = to.newDeltaHadoopConf();
     task.conf = new SerializableConfiguration(conf);
     task.partsAreSeen = to.store().isPartialWriteVisible(to.dataPath(), conf);
