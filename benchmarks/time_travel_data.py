@@ -126,8 +126,8 @@ def more_tables(spark: SparkSession, table: str, schema: str, count: int) -> Non
     def make(number: int) -> None:
         name, new = f"t{number:03d}", str(uuid.uuid4())
         folder = log.folder.parent / f"{name}-{new}"
-        shutil.copytree(log.folder, folder, ignore=shutil.ignore_patterns("*.crc"))
-        for path in (folder / "_delta_log").glob("*.json"):
+        shutil.copytree(log.folder, folder, ignore=shutil.ignore_patterns(".*.crc"))
+        for path in (folder / "_delta_log").glob("0*"):
             path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
         spark.sql(f"CREATE TABLE {schema}.{name} USING delta LOCATION '{folder}'")
 

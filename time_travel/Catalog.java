@@ -27,11 +27,13 @@ public class Catalog {
 
   private static String text(Object value) throws Exception { return JSON.writeValueAsString(value); }
 
-  /** One table or view, or "null"; without a schema a temporary view counts first. */
+  /** One table or view, or "null"; without a schema a temporary view counts first, and then the session catalog alone
+   *  where it is the current one. */
   public String table(SparkSession spark, String schema, String name) throws Exception {
     SessionCatalog catalog = spark.sessionState().catalog();
     TableIdentifier id = new TableIdentifier(name, Option.apply(schema), Option.empty());
     if (schema == null && catalog.isTempView(id)) return text(described(catalog.getTempViewOrPermanentTableMetadata(id), true));
+    if (schema == null && !"spark_catalog".equals(currentCatalog(spark))) return "null";
     // One call of the metastore, where SessionCatalog.getTableMetadata makes four.
     try {
       String there = schema == null ? catalog.getCurrentDatabase() : schema;
@@ -39,6 +41,18 @@ public class Catalog {
     } catch (Exception e) {
       if (isAbsent(e)) return "null";
       throw e;
+    }
+  }
+
+  /** A catalog that is opened meanwhile keeps to the settings of the active session: it has to be this one. */
+  private static String currentCatalog(SparkSession spark) {
+    Option active = SparkSession.getActiveSession();
+    SparkSession.setActiveSession(spark);
+    try {
+      return spark.sessionState().catalogManager().currentCatalog().name();
+    } finally {
+      if (active.isEmpty()) SparkSession.clearActiveSession();
+      else SparkSession.setActiveSession((SparkSession) active.get());
     }
   }
 

@@ -43,6 +43,7 @@ public class Commits {
     Snapshot known = log.unsafeVolatileSnapshot();
     Path last = FileNames.unsafeDeltaFile(log.logPath(), Math.max(0L, known.version()));
     FileSystem store = last.getFileSystem(log.newDeltaHadoopConf());
+    if (known.version() < 0 && !store.exists(log.logPath())) return known;
     if (known.version() >= 0 && !store.exists(FileNames.unsafeDeltaFile(log.logPath(), known.version() + 1))) {
       try {
         long then = known.logSegment().lastCommitFileModificationTimestamp();
@@ -75,7 +76,10 @@ public class Commits {
   /** When a version was committed, in milliseconds since the epoch; -1 where its commit is gone. */
   public long time(SparkSession spark, String location, long version, boolean timed) {
     DeltaLog log = DeltaLog.forTable(spark, location);
-    Configuration conf = log.newDeltaHadoopConf();
+    return time(log, log.newDeltaHadoopConf(), version, timed);
+  }
+
+  private static long time(DeltaLog log, Configuration conf, long version, boolean timed) {
     try {
       Path path = FileNames.unsafeDeltaFile(log.logPath(), version);
       if (!timed) return path.getFileSystem(conf).getFileStatus(path).getModificationTime();
@@ -98,7 +102,9 @@ public class Commits {
    *  have their time inside. Each look is where the time would stand if commits came evenly, and each second one in
    *  the middle: some four files of ten thousand are opened, and never more than twice the logarithm. */
   public long lastBy(SparkSession spark, String location, long low, long high, long millis) {
-    long first = time(spark, location, low, true), last = time(spark, location, high, true);
+    DeltaLog log = DeltaLog.forTable(spark, location);
+    Configuration conf = log.newDeltaHadoopConf();
+    long first = time(log, conf, low, true), last = time(log, conf, high, true);
     if (first > millis) return low - 1;
     if (last >= 0 && last <= millis) return high;
     boolean even = first >= 0 && last > first;
@@ -106,7 +112,7 @@ public class Commits {
       long middle = (low + high) / 2;
       if (even) middle = low + (long) ((high - low) * ((double) (millis - first) / (last - first)));
       middle = Math.max(low + 1, Math.min(high - 1, middle));
-      long then = time(spark, location, middle, true);
+      long then = time(log, conf, middle, true);
       if (then >= 0 && then <= millis) { low = middle; first = then; } else { high = middle; if (then >= 0) last = then; }
       even = !even && first >= 0 && last > first;
     }
@@ -233,8 +239,9 @@ public class Commits {
     return found.toString();
   }
 
-  /** The columns of a version, as the JSON of its schema. */
+  /** The columns of a version, as the JSON of its schema; -1: of the newest, as `state` has seen it last. */
   public String schema(SparkSession spark, String location, long version) {
+    if (version < 0) return DeltaLog.forTable(spark, location).unsafeVolatileSnapshot().metadata().schemaString();
     return metadata(spark, location, version).schemaString();
   }
 

@@ -156,11 +156,7 @@ class Lake:
             return None
         schema = parts[-2] if len(parts) > 1 else None
         found = json.loads(self._catalog.table(self._session, schema, parts[-1]))
-        if found is None or (
-            schema is None and not found["temporary"] and self.current[0] != SESSION_CATALOG
-        ):
-            return None
-        return self.meant(found)
+        return None if found is None else self.meant(found)
 
     def registered(self, location: str) -> Table | None:
         """The table of the session catalog that lies at a location; all schemas are looked through."""
@@ -393,9 +389,9 @@ class Lake:
                 self._shipped[name] = jvm.shipped(self.spark.sparkContext, "time_travel", name)
         return self._shipped[name]
 
-    def schema(self, location: str, version: int) -> str:
-        """The columns of a version as JSON."""
-        return str(self._commits.schema(self._session, location, version))
+    def schema(self, location: str, version: int | None) -> str:
+        """The columns of a version as JSON; None for the newest, as `state` has seen it last."""
+        return str(self._commits.schema(self._session, location, -1 if version is None else version))
 
     def evaluate(self, sql: str) -> object:
         """The value of a constant expression in this session."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
@@ -22,9 +21,6 @@ from time_travel.columns import in_todays_columns
 from time_travel.errors import BadClauseError, NoHistoryError
 from time_travel.lake import SESSION_CATALOG, Lake, Table, View, is_path
 from time_travel.point import Asked, Rule, VersionsRead, began, evaluate, has_written, version_for
-
-if TYPE_CHECKING:
-    from time_travel.lake import State
 
 Current = tuple[str, str]
 # What may follow a table that has no alias; any other word is one (Spark's grammar, strictIdentifier).
@@ -165,13 +161,7 @@ class Past:
         versioned = f"{sql_name(parts)} VERSION AS OF {version}"
         if not asked.clause.own:
             return versioned
-        latest = self._state(meant.location or "").latest
-        return in_columns_of(self.lake, meant, version, latest, versioned, aliased=aliased)
-
-    def _state(self, location: str) -> State:
-        state = self.lake.state(location)
-        assert state is not None, location  # noqa: S101  a version of it has just been found
-        return state
+        return in_columns_of(self.lake, meant, version, None, versioned, aliased=aliased)
 
     def _view(self, view: View, asked: Asked) -> str:
         statement = lineage.parse(view.text)
@@ -196,7 +186,7 @@ class Past:
 
 
 def in_columns_of(
-    lake: Lake, table: Table, version: int, other: int, versioned: str, *, aliased: bool
+    lake: Lake, table: Table, version: int, other: int | None, versioned: str, *, aliased: bool
 ) -> str:
     """SQL of a table at a version, with the columns of another version of it.
 
@@ -204,7 +194,7 @@ def in_columns_of(
         lake: look-ups.
         table: a Delta table.
         version: whose rows.
-        other: whose columns.
+        other: whose columns; None for the newest.
         versioned: SQL of the table at that version.
         aliased: whether an alias follows.
     """

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timezone
+from pathlib import Path
+from urllib.parse import urlparse
 
 import pytest
 
@@ -218,3 +221,47 @@ def test_a_table_may_have_the_name_of_a_word(session, told):
     for name in ("shallow", "deep", "clone"):
         session.sql(f"CREATE TABLE {name} CLONE t")
         assert rows(session, f"SELECT a FROM {name}") == [1, 2]
+
+
+def actions(session, table):
+    """What the first commit of a table says: its files, protocol, schema and domains."""
+    folder = Path(urlparse(session.sql(f"DESCRIBE DETAIL {table}").first().location).path)
+    lines = (folder / "_delta_log" / f"{0:020}.json").read_text(encoding="utf-8").splitlines()
+    found = [next(iter(json.loads(line).items())) for line in lines]
+    files = [one for kind, one in found if kind == "add"]
+    # No tags and none are the same.
+    files = sorted(({"tags": {}, **one} for one in files), key=lambda one: one["path"])
+    (protocol,) = (one for kind, one in found if kind == "protocol")
+    (metadata,) = (one for kind, one in found if kind == "metaData")
+    features = [sorted(protocol.get(key, ())) for key in ("readerFeatures", "writerFeatures")]
+    domains = sorted(one["domain"] for kind, one in found if kind == "domainMetadata")
+    return files, features, (metadata["schemaString"], metadata["partitionColumns"]), domains
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "PARTITIONED BY (p) TBLPROPERTIES (",
+        "CLUSTER BY (k) TBLPROPERTIES ('delta.columnMapping.mode' = 'name', ",
+        "TBLPROPERTIES ('delta.enableRowTracking' = 'true', ",
+    ],
+    ids=["partitioned", "clustered and mapped", "rows tracked"],
+)
+def test_a_clone_is_as_deltas_own(session, schema, spark, table):
+    """File by file, deletion vectors and names of partitions included; of a short log and of a checkpoint."""
+    session.sql(f"CREATE TABLE t (k INT, p STRING) {table}'delta.enableDeletionVectors' = 'true')")
+    session.sql("INSERT INTO t SELECT id, IF(id < 50, 'ä %41/b', NULL) FROM range(100)")
+    session.sql("DELETE FROM t WHERE k = 7")
+    for checkpointed in (False, True):
+        if checkpointed:
+            location = session.sql("DESCRIBE DETAIL t").first().location
+            log = spark._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, location)
+            log.checkpoint(log.unsafeVolatileSnapshot(), spark._jvm.scala.Option.empty())
+            spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+        session.sql("CREATE TABLE ours CLONE t")
+        spark.sql(f"CREATE TABLE {schema}.deltas SHALLOW CLONE {schema}.t")
+        files, *_ = ours = actions(session, "ours")
+        assert ours == actions(session, "deltas")
+        assert any("deletionVector" in one for one in files)
+        session.sql("DROP TABLE ours")
+        spark.sql(f"DROP TABLE {schema}.deltas")
