@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
 FOLDER = "_tables"
+NEW_TABLE = {"delta.enableInCommitTimestamps": "true"}
+"""Properties of a table that is made here: its times survive a copy of the folder (delta #1958)."""
 _QUERY = frozenset({"SELECT", "WITH", "VALUES", "FROM", "TABLE", "(", "MAP", "REDUCE"})
 
 

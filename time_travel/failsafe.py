@@ -163,7 +163,7 @@ class FailSafe:
         spark, schema = self.lake.spark, self.lake.schema_facts(new[-2])
         if schema is None:
             raise UnknownObjectError(f"there is no schema for {quote_name(new)}", "create it first")
-        place = place_in(schema["location"], str(spark.conf.get("spark.sql.warehouse.dir")), new[-1])
+        place = place_in(schema["location"], self.lake.warehouse, new[-1])
         self.lake.clone(table, version, place, {}, deep=False)
         spark.sql(f"CREATE TABLE {sql_name(new)} USING delta LOCATION {sql_text(place)}")
         pin(self.lake, table)

@@ -399,6 +399,11 @@ class Lake:
         return rows[0][0]
 
     @property
+    def warehouse(self) -> str:
+        """The folder of all schemas."""
+        return str(self.spark.conf.get("spark.sql.warehouse.dir"))
+
+    @property
     def zone(self) -> str:
         """The session's time zone."""
         return str(self.spark.conf.get("spark.sql.session.timeZone"))

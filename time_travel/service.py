@@ -7,11 +7,9 @@ it.
 from __future__ import annotations
 
 import re
-import uuid
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +18,10 @@ from lineage.names import split_name, sql_name
 from lineage.tokens import tokenize, word
 from time_travel.adopting import Adopter
 from time_travel.changes import ChangesSince
+from time_travel.cloning import Cloning
 from time_travel.creating import (
     FOLDER,
+    NEW_TABLE,
     Creation,
     place_in,
     read_creation,
@@ -29,13 +29,13 @@ from time_travel.creating import (
     with_properties,
 )
 from time_travel.dropping import Drop
-from time_travel.errors import StalePlanError, UnknownObjectError, UnknownStatementError
+from time_travel.errors import StalePlanError, UnknownStatementError
 from time_travel.flowing import over, statements_of
 from time_travel.lake import SESSION_CATALOG, Helpers, Lake, Table, View
 from time_travel.measuring import asks_for_storage
 from time_travel.parameters import read_change, read_question, require_transient
 from time_travel.planning import Planner
-from time_travel.point import Asked, Rule
+from time_travel.point import Rule
 from time_travel.reading import Past
 from time_travel.recorded import Records
 from time_travel.registry import Registry
@@ -43,8 +43,6 @@ from time_travel.remaking import CREATED
 from time_travel.replaying import Replay
 from time_travel.restoring import Restore, read_restore
 from time_travel.retention import (
-    CLONE_GROUP,
-    EARLIER,
     PREFIX,
     RETENTION,
     Retention,
@@ -54,10 +52,10 @@ from time_travel.retention import (
     is_transient,
     key,
 )
-from time_travel.schema_cloning import SchemaCloner, read_schema_clone
+from time_travel.schema_cloning import read_schema_clone
 from time_travel.setting import PARAMETER_COLUMNS, Setting
 from time_travel.showing import SCHEMA_COLUMNS, TABLE_COLUMNS, Shower, read_show
-from time_travel.table_cloning import METRIC_COLUMNS, TableClone, TableCloner, read_table_clone
+from time_travel.table_cloning import METRIC_COLUMNS, read_table_clone
 from time_travel.undo_plan import UndoPlan
 from time_travel.undoing import Undo
 from time_travel.unfinished import follow_files
@@ -71,19 +69,6 @@ if TYPE_CHECKING:
     from time_travel.by import By
 
 _FULL = 3
-# In-commit timestamps survive a copy of the folder (delta #1958).
-_NEW_TABLE = {"delta.enableInCommitTimestamps": "true"}
-
-# Compiling a plan and listing a table's files in its checksum take longer than reading a log of a few lines.
-_SMALL_JOBS = {
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.shuffle.partitions": "1",
-    "spark.databricks.delta.snapshotPartitions": "1",
-    "spark.databricks.delta.allFilesInCrc.enabled": "false",
-}
-
 Run = Callable[["SparkSession", str], Any]
 """Runs a text in a session, as Spark does."""
 
@@ -369,17 +354,25 @@ class TimeTravel:
         location, schema = place
         parameters = self.registry.objects(lake).parameters
         periods = in_force(creation.properties, schema["properties"], parameters)
-        return with_location(creation, location, _NEW_TABLE | delta_properties(periods))
+        return with_location(creation, location, NEW_TABLE | delta_properties(periods))
 
     def _create_schema(self, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         creation = read_creation(text)
         if creation is None:
             return run(spark, text)
-        catalog = creation.name[0].lower() if len(creation.name) > 1 else self._lake(spark).current[0]
-        if catalog == SESSION_CATALOG:
-            made = {**creation.properties, CREATED: str(by.time)}
-            creation = replace(creation, properties=made)
-        return run(spark, with_properties(creation))
+        lake, name = self._lake(spark), creation.name[-1]
+        is_new = self._guarded(lambda: self._is_free(lake, creation), False)  # noqa: FBT003  the other value
+        made = run(spark, with_properties(creation))
+        if is_new:
+            # Not in the text, which Spark's errors quote.
+            self._guarded(lambda: lake.set_schema_property(name, CREATED, str(by.time)), None)
+        return made
+
+    @staticmethod
+    def _is_free(lake: Lake, creation: Creation) -> bool:
+        """Whether a schema of the session catalog is to be made that is not there."""
+        catalog = creation.name[0].lower() if len(creation.name) > 1 else lake.current[0]
+        return catalog == SESSION_CATALOG and lake.schema_facts(creation.name[-1]) is None
 
     def _own_location(self, lake: Lake, creation: Creation) -> tuple[str, dict[str, Any]] | None:
         """Where a new Delta table lies, with its schema; None where the text or another catalog decides."""
@@ -393,109 +386,23 @@ class TimeTravel:
         facts = lake.schema_facts(creation.name[-2] if len(creation.name) > 1 else lake.current[1])
         if facts is None:
             return None
-        return self._place(lake, facts["location"], creation.name[-1]), facts
-
-    @staticmethod
-    def _place(lake: Lake, schema_location: str, name: str, own: uuid.UUID | None = None) -> str:
-        return place_in(schema_location, str(lake.spark.conf.get("spark.sql.warehouse.dir")), name, own)
+        return place_in(facts["location"], lake.warehouse, creation.name[-1]), facts
 
     def _clone_table(self, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         del by
-        lake, clone = self._lake(spark), read_table_clone(text)
-        if clone is None or lake.current[0] != SESSION_CATALOG:
-            return run(spark, text)
-        source = lake.find(clone.source)
-        if not clone.deep and not (isinstance(source, Table) and source.provider == "delta"):
-            return run(spark, text)  # Delta clones Parquet and Iceberg, too, or Spark says what is wrong
-        metrics = self._table_cloner(lake, run).run(clone)
-        return spark.createDataFrame([] if metrics is None else [metrics], METRIC_COLUMNS)
-
-    def _table_cloner(self, lake: Lake, run: Run) -> TableCloner:
-        def properties(clone: TableClone, source: Table) -> dict[str, str]:
-            schema = clone.name[-2] if len(clone.name) > 1 else lake.current[1]
-            if clone.deep:
-                return _NEW_TABLE | self._properties_of_clone(lake, schema, source, clone.properties)
-            return self._properties_of_shallow_clone(lake, schema, source)
-
-        return TableCloner(lake, partial(self._place_of_clone, lake), properties, partial(run, lake.spark))
-
-    def _place_of_clone(self, lake: Lake, clone: TableClone, source: Table) -> str:
-        """Where a new clone lies: a run that was killed is found again by the next one."""
-        schema = lake.schema_facts(clone.name[-2] if len(clone.name) > 1 else lake.current[1])
-        if schema is None:
-            raise UnknownObjectError(f"there is no schema for {'.'.join(clone.name)}", "create it first")
-        state = lake.state(source.location or "")
-        seed = f"{state.table_id if state else ''} {schema['name']} {clone.name[-1].lower()}"
-        known = uuid.uuid5(uuid.NAMESPACE_OID, seed)
-        place = self._place(lake, schema["location"], clone.name[-1], known)
-        # A table that was dropped lies there, or one of which the end of its making is missing.
-        taken = lake.state(place) is not None
-        return self._place(lake, schema["location"], clone.name[-1]) if taken else place
-
-    def _properties_of_clone(
-        self, lake: Lake, schema: str, source: Table, given: Mapping[str, str]
-    ) -> dict[str, str]:
-        """Its own retention: the source may be pinned by other clones."""
-        own = {**lake.properties(source.location or "", PREFIX), EARLIER: "", **given}
-        facts = lake.schema_facts(schema) or {}
-        parameters = self.registry.objects(lake).parameters
-        return {EARLIER: "", **delta_properties(in_force(own, facts.get("properties", {}), parameters))}
-
-    def _properties_of_shallow_clone(self, lake: Lake, schema: str, source: Table) -> dict[str, str]:
-        """As those of any clone, and whose files it shares."""
-        state = lake.state(source.location or "")
-        group = lake.properties(source.location or "", CLONE_GROUP).get(CLONE_GROUP)
-        found = self._properties_of_clone(lake, schema, source, {})
-        return found | {CLONE_GROUP: group or (state.table_id if state else "")}
+        clone = read_table_clone(text)
+        metrics = None if clone is None else self._cloning(spark).table(clone, partial(run, spark))
+        return run(spark, text) if metrics is None else spark.createDataFrame(metrics, METRIC_COLUMNS)
 
     def _clone_schema(self, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         clone = read_schema_clone(text)
         if clone is None:
             return run(spark, text)
-        lake = self._lake(spark)
-        past = self._past(lake)
-        warehouse = str(spark.conf.get("spark.sql.warehouse.dir"))
-        cloner = SchemaCloner(
-            lake,
-            self._lake(self._for_small_tables(by)),
-            past,
-            by.time,
-            partial(self._dropped_after, lake),
-            lambda name: self._place(lake, warehouse, name),
-            partial(self._properties_of_shallow_clone, lake, clone.name[-1]),
-        )
-        return _said(spark, cloner.schema(clone))
+        cloning = self._cloning(spark)
+        return _said(spark, cloning.schema(clone, self._past(cloning.lake), by))
 
-    def _for_small_tables(self, by: By) -> SparkSession:
-        """A session for many small jobs of Delta's, not audited; its commits carry the statement's id."""
-        session = self._own.newSession()
-        for setting, value in _SMALL_JOBS.items():
-            session.conf.set(setting, value)
-        if by.query_id is not None:
-            session.conf.set("spark.databricks.delta.commitInfo.userMetadata", by.query_id)
-        return session
-
-    def _dropped_after(self, lake: Lake, schema: str, asked: Asked) -> list[Table | View]:
-        """What a schema has lost after a point, or by the very statement before which it is asked for."""
-        if asked.micros is None:
-            return []
-        found: list[Table | View] = []
-        before = asked.clause.before
-        alive = {getattr(one, "location", None) for one in lake.tables(schema)}
-        for event in reversed(self.registry.objects(lake).dropped):
-            is_later = event.time > asked.micros or (before and event.time == asked.micros)
-            is_its_own = event.query_id is not None and event.query_id == asked.query_id
-            if not is_later or (is_its_own and not before) or not alive.isdisjoint(event.places):
-                continue
-            if event.domain not in ("TABLE", "VIEW") or event.name[-2].lower() != schema.lower():
-                continue
-            meant = lake.meant(event.details)
-            if isinstance(meant, Table):
-                place = lake.place_of(event.places, event.location or "")
-                found.append(replace(meant, location=place))
-            elif meant is not None and meant.facts["created"] * 1000 <= asked.micros:
-                found.append(meant)
-        return found
+    def _cloning(self, spark: SparkSession) -> Cloning:
+        return Cloning(self._lake(spark), self._own, self.registry)
 
     def _restore(self, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         del by

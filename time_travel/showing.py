@@ -170,7 +170,14 @@ class Shower:
         name = show.schemas[-1]
         if len(show.schemas) == 1 and name.lower() == SESSION_CATALOG:
             return self.lake.schemas()
-        return [name] if self.lake.schema_facts(name) is not None else []
+        if self.lake.schema_facts(name) is not None:
+            return [name]
+        dropped = {part.lower() for e in self.registry.objects(self.lake).dropped for part in e.name[1:2]}
+        if name.lower() not in dropped:
+            raise UnknownObjectError(
+                f"there is no schema {quote_name(show.schemas)}", "SHOW SCHEMAS HISTORY lists them"
+            )
+        return []
 
     def _dropped(self, schemas: set[str] | None, alive: set[str | None]) -> Iterator[Event]:
         for event in self.registry.objects(self.lake).dropped:

@@ -231,6 +231,9 @@ def actions(session, table):
     files = [one for kind, one in found if kind == "add"]
     # No tags and none are the same.
     files = sorted(({"tags": {}, **one} for one in files), key=lambda one: one["path"])
+    # In which order rows got their numbers is nobody's concern.
+    for one in files:
+        one["baseRowId"] = "baseRowId" in one
     (protocol,) = (one for kind, one in found if kind == "protocol")
     (metadata,) = (one for kind, one in found if kind == "metaData")
     features = [sorted(protocol.get(key, ())) for key in ("readerFeatures", "writerFeatures")]

@@ -36,6 +36,7 @@ def metrics(session, table):
     (row,) = session.sql(
         "SELECT active_bytes, time_travel_bytes, failsafe_bytes, retained_for_clone_bytes, purgeable_bytes"
         f" FROM account_usage.table_storage_metrics WHERE table_name = '{table}'"
+        " AND table_schema = current_schema()"
     ).collect()
     return tuple(row)
 

@@ -1,0 +1,42 @@
+"""A table of 10,000 versions, a checkpoint each ten: every point leads to the file of its version."""
+
+from __future__ import annotations
+
+import random
+from datetime import datetime, timezone
+
+import pytest
+
+from benchmarks import time_travel_data
+from time_travel import errors
+
+pytestmark = pytest.mark.spark
+MANY = 10_000
+
+
+def at(millis):
+    """A moment as a clause has it."""
+    return f"TIMESTAMP => '{datetime.fromtimestamp(millis / 1000, timezone.utc):%F %T.%f}+00:00'"
+
+
+def test_many_versions(session, schema):
+    """By time at, between and before commits, by statement, from end to end; what is too early says so."""
+    session.sql(time_travel_data.MAKE_VERSIONS.format("t"))
+    session.sql("INSERT INTO t VALUES (1, 'one')")
+    made = time_travel_data.more_versions(session, "t", MANY)
+
+    def version(clause):
+        (row,) = session.sql(f"SELECT _metadata.file_name AS file FROM t {clause}").collect()
+        return int(row.file.split("-")[1])
+
+    pick = random.Random(11)  # noqa: S311  which version is no secret
+    # The file of version 1 is the one that Spark has written.
+    for number in (2, MANY - 1, *(pick.randrange(3, MANY - 1) for _ in range(5))):
+        assert version(f"AT ({at(made.times[number])})") == number
+        assert version(f"AT ({at(made.times[number] + 59_999)})") == number
+        assert version(f"AT (STATEMENT => '{made.statements[number]}')") == number
+        if number > 2:
+            assert version(f"BEFORE ({at(made.times[number])})") == number - 1
+            assert version(f"BEFORE (STATEMENT => '{made.statements[number]}')") == number - 1
+    with pytest.raises(errors.BeforeCreationError):
+        session.sql(f"SELECT * FROM t AT ({at(made.times[0] - 1)})")
