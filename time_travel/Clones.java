@@ -193,19 +193,14 @@ public class Clones implements Function {
       DeltaLog log = DeltaLog.forTable(spark, source);
       log.update(false, Option.empty(), Option.empty());
       OptimisticTransaction change = log.startTransaction(Option.empty(), Option.empty());
-      Map set = new HashMap();
-      Iterator each = ((ObjectNode) JSON.readTree(properties)).fields();
-      while (each.hasNext()) {
-        Map.Entry pair = (Map.Entry) each.next();
-        set.put(pair.getKey(), ((JsonNode) pair.getValue()).asText());
-      }
+      ObjectNode set = (ObjectNode) JSON.readTree(properties);
       Metadata now = change.metadata();
       ObjectNode action = (ObjectNode) JSON.readTree(now.json());
       ObjectNode configuration = (ObjectNode) action.get("metaData").get("configuration");
-      configuration.setAll((ObjectNode) JSON.readTree(properties));
+      configuration.setAll(set);
       change.updateMetadata((Metadata) Action$.MODULE$.fromJson(JSON.writeValueAsString(action)), false);
       change.commit(CollectionConverters.asScala(new ArrayList()).toSeq(),
-          new DeltaOperations.SetTableProperties(scalas(set)));
+          new DeltaOperations.SetTableProperties(scalas(texts(set))));
     } finally {
       if (active.isEmpty()) SparkSession.clearActiveSession();
       else SparkSession.setActiveSession((SparkSession) active.get());
@@ -230,13 +225,7 @@ public class Clones implements Function {
     // They tell of versions of the source.
     configuration.remove("delta.inCommitTimestampEnablementVersion");
     configuration.remove("delta.inCommitTimestampEnablementTimestamp");
-    Map given = new HashMap();
-    Iterator each = overrides.fields();
-    while (each.hasNext()) {
-      Map.Entry pair = (Map.Entry) each.next();
-      given.put(pair.getKey(), ((JsonNode) pair.getValue()).asText());
-    }
-    scala.collection.Iterator valid = DeltaConfigs.validateConfigurations(scalas(given)).iterator();
+    scala.collection.Iterator valid = DeltaConfigs.validateConfigurations(scalas(texts(overrides))).iterator();
     while (valid.hasNext()) {
       scala.Tuple2 pair = (scala.Tuple2) valid.next();
       configuration.put((String) pair._1(), (String) pair._2());
@@ -254,9 +243,6 @@ public class Clones implements Function {
     String folder = new Path(new java.net.URI(path)).isAbsolute() ? "" : path.substring(0, name);
     String said = table + "\n" + path + "\n" + file.size() + "\n" + file.modificationTime();
     found.put("path", folder + digest(said) + "-" + path.substring(name));
-    found.put("dataChange", true);
-    found.remove("baseRowId");
-    found.remove("defaultRowCommitVersion");
     DeletionVectorDescriptor deleted = file.deletionVector();
     if (isStored(deleted) && deleted.storageType().equals("p")) {
       String stored = deleted.absolutePath(from.dataPath()).getName();
@@ -265,7 +251,7 @@ public class Clones implements Function {
       vector.put("storageType", "u");
       vector.put("pathOrInlineDv", deleted.copyWithNewRelativePath(id, "").pathOrInlineDv());
     }
-    return (AddFile) Action$.MODULE$.fromJson(JSON.writeValueAsString(action));
+    return added(action);
   }
 
   /** What a shallow clone's log says of a file. */
@@ -273,15 +259,21 @@ public class Clones implements Function {
     ObjectNode action = (ObjectNode) JSON.readTree(file.json());
     ObjectNode found = (ObjectNode) action.get("add");
     found.put("path", absolute(from, file.path()).toUri().toString());
-    found.put("dataChange", true);
-    found.remove("baseRowId");
-    found.remove("defaultRowCommitVersion");
     if (isStored(file.deletionVector())) {
       DeletionVectorDescriptor deleted = file.deletionVector().copyWithAbsolutePath(from.dataPath());
       ObjectNode vector = (ObjectNode) found.get("deletionVector");
       vector.put("storageType", deleted.storageType());
       vector.put("pathOrInlineDv", deleted.pathOrInlineDv());
     }
+    return added(action);
+  }
+
+  /** A file that is new to the clone: it gives rows ids of its own. */
+  private static AddFile added(ObjectNode action) throws Exception {
+    ObjectNode found = (ObjectNode) action.get("add");
+    found.put("dataChange", true);
+    found.remove("baseRowId");
+    found.remove("defaultRowCommitVersion");
     return (AddFile) Action$.MODULE$.fromJson(JSON.writeValueAsString(action));
   }
 
@@ -369,6 +361,16 @@ public class Clones implements Function {
     } catch (java.io.FileNotFoundException e) {
       return -1;
     }
+  }
+
+  private static Map texts(ObjectNode values) {
+    Map found = new HashMap();
+    Iterator each = values.fields();
+    while (each.hasNext()) {
+      Map.Entry pair = (Map.Entry) each.next();
+      found.put(pair.getKey(), ((JsonNode) pair.getValue()).asText());
+    }
+    return found;
   }
 
   private static scala.collection.immutable.Map scalas(Map values) {

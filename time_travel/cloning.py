@@ -6,7 +6,7 @@ In: a clone as it is read, a session, the registry. Out: the new tables; Delta's
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -134,13 +134,13 @@ class Cloning:
             session.conf.set("spark.databricks.delta.commitInfo.userMetadata", by.query_id)
         return session
 
-    def _dropped_after(self, schema: str, asked: Asked) -> list[Table | View]:
+    def _dropped_after(self, schema: str, asked: Asked, there: Sequence[Table | View]) -> list[Table | View]:
         """What a schema has lost after a point, or by the very statement before which it is asked for."""
         if asked.micros is None:
             return []
         found: list[Table | View] = []
         before = asked.clause.before
-        alive = {getattr(one, "location", None) for one in self.lake.tables(schema)}
+        alive = {getattr(one, "location", None) for one in there}
         for event in reversed(self.registry.objects(self.lake).dropped):
             is_later = event.time > asked.micros or (before and event.time == asked.micros)
             is_its_own = event.query_id is not None and event.query_id == asked.query_id

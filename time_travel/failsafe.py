@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from lineage.names import quote_name, sql_name, sql_text
+from lineage.names import quote_name
 from time_travel.creating import place_in
 from time_travel.errors import (
     NothingDroppedError,
@@ -23,7 +23,7 @@ from time_travel.errors import (
 from time_travel.lake import Table
 from time_travel.point import show
 from time_travel.storage import bytes_at
-from time_travel.table_cloning import pin
+from time_travel.table_cloning import share
 
 if TYPE_CHECKING:
     from time_travel.lake import Lake
@@ -160,13 +160,11 @@ class FailSafe:
         return f"Table {new[-1]} successfully made of {name[-1]} at {show(micros)}."
 
     def _clone(self, table: Table, version: int, new: tuple[str, ...]) -> None:
-        spark, schema = self.lake.spark, self.lake.schema_facts(new[-2])
+        schema = self.lake.schema_facts(new[-2])
         if schema is None:
             raise UnknownObjectError(f"there is no schema for {quote_name(new)}", "create it first")
         place = place_in(schema["location"], self.lake.warehouse, new[-1])
-        self.lake.clone(table, version, place, {}, deep=False)
-        spark.sql(f"CREATE TABLE {sql_name(new)} USING delta LOCATION {sql_text(place)}")
-        pin(self.lake, table)
+        share(self.lake, table, version, new, place, {})
 
     def _left(self, holding: Holding, version: int) -> int:
         """When a version was replaced, UTC microseconds."""

@@ -104,17 +104,16 @@ class Past:
             text = text[: clause.first] + new + text[clause.stop :]
         return text
 
-    def version_of(self, clause: Clause, table: Table) -> int:
-        """The version of a table at a clause about the schema that holds it.
+    def version_of(self, asked: Asked, table: Table) -> int:
+        """The version of a table at a point of the schema that holds it, as `asked_of_schema` gives it.
 
         A statement that has not changed this table is a point in time: when it began.
 
         Raises:
             TimeTravelError: a point that cannot be had.
         """
-        asked = evaluate(clause, self.lake, self.now, self.clock)
         if asked.query_id is not None and not has_written(asked.query_id, table, self.lake):
-            asked = Asked(clause, micros=began(asked.query_id))
+            asked = replace(asked, query_id=None)
         return version_for(asked, table, self.lake, self.rule(table), self.versions_read)
 
     def asked_of_schema(self, clause: Clause) -> Asked:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lineage.cursor import Cursor
-from lineage.names import quote_name, sql_name, sql_text
+from lineage.names import quote_name, sql_name
 from lineage.tokens import tokenize
 from time_travel.clause import Clause, clauses
 from time_travel.errors import (
@@ -27,7 +27,7 @@ from time_travel.errors import (
 from time_travel.lake import SESSION_CATALOG, Table, View
 from time_travel.point import show
 from time_travel.remaking import CREATED, create_view, created_on, make_all, schema_clauses
-from time_travel.table_cloning import pin
+from time_travel.table_cloning import share
 
 if TYPE_CHECKING:
     from time_travel.lake import Lake
@@ -114,7 +114,7 @@ class SchemaCloner:
         own: a session of the system's own, not audited; its commits carry the statement's id.
         past: finds versions.
         now: UTC microseconds.
-        dropped: the tables and views of a schema that were dropped after a point, the first drop first.
+        dropped: of a schema, a point and what is there: the tables and views dropped since, in their order.
         location: gives a table of the new schema its place, by its name.
         properties: of the clone of a table.
     """
@@ -123,7 +123,7 @@ class SchemaCloner:
     own: Lake
     past: Past
     now: int
-    dropped: Callable[[str, Asked], Sequence[Table | View]]
+    dropped: Callable[[str, Asked, Sequence[Table | View]], Sequence[Table | View]]
     location: Callable[[str], str]
     properties: Callable[[Table], Mapping[str, str]]
 
@@ -155,10 +155,11 @@ class SchemaCloner:
         asked = None if clone.point is None else self.past.asked_of_schema(clone.point)
         _require_there(clone, asked, created)
         there = self.lake.tables(source)
-        gone = [] if asked is None else self.dropped(source, asked)
+        gone = [] if asked is None else self.dropped(source, asked, there)
         left_out: list[str] = []
-        found = list(self._there(clone, there, left_out, is_known=created is not None))
-        found += self._gone(clone, gone, {one.name for one in found}, left_out)
+        found = list(self._there(clone, asked, there, left_out, is_known=created is not None))
+        if asked is not None:
+            found += self._gone(asked, gone, {one.name for one in found}, left_out)
         made = {**facts, "properties": {**facts["properties"], CREATED: str(self.now)}}
         self.own.spark.sql(f"CREATE SCHEMA {sql_name([new])}{schema_clauses(made)}")
         self._make(new, found)
@@ -173,12 +174,19 @@ class SchemaCloner:
         return " ".join(said)
 
     def _there(
-        self, clone: SchemaClone, relations: Sequence[Table | View], left_out: list[str], *, is_known: bool
+        self,
+        clone: SchemaClone,
+        asked: Asked | None,
+        relations: Sequence[Table | View],
+        left_out: list[str],
+        *,
+        is_known: bool,
     ) -> Iterator[_Source]:
         """The Delta tables with the version of each; those that were not there yet are not there.
 
         Args:
-            clone: what is asked for.
+            clone: the statement.
+            asked: its point, evaluated once for all tables; None for now.
             relations: of the schema.
             left_out: is told what is ignored.
             is_known: when the schema was made. Else it was there when one of its tables was.
@@ -186,7 +194,7 @@ class SchemaCloner:
         found, young = False, None
         for table in _delta(relations):
             try:
-                version = None if clone.point is None else self.past.version_of(clone.point, table)
+                version = None if asked is None else self.past.version_of(asked, table)
             except BeforeCreationError as error:
                 young = young or error
                 continue
@@ -205,15 +213,15 @@ class SchemaCloner:
             )
 
     def _gone(
-        self, clone: SchemaClone, relations: Sequence[Table | View], taken: set[str], left_out: list[str]
+        self, asked: Asked, relations: Sequence[Table | View], taken: set[str], left_out: list[str]
     ) -> Iterator[_Source]:
         """The same of what has been dropped since: no child any more, so nothing fails for it."""
         for table in _delta(relations):
             name = table.name[-1]
-            if name in taken or clone.point is None:
+            if name in taken:
                 continue
             try:
-                version = self.past.version_of(clone.point, table)
+                version = self.past.version_of(asked, table)
             except BeforeCreationError:
                 continue
             except (OutsideRetentionError, UnreadableTableError, NoHistoryError):
@@ -231,10 +239,8 @@ class SchemaCloner:
             list(pool.map(make, sources))
 
     def _table(self, schema: str, one: _Source) -> None:
-        place, name = self.location(one.name), sql_name([schema, one.name])
-        self.own.clone(one.table, one.version, place, self.properties(one.table), deep=False)
-        self.own.spark.sql(f"CREATE TABLE {name} USING delta LOCATION {sql_text(place)}")
-        pin(self.own, one.table)
+        place = self.location(one.name)
+        share(self.own, one.table, one.version, (schema, one.name), place, self.properties(one.table))
         # Many tables at once are too much to keep in mind.
         self.own.forget(place)
         self.own.forget(one.table.location or "")

@@ -12,7 +12,7 @@ Databricks' (CREATE TABLE CLONE).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -221,6 +221,29 @@ class TableCloner:
                 "CREATE OR REPLACE TABLE brings it up to date",
             )
         return clone.location
+
+
+def share(
+    lake: Lake,
+    table: Table,
+    version: int | None,
+    name: Sequence[str],
+    location: str,
+    properties: Mapping[str, str],
+) -> None:
+    """Make a zero-copy clone that is not there, and have its source keep what it reads.
+
+    Args:
+        lake: the session that makes it.
+        table: the source.
+        version: of the source, None for the newest.
+        name: of the clone.
+        location: where it is to lie.
+        properties: of the clone, beside the source's.
+    """
+    lake.clone(table, version, location, properties, deep=False)
+    lake.spark.sql(f"CREATE TABLE {sql_name(name)} USING delta LOCATION {sql_text(location)}")
+    pin(lake, table)
 
 
 def pin(lake: Lake, table: Table) -> None:
