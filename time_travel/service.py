@@ -346,15 +346,22 @@ class TimeTravel:
         schema = lake.schema_facts(creation.name[-2] if len(creation.name) > 1 else lake.current[1]) or {}
         require_transient(creation.name, int(days), transient=is_transient(schema.get("properties", {})))
 
+    def place_of_new(self, spark: SparkSession, table: tuple[str, ...]) -> tuple[str, dict[str, str]] | None:
+        """Where a Delta table of a writer's is to lie, and its properties; None for one that is there."""
+        return self._place_of_new(self._lake(spark), Creation(table, "", "delta", (), False, 0, None))  # noqa: FBT003
+
     def _located(self, spark: SparkSession, creation: Creation) -> str | None:
-        lake = self._lake(spark)
+        place = self._place_of_new(self._lake(spark), creation)
+        return None if place is None else with_location(creation, *place)
+
+    def _place_of_new(self, lake: Lake, creation: Creation) -> tuple[str, dict[str, str]] | None:
         place = self._own_location(lake, creation)
         if place is None:
             return None
         location, schema = place
         parameters = self.registry.objects(lake).parameters
         periods = in_force(creation.properties, schema["properties"], parameters)
-        return with_location(creation, location, NEW_TABLE | delta_properties(periods))
+        return location, NEW_TABLE | delta_properties(periods)
 
     def _create_schema(self, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         creation = read_creation(text)

@@ -2,7 +2,9 @@ import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Iterator;
 import java.util.List;
+import org.apache.spark.sql.classic.DataFrameWriter;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.CatalogManager;
@@ -60,14 +62,45 @@ public class Sessions {
   }
 
   /** What a call has changed about the marked writer, it would have changed about the user's. */
-  public void giveBack(Object marked, Object writer) throws Exception {
+  public void giveBack(Object marked, Object writer, boolean placed) throws Exception {
     if (!marked.getClass().getName().equals(WRITER)) return;
     List fields = fields(marked.getClass());
     for (int i = 0; i < fields.size(); i++) {
       Field field = (Field) fields.get(i);
       Object value = field.get(marked);
-      if (!(value instanceof Dataset)) field.set(writer, value);
+      // Where it was placed, some of its options are ours.
+      if (!(value instanceof Dataset) && !(placed && field.getName().equals("extraOptions"))) field.set(writer, value);
     }
+  }
+
+  /** Has a marked writer make its table at a location, with properties of Delta's. */
+  public void place(Object writer, String location, java.util.Map properties) throws Exception {
+    Iterator each = properties.entrySet().iterator();
+    if (writer instanceof DataFrameWriter) {
+      DataFrameWriter one = (DataFrameWriter) writer;
+      one.option("path", location);
+      while (each.hasNext()) {
+        java.util.Map.Entry pair = (java.util.Map.Entry) each.next();
+        one.option((String) pair.getKey(), (String) pair.getValue());
+      }
+      return;
+    }
+    // The map of its properties is the user's writer's, too.
+    Field held = field(writer, "properties");
+    held.set(writer, ((scala.collection.mutable.HashMap) held.get(writer)).clone());
+    scala.collection.mutable.HashMap found = (scala.collection.mutable.HashMap) held.get(writer);
+    found.put("location", location);
+    while (each.hasNext()) {
+      java.util.Map.Entry pair = (java.util.Map.Entry) each.next();
+      found.put(pair.getKey(), pair.getValue());
+    }
+  }
+
+  /** Whether a writer says where its table is to lie. */
+  public boolean isPlaced(Object writer) throws Exception {
+    if (writer instanceof DataFrameWriter)
+      return ((scala.collection.immutable.Map) field(writer, "extraOptions").get(writer)).contains("path");
+    return ((scala.collection.mutable.HashMap) field(writer, "properties").get(writer)).contains("location");
   }
 
   /** "provider table" of a writer as far as it says so: a name in Spark's quotes. */

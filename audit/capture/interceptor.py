@@ -135,7 +135,14 @@ class Interceptor:
             return None
         if not to.is_delta and not self.driver.time_travel.is_delta(self.spark, to.table, to.provider):
             return None
-        return self.driver.marking.writer(writer, action, str(query_id))
+        marked = self.driver.marking.writer(writer, action, str(query_id))
+        if to.makes:
+            place = self.driver.guarded(
+                lambda: self.driver.time_travel.place_of_new(self.spark, to.table), None
+            )
+            if place is not None:
+                self.driver.marking.place(marked, action, *place)
+        return marked
 
     def _is_lazy(self, statement: lineage.Statement) -> bool:
         if statement.statement_type == "UNKNOWN":

@@ -41,6 +41,8 @@ _WRITERS = {
 }
 """What commits from Python: the attribute that holds the JVM's side, and the methods, by class."""
 _HELD = {f"{name}.{method}": held for name, (held, methods) in _WRITERS.items() for method in methods.split()}
+_PLACED = "_audit_placed"
+_MAKING = frozenset({"saveAsTable", "create", "createOrReplace"})
 _FORMAT = 1
 """The place of `format` among the arguments of `save` and `saveAsTable`."""
 
@@ -53,11 +55,13 @@ class Destination:
         table: the parts of its name, () for a path.
         provider: the format that is asked for, "" for the session's own.
         is_delta: nothing else can be.
+        makes: a table that is not there, at a place that is not said.
     """
 
     table: tuple[str, ...] = ()
     provider: str = ""
     is_delta: bool = False
+    makes: bool = False
 
 
 class Marking:
@@ -94,7 +98,8 @@ class Marking:
         if owner == "DataFrameWriter" and method != "insertInto":
             given = args[_FORMAT] if len(args) > _FORMAT else kwargs.get("format")
             provider = given or provider
-        return Destination(split_name(table) if table else (), provider)
+        makes = method in _MAKING and not self._sessions.isPlaced(getattr(writer, _HELD[action]))
+        return Destination(split_name(table) if table else (), provider, makes=makes)
 
     def writer(self, writer: Any, action: str, query_id: str) -> Any:
         """The same writer, whose commits carry a query id."""
@@ -103,7 +108,12 @@ class Marking:
         setattr(own, held, self._sessions.writer(getattr(writer, held), query_id))
         return own
 
+    def place(self, marked: Any, action: str, location: str, properties: Mapping[str, str]) -> None:
+        """Have a marked writer make its table at a location; the user's knows nothing of it."""
+        self._sessions.place(getattr(marked, _HELD[action]), location, dict(properties))
+        marked.__dict__[_PLACED] = True
+
     def give_back(self, marked: Any, writer: Any, action: str) -> None:
         """PySpark's `save(mode=…)` sets the mode of its writer for good: the user's has it, too."""
         held = _HELD[action]
-        self._sessions.giveBack(getattr(marked, held), getattr(writer, held))
+        self._sessions.giveBack(getattr(marked, held), getattr(writer, held), _PLACED in marked.__dict__)

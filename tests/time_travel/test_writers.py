@@ -138,3 +138,20 @@ def test_other_formats_are_left_alone(session, schema):
     assert rows(session, "SELECT id FROM p") == [0]
     session.range(1, 2).write.insertInto("p")
     assert rows(session, "SELECT id FROM p") == [0, 1]
+
+
+def test_a_writers_table_made_again(session, schema):
+    """A table that a writer makes lies where no other does: its name can be taken again, and undropped."""
+    for value in (1, 2):
+        session.range(value).write.saveAsTable("again")
+        session.sql("DROP TABLE again")
+    session.range(3).writeTo("again").using("delta").create()
+    session.sql("ALTER TABLE again RENAME TO newest")
+    for value in (2, 1):
+        session.sql("UNDROP TABLE again")
+        assert session.table("again").count() == value
+        session.sql(f"ALTER TABLE again RENAME TO again_{value}")
+    writer = session.range(4).write
+    writer.saveAsTable("first")
+    writer.saveAsTable("second")
+    assert session.table("first").count() == session.table("second").count() == 4
