@@ -66,6 +66,8 @@ class Config:
         listener: watch Spark's events for what the front door did not see.
         cross_check: the share of statements, 0.0 to 1.0, that both engines analyse, off the caller's thread;
             where they differ, the record says so.
+        account: what current_account() says.
+        admins: users who have role ACCOUNTADMIN, between commas; by default the user of the first session.
         sources: for each field where its value came from, in words.
     """
 
@@ -82,6 +84,8 @@ class Config:
     retention_days: int = 365
     listener: bool = True
     cross_check: float = 0.0
+    account: str = "local"
+    admins: str = ""
     sources: Mapping[str, str] = field(
         default_factory=lambda: MappingProxyType({}), compare=False, repr=False
     )
@@ -169,6 +173,7 @@ def _fill(
         sources["spool_dir"] = "from root"
     spool = local_path(values["spool_dir"]) or Path(values["spool_dir"])
     values["spool_dir"] = str((directory / spool.expanduser()).absolute())
+    values.setdefault("admins", values["user"])
     for name in _types():
         sources.setdefault(name, "default")
 

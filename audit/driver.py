@@ -22,6 +22,7 @@ from audit.analysis.plan_facts import PlanFactsReader
 from audit.analysis.spark_catalog import CatalogFacts, SessionCatalog
 from audit.analysis.untagged import Untagged
 from audit.analysis.worker import Worker
+from audit.by import By
 from audit.capture.interceptor import ANALYSIS_TAG, STATEMENT_TAG, Interceptor
 from audit.capture.marking import Marking
 from audit.capture.streaming import Streams
@@ -33,6 +34,7 @@ from audit.store.changes import changes_since
 from audit.store.own_session import own_session
 from audit.store.running import running_since
 from audit.store.versions import recorded
+from policies.service import Policies
 from time_travel import attached
 from time_travel.service import TimeTravel
 
@@ -85,7 +87,10 @@ class Driver:
             self.guarded,
             partial(changes_since, self),
             self._quiet,
+            self._cloned,
         )
+        self.policies = Policies(own_session(spark), config.root, config.account, config.admins.split(","))
+        self.policies.exempt(self.spark)
         self.worker = Worker(self, self.analyst)
         self.ingest = IngestThread(self)
         self._closed = False
@@ -111,6 +116,7 @@ class Driver:
         attached.give(spark, self.time_travel)
         # Clones of it in the JVM (foreachBatch has one) are found by this.
         spark.conf.set(SESSION_MARK, interceptor.session_id)
+        self.policies.install(spark, interceptor.session_id, identity.user, identity.roles)
         return interceptor
 
     def interceptor(self, session_id: str) -> Interceptor | None:
@@ -129,6 +135,9 @@ class Driver:
     def _quiet(self, spark: SparkSession) -> AbstractContextManager[None]:
         found = self.interceptor(jvm.session_id(spark))
         return nullcontext() if found is None else found.quiet()
+
+    def _cloned(self, source_id: str, clone_id: str) -> None:
+        self.policies.copy(source_id, clone_id, By(self.clock(), "", None, self.new_id))
 
     def catalog_facts(self, interceptor: Interceptor, targets: Sequence[Target]) -> CatalogFacts:
         """What the targets of a DDL statement are at this moment."""
@@ -189,6 +198,8 @@ class Driver:
         atexit.unregister(self.close)
         with ExitStack() as steps:  # from the last one up; each is taken, whatever the others raise
             steps.callback(self._forget_sessions)
+            if jvm.is_running(self.spark.sparkContext):
+                steps.callback(self.policies.end)
             steps.callback(self.spool.close)
             if jvm.is_running(self.spark.sparkContext):
                 if self.executions is not None:

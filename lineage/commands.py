@@ -12,6 +12,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from lineage.cursor import Cursor
 from lineage.governance_commands import read_governance, speaks_of_governance
 from lineage.model import Domain
+from lineage.role_commands import read_roles
 from lineage.statement import Command
 from lineage.tokens import read_name, word
 
@@ -23,6 +24,10 @@ _Reader = Callable[[list[Token], str], Command | None]
 def read_command(tokens: list[Token], text: str) -> Command | None:
     """The command that the first words announce."""
     first = word(tokens, 0)
+    if "ROLE" in (word(tokens, 1), word(tokens, 3)):
+        command = read_roles(tokens, text)
+        if command is not None:
+            return command
     if first in _GOVERNED:
         command = read_governance(tokens, text)
         if command is not None or speaks_of_governance(tokens):

@@ -6,6 +6,7 @@ them is not here: this says what they are.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -205,5 +206,5 @@ def _tag_policies(at: Cursor) -> tuple[Change, ...]:
         found.append(Change(operation, Domain.MASKING_POLICY, at.name()))
         if not at.take(","):
             break
-    at.take("FORCE")
-    return tuple(found)
+    force = at.take("FORCE")
+    return tuple(replace(change, force=force) for change in found)

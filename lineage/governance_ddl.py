@@ -19,7 +19,7 @@ from lineage.object_ids import object_id
 from lineage.statement import Change, Command, Statement
 
 Operation = Literal["ALTER", "CREATE", "DROP", "REPLACE", "UNDROP"]
-_NAMED = frozenset({Domain.MASKING_POLICY, Domain.ROW_ACCESS_POLICY, Domain.TAG})
+_NAMED = frozenset({Domain.MASKING_POLICY, Domain.ROW_ACCESS_POLICY, Domain.TAG, Domain.ROLE})
 _GROUPS = {
     Domain.MASKING_POLICY: "maskingPolicies",
     Domain.ROW_ACCESS_POLICY: "rowAccessPolicies",
@@ -69,7 +69,9 @@ def _object(tracer: Tracer, command: Command) -> ObjectDdl:
     """The object that a command is about, its operation and properties still to be said."""
     domain = command.domain or Domain.TABLE
     if domain in _NAMED:
-        name = quote_name(qualify(command.target, _here(tracer)))
+        # A role belongs to no schema.
+        here = _here(tracer)
+        name = quote_name(command.target if domain is Domain.ROLE else qualify(command.target, here))
         return ObjectDdl(name, domain, "ALTER", _id(tracer, domain, name))
     relation = _relation(tracer, command.target, domain)
     return ObjectDdl(relation.name, relation.domain, "ALTER", relation.object_id)

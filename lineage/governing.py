@@ -8,10 +8,10 @@ leaves a mark that travels with the sources (`Mark`) and is read at the end.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from lineage.catalog import Catalog, governed
-from lineage.model import Attachment, Column, Domain, Function, Json, Policy
+from lineage.model import AccessedObject, Attachment, Column, Domain, Function, Json, Policy, Relation
 from lineage.names import split_name
 from lineage.query import Queries
 from lineage.resolve import Ledger
@@ -172,6 +172,32 @@ def referenced(marks: Sequence[Mark]) -> tuple[Json, ...]:
         uses = objects.setdefault(mark.entry.relation.name, {})
         uses.setdefault((mark.column.name, mark.policy.name), mark)
     return tuple(_entry(list(uses.values())) for uses in objects.values())
+
+
+def in_force(
+    accessed: Sequence[AccessedObject], policies: Callable[[Relation], Sequence[Attachment]]
+) -> tuple[Json, ...]:
+    """policies_referenced of what was accessed by no text: a mask counts where its column was accessed."""
+    found: dict[str, Json] = {}
+    for one in accessed:
+        used = {column.name.lower(): column for column in one.columns}
+        columns, rows = [], []
+        for attachment in policies(Relation(one.name, one.domain, one.object_id, one.columns)):
+            said = _policy(attachment.policy)
+            masked = used.get(attachment.columns[0].lower())
+            if attachment.policy.domain is Domain.ROW_ACCESS_POLICY:
+                rows.append(said)
+            elif masked is not None:
+                columns.append(_said(columnId=masked.column_id, columnName=masked.name, policies=[said]))
+        if columns or rows:
+            found[one.name] = _said(
+                columns=columns,
+                objectDomain=one.domain.value,
+                objectId=one.object_id,
+                objectName=one.name,
+                policies=rows,
+            )
+    return tuple(found.values())
 
 
 def _entry(marks: Sequence[Mark]) -> Json:

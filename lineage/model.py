@@ -34,6 +34,7 @@ class Domain(str, Enum):
     MASKING_POLICY = "MASKING POLICY"
     ROW_ACCESS_POLICY = "ROW ACCESS POLICY"
     TAG = "TAG"
+    ROLE = "ROLE"
 
 
 CODE = frozenset({Domain.FUNCTION, Domain.PROCEDURE})

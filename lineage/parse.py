@@ -35,7 +35,7 @@ _CACHED_LENGTH = 32 * 1024
 # sqlglot's compiled parser goes as deep as the text does: on a thread with a stack of 256 KiB, 150 levels end
 # the process, and no exception tells of it. What is nested deeper is read from Spark's plan.
 _DEEPEST = 100
-_DDL_VERBS = frozenset({"CREATE", "REPLACE", "ALTER", "DROP", "RENAME", "SWAP", "UNDROP"})
+_DDL_VERBS = frozenset({"CREATE", "REPLACE", "ALTER", "DROP", "RENAME", "SWAP", "UNDROP", "GRANT", "REVOKE"})
 
 
 def parse(sql: str) -> Statement:

@@ -6,6 +6,8 @@ syntax is that of the access-history document and of the policies' own documents
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot.tokenizer_core import TokenType
 
 from lineage.cursor import Cursor
@@ -105,8 +107,7 @@ def column_policy(at: Cursor, column: str) -> Change | None:
     if not at.take("SET", "MASKING", "POLICY"):
         return None
     change = masking(at, column)
-    at.take("FORCE")
-    return change
+    return replace(change, force=True) if change is not None and at.take("FORCE") else change
 
 
 def row_policy(at: Cursor) -> Change | None:

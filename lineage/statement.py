@@ -25,7 +25,8 @@ class Change:
     `domain` says what is put on, taken off or changed: a policy, a tag, None for an allowed value. An
     empty `name` means whatever is there (UNSET MASKING POLICY, DROP ALL ROW ACCESS POLICIES).
     `column` is the column that it is about, None for the whole object; `columns` those that stand for
-    the policy's further parameters; `value` a tag's value or an allowed one.
+    the policy's further parameters; `value` a tag's value or an allowed one; `force` that what is there
+    may be replaced.
     """
 
     operation: str
@@ -34,6 +35,7 @@ class Change:
     column: str | None = None
     columns: tuple[str, ...] = ()
     value: str | None = None
+    force: bool = False
 
 
 @dataclass(frozen=True, slots=True)

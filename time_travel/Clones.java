@@ -57,15 +57,16 @@ public class Clones implements Function {
 
   /** Clones a version (-1: the newest) into what lies at `target`, or into nothing.
    *
-   *  `overrides` are properties as a JSON object. The answer is a JSON object: the metrics of Delta's CLONE. */
+   *  `id` is that of a new clone; one that is there keeps its own. `overrides` are properties as a JSON object. The answer is a JSON object: the metrics of Delta's CLONE. */
   public String run(
-      SparkSession spark, String source, long version, String name, String target, String overrides, boolean deep)
+      SparkSession spark, String source, long version, String name, String target, String id, String overrides,
+      boolean deep)
       throws Exception {
     // A transaction asks the active session for its settings, the mark of its commit among them.
     Option active = SparkSession.getActiveSession();
     SparkSession.setActiveSession(spark);
     try {
-      return cloned(spark, source, version, name, target, (ObjectNode) JSON.readTree(overrides), deep);
+      return cloned(spark, source, version, name, target, id, (ObjectNode) JSON.readTree(overrides), deep);
     } finally {
       if (active.isEmpty()) SparkSession.clearActiveSession();
       else SparkSession.setActiveSession((SparkSession) active.get());
@@ -73,7 +74,8 @@ public class Clones implements Function {
   }
 
   private static String cloned(
-      SparkSession spark, String source, long version, String name, String target, ObjectNode overrides, boolean deep)
+      SparkSession spark, String source, long version, String name, String target, String id, ObjectNode overrides,
+      boolean deep)
       throws Exception {
     DeltaLog from = DeltaLog.forTable(spark, source);
     Snapshot then = from.update(false, Option.empty(), Option.empty());
@@ -103,7 +105,7 @@ public class Clones implements Function {
             copy.deletionVector().absolutePath(to.dataPath()), "deletions");
     }
     forgetWhatIsThere(copies, old, to);
-    change.updateMetadata(metadata(then.metadata(), change, overrides), true);
+    change.updateMetadata(metadata(then.metadata(), change, id, overrides), true);
     long[] copied = copied(spark, new ArrayList(copies.values()), to);
 
     long removed = 0;
@@ -213,12 +215,12 @@ public class Clones implements Function {
   }
 
   /** The source's, under the clone's own id, name and comment. */
-  private static Metadata metadata(Metadata then, OptimisticTransaction change, ObjectNode overrides)
+  private static Metadata metadata(Metadata then, OptimisticTransaction change, String id, ObjectNode overrides)
       throws Exception {
     ObjectNode action = (ObjectNode) JSON.readTree(then.json());
     ObjectNode found = (ObjectNode) action.get("metaData");
     boolean anew = change.readVersion() < 0;
-    found.put("id", anew ? UUID.randomUUID().toString() : change.snapshot().metadata().id());
+    found.put("id", anew ? id : change.snapshot().metadata().id());
     found.put("name", anew ? null : change.snapshot().metadata().name());
     found.put("description", anew ? null : change.snapshot().metadata().description());
     ObjectNode configuration = (ObjectNode) found.get("configuration");

@@ -21,7 +21,7 @@ from time_travel.table_cloning import TableCloner
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from time_travel.by import By
+    from audit.by import By
     from time_travel.lake import Lake, View
     from time_travel.point import Asked
     from time_travel.reading import Past

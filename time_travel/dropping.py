@@ -22,7 +22,7 @@ from time_travel.unfinished import drop_on_its_way, is_there, missing
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from time_travel.by import By
+    from audit.by import By
     from time_travel.lake import Lake
     from time_travel.registry import Registry
     from time_travel.retention import Retention

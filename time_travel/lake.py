@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -104,21 +105,32 @@ class Size:
     clustered_by: str = ""
 
 
+Cloned = Callable[[str, str], None]
+"""Is told Delta's ids of a table and of its clone, before the clone is there."""
+
+
 @dataclass(frozen=True, slots=True)
 class Helpers:
-    """The Java of this package, compiled for a JVM; every session of it may use it."""
+    """The Java of this package, compiled for a JVM; every session of it may use it.
+
+    `cloned` is told of each clone before it is there.
+    """
 
     commits: Any
     catalog: Any
     logs: Any
+    cloned: Cloned
     sizes: dict[tuple[str, int], Size] = field(default_factory=dict)
     shipped: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def compiled(cls, spark: SparkSession) -> Helpers:
+    def compiled(cls, spark: SparkSession, cloned: Cloned) -> Helpers:
         """Compiles all of it (0.3 s)."""
         view = jvm.view(spark.sparkContext)
-        return cls(*(jvm.compiled(view, "time_travel", name) for name in ("Commits", "Catalog", "Logs")))
+        commits, catalog, logs = (
+            jvm.compiled(view, "time_travel", name) for name in ("Commits", "Catalog", "Logs")
+        )
+        return cls(commits, catalog, logs, cloned)
 
 
 class Lake:
@@ -365,11 +377,15 @@ class Lake:
         Returns:
             The metrics of Delta's CLONE by name, in files and bytes.
         """
+        there, here = self.state(target), self.state(source.location or "")
+        identity = str(uuid.uuid4()) if there is None else there.table_id
+        if here is not None:
+            self._helpers.cloned(here.table_id, identity)
         number, name = -1 if version is None else version, quote_name(source.name)
         given = json.dumps(dict(overrides))
         run = self._clones.run
         metrics: dict[str, int] = json.loads(
-            run(self._session, source.location, number, name, target, given, deep)
+            run(self._session, source.location, number, name, target, identity, given, deep)
         )
         return metrics
 

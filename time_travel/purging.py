@@ -27,7 +27,7 @@ from time_travel.storage import FOREVER, Holding, damaged, fates
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from time_travel.by import By
+    from audit.by import By
     from time_travel.lake import Lake
     from time_travel.registry import Registry
 

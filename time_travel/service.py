@@ -31,7 +31,7 @@ from time_travel.creating import (
 from time_travel.dropping import Drop
 from time_travel.errors import StalePlanError, UnknownStatementError
 from time_travel.flowing import over, statements_of
-from time_travel.lake import SESSION_CATALOG, Helpers, Lake, Table, View
+from time_travel.lake import SESSION_CATALOG, Cloned, Helpers, Lake, Table, View
 from time_travel.measuring import asks_for_storage
 from time_travel.parameters import read_change, read_question, require_transient
 from time_travel.planning import Planner
@@ -65,8 +65,8 @@ from time_travel.vacuuming import read_vacuum, require_kept
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from audit.by import By
     from lineage.statement import Statement
-    from time_travel.by import By
 
 _FULL = 3
 Run = Callable[["SparkSession", str], Any]
@@ -98,6 +98,7 @@ class TimeTravel:
         guarded: asks for what a statement can do without, and gives the other value where that fails.
         changes: what a statement on record, and later ones, have changed.
         quiet: a block in which what a session runs belongs to no statement.
+        cloned: is told of each clone before it is there.
     """
 
     def __init__(
@@ -111,7 +112,9 @@ class TimeTravel:
         guarded: Callable[[Callable[[], Any], Any], Any],
         changes: ChangesSince,
         quiet: Callable[[SparkSession], AbstractContextManager[None]],
+        cloned: Cloned,
     ) -> None:
+        self._cloned = cloned
         self._own = own
         self._root = root
         self._schema = schema
@@ -288,7 +291,7 @@ class TimeTravel:
 
     def _lake(self, spark: SparkSession) -> Lake:
         if self._helpers is None:
-            self._helpers = Helpers.compiled(self._own)
+            self._helpers = Helpers.compiled(self._own, self._cloned)
         return Lake(spark, self._helpers)
 
     def _follow_files(self, lake: Lake) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from time_travel.by import By
+    from audit.by import By
     from time_travel.lake import Lake
     from time_travel.registry import Registry
 

@@ -20,7 +20,7 @@ from time_travel.storage import Bytes, Holding, bytes_at, measure
 from time_travel.undoing import Undo
 
 if TYPE_CHECKING:
-    from time_travel.by import By
+    from audit.by import By
     from time_travel.errors import UnreadableTableError
     from time_travel.failsafe import Recoverable
     from time_travel.lake import Lake

@@ -26,6 +26,7 @@ from audit.analysis.spark_catalog import (
 )
 from audit.record import CapturedBy, Finding, ObjectVersion
 from lineage.agreement import differences
+from lineage.governing import in_force
 from lineage.identify import identify
 from lineage.model import Access, AccessedObject, Domain, Relation
 from lineage.object_ids import object_id
@@ -132,7 +133,9 @@ class Analyst:
         if statement is None or (statement.tree is None and statement.command is None):
             return None
         opened = Opened() if plan is None else self._opened(job.catalog, plan)
-        catalog = StatementCatalog(job.catalog, _current(job), opened.relations, opened.views, _known(job))
+        catalog = StatementCatalog(
+            job.catalog, _current(job), opened.relations, opened.views, _known(job), job.governance
+        )
         try:
             access = lineage.trace(statement, catalog, existed=_existed(job))
         except CatalogMovedError:
@@ -179,7 +182,9 @@ class Analyst:
                 return Finding(Access(job.intent.query_type), "plan")  # a cached table, a dropped temp view
             return opaque(job, _why_no_plan(job))
         access, versions = self.by_plan(job.catalog, plan)
-        return Finding(access, "plan", versions)
+        accessed = (*access.direct_objects_accessed, *access.base_objects_accessed)
+        referenced = in_force(accessed, job.governance.attachments)
+        return Finding(replace(access, policies_referenced=referenced), "plan", versions)
 
     def _completed(
         self, job: Job, executions: Sequence[Execution], finding: Finding, query_execution: Any | None
@@ -264,7 +269,8 @@ def disagreement(access: Access, read: dict[str, Relation]) -> str | None:
         written.add(access.object_modified_by_ddl.name.casefold())
     by_text = {o.name.casefold() for o in access.base_objects_accessed if o.domain.value in _STORED}
     by_plan = set(read)
-    for name in sorted(by_text - by_plan - written):
+    # The analyzed plan is the user's own: what policies read is not in it.
+    for name in sorted(by_text - by_plan - written) if not access.policies_referenced else ():
         return f"the text names {name}, Spark's plan does not read it"
     for name in sorted(by_plan - by_text - written):
         return f"Spark's plan reads {name}, the text does not name it"

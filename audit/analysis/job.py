@@ -17,6 +17,7 @@ from audit.analysis.untagged import Claim
 from audit.identity import Lineal
 from audit.record import Ended, Started
 from lineage.model import Relation
+from policies.state import State
 
 
 @dataclass(slots=True)
@@ -80,3 +81,4 @@ class Job:
     catalog: CatalogSnapshot
     before: CatalogFacts | None
     after: CatalogFacts | None
+    governance: State

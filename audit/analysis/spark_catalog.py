@@ -13,11 +13,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from audit import jvm
-from lineage.model import Column, Domain, Function, Relation
+from lineage.model import Attachment, Column, Domain, Function, Relation
 from lineage.names import quote_name, sql_name
 from lineage.object_ids import column_id, object_id
 from lineage.plan import Leaf, PlanFacts, analyze_plan
 from lineage.plan.facts import ViewFact, quoted
+from policies.state import State
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -207,6 +208,7 @@ class StatementCatalog:
     read: Mapping[str, Relation] = field(default_factory=dict)
     views: Mapping[str, Relation] = field(default_factory=dict)
     known: Mapping[tuple[str, ...], Relation | None] = field(default_factory=dict)
+    governance: State = field(default_factory=State)
 
     @property
     def variables(self) -> Container[str]:
@@ -238,6 +240,20 @@ class StatementCatalog:
     def function(self, parts: Sequence[str], current: Current | None = None) -> Function | None:
         """See `lineage.Catalog`."""
         return self.session.function(parts, current or self.current)
+
+    def policies(self, relation: Relation) -> Sequence[Attachment]:
+        """See `lineage.catalog.GovernedCatalog`."""
+        return self.governance.attachments(relation)
+
+    def governance_id(self, domain: Domain, name: str) -> int | None:
+        """See `lineage.catalog.GovernedCatalog`."""
+        found = self.governance.find(domain, name)
+        return None if found is None else found[1].policy.policy_id
+
+    def tagged(self, name: str, column: str | None, tag: str) -> bool:
+        """See `lineage.catalog.GovernedCatalog`."""
+        del name, column, tag
+        return False
 
 
 def read_relations(found: Sequence[Leaf]) -> dict[str, Relation]:

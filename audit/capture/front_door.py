@@ -11,7 +11,6 @@ import importlib
 import os
 import traceback
 from collections.abc import Callable, Sized
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -136,8 +135,8 @@ def _wrapper_for(methods: Methods, name: str) -> Wrapper:
     if (methods is SESSION and name == "table") or (methods is READER and name in _PAST):
         return _reads(session_table if methods is SESSION else _PAST[name])
     place = methods.place(name)
-    if methods.owner.endswith("DeltaTable") and name == "vacuum":
-        return _vacuum
+    if methods.owner.endswith("DeltaTable") and name in _OF_TABLES:
+        return _OF_TABLES[name]
     if place is Place.ANALYSES:
         return _analysed
     query_type = {**methods.runs, **(methods.changes or {})}[name]
@@ -153,6 +152,8 @@ def _recorded(query_type: str, action: str, *, changes: bool) -> Wrapper:
         if not changes and _is_result(self):  # the command itself is on record; this hands its result over
             with interceptor.quiet():
                 return original(self, *args, **kwargs)
+        if not changes:
+            interceptor.hand_over(_frame_of(self))
         intent = _intent(self, query_type, action, args, changes=changes)
         return interceptor.run(intent, lambda: interceptor.write(action, original, self, args, kwargs))
 
@@ -240,10 +241,23 @@ def _foreach_batch(find: Find, original: Callable[..., Any], self: Any, args: An
 
 def _analysed(find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
     interceptor = _interceptor_of(find, self, args, kwargs)
-    with nullcontext() if interceptor is None else interceptor.quiet():
+    if interceptor is None:
+        return original(self, *args, **kwargs)
+    if not interceptor.is_busy():
+        interceptor.hand_over(_frame_of(self))
+    with interceptor.quiet():
         return original(self, *args, **kwargs)
 
 
+def _history(find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
+    interceptor = _interceptor_of(find, self, args, kwargs)
+    if interceptor is not None and not interceptor.is_busy():
+        with interceptor.quiet():
+            interceptor.driver.policies.require_history(interceptor.spark, jvm.location_of(self))
+    return _analysed(find, original, self, args, kwargs)
+
+
+_OF_TABLES: dict[str, Wrapper] = {"vacuum": _vacuum, "history": _history}
 _PAST: dict[str, Callable[..., Any]] = {"table": reader_table, "load": reader_load}
 
 

@@ -18,6 +18,7 @@ from audit import jvm
 from audit.analysis.job import Intent, Job
 from audit.analysis.spark_catalog import CatalogFacts, SessionCatalog
 from audit.analysis.untagged import FailureOf
+from audit.by import By
 from audit.capture.copy_into import run_copy
 from audit.capture.failure import describe_failure
 from audit.capture.marking import leaves_a_commit
@@ -25,7 +26,8 @@ from audit.errors import SpoolClosedError, SpoolError
 from audit.identity import Identity, Lineal, child_of, current_identity, current_parent, is_suppressed
 from audit.record import Ended, Started, names_in
 from audit.spool import Durability, Kind
-from time_travel.by import By
+from policies.governor import refusal_of
+from policies.state import State
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _COPIES = frozenset({"COPY", "UNLOAD"})
+_PLANNED = ("rdd",)
+"""What PySpark keeps of a plan on its DataFrame."""
 ANALYSIS_TAG = "audit-analysis"
 STATEMENT_TAG = "audit-statement-"
 
@@ -72,7 +76,7 @@ class Interceptor:
             statement = _without_tree(statement)
         travels = self.driver.time_travel.may_travel(text)
 
-        way = self.driver.time_travel.way_of(statement)
+        way = self.driver.policies.way_of(statement) or self.driver.time_travel.way_of(statement)
 
         def call() -> T:
             sent = self.driver.time_travel.rewritten(self.spark, text) if travels else text
@@ -96,8 +100,8 @@ class Interceptor:
     def _by(self) -> By:
         """Who runs the statement that this thread is inside of."""
         query_id = getattr(self._inside, "query_id", None)
-        user = current_identity(self.identity).user
-        return By(self.driver.clock(), user, query_id, self.driver.new_id)
+        who = current_identity(self.identity)
+        return By(self.driver.clock(), who.user, query_id, self.driver.new_id, who.roles)
 
     def _running(self, statement: lineage.Statement) -> SparkSession:
         """The session that runs a statement: this one, or a clone whose commits carry the query id."""
@@ -192,12 +196,17 @@ class Interceptor:
         before = self._facts(intent)
         self._inside.query_id = started.query_id
         try:
+            self._enter()
             with self._attributed(intent, started.query_id):
                 result = call()
             self.driver.spool.confirm(started.query_id)
         except BaseException as error:
             self._inside.query_id = None
-            self._end(intent, started, describe_failure(error, self.driver.clock()), before, None)
+            refusal = refusal_of(error)
+            ended = describe_failure(refusal or error, self.driver.clock())
+            self._end(intent, started, ended, before, None)
+            if refusal is not None:
+                raise refusal from error
             raise
         self._inside.query_id = None
         ended = Ended("SUCCESS", self.driver.clock(), rows_produced=intent.rows(result))
@@ -233,12 +242,33 @@ class Interceptor:
         """
         outer = getattr(self._inside, "query_id", None)
         self._inside.query_id = outer or ANALYSIS_TAG
+        if outer is None:
+            self._enter()
         tag = nullcontext() if untagged else jvm.tagged(self.spark.sparkContext, ANALYSIS_TAG)
         try:
             with tag:
                 yield
         finally:
             self._inside.query_id = outer
+
+    def hand_over(self, frame: Any) -> None:
+        """What Spark has planned for somebody else it plans anew: each user sees what policies show them."""
+        if frame is None:
+            return
+        noted = frame.__dict__
+        token = self._enter()
+        planned = noted.setdefault("_audit_planned", token)
+        if planned != token and not noted.get("_audit_done"):
+            frame._jdf = jvm.planned_anew(self.spark.sparkContext, frame._jdf)
+            noted["_audit_planned"] = token
+            for name in _PLANNED:
+                noted.pop(name, None)
+
+    def _enter(self) -> str:
+        """What Spark runs from now on, this thread's user runs, under the governance as of now."""
+        who = current_identity(self.identity)
+        self._inside.governance, token = self.driver.policies.enter(self.session_id, who.user, who.roles)
+        return token
 
     def current_schema(self) -> tuple[str, str]:
         """The current catalog and schema of the session, asked once after each change."""
@@ -324,7 +354,10 @@ class Interceptor:
         if intent.changes_session:
             self.forget_current_schema()
             self.driver.catalog_changed()
-        self.driver.worker.submit(Job(intent, started, ended, self.catalog.snapshot(), before, after))
+        governance = getattr(self._inside, "governance", None) or State()
+        self.driver.worker.submit(
+            Job(intent, started, ended, self.catalog.snapshot(), before, after, governance)
+        )
 
 
 def _intent_of_sql(statement: lineage.Statement) -> Intent:

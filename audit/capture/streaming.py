@@ -124,6 +124,7 @@ def start_stream(
     started: list[Any] = []
 
     def call_and_keep() -> Any:
+        interceptor.driver.policies.require_stream(interceptor.spark, writer._df)
         query = call()
         started.append(query)
         return query

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from audit.analysis.spark_catalog import SessionCatalog
-    from time_travel.by import By
+    from audit.by import By
     from time_travel.upkeep import Upkeep
 
 
@@ -58,6 +58,8 @@ class Tool:
         from audit.identity import suppress
         from audit.store.own_session import own_session
         from audit.store.running import running_since
+        from policies.attaching import copied
+        from policies.ledger import Ledger
         from time_travel.lake import Helpers, Lake
         from time_travel.registry import Registry
         from time_travel.service import is_under_rule
@@ -75,8 +77,13 @@ class Tool:
                     "name its metastore (--conf spark.hadoop.hive.metastore.uris=thrift://…), or ask in a"
                     " session: time_travel.attached.travel_of(spark).upkeep",
                 )
+            ledger = Ledger(spark, self.root)
+
+            def cloned(source: str, clone: str) -> None:
+                ledger.change(functools.partial(copied, source, clone, self.by()))
+
             yield Upkeep(
-                Lake(spark, Helpers.compiled(spark)),
+                Lake(spark, Helpers.compiled(spark, cloned)),
                 Registry(spark, self.root),
                 self.root,
                 self.config.schema,
@@ -86,9 +93,9 @@ class Tool:
 
     def by(self) -> By:
         """Who asks, and when."""
+        from audit.by import By
         from audit.clock import SystemClock
         from audit.ids import IdGenerator
-        from time_travel.by import By
 
         clock = SystemClock()
         return By(clock.now(), self.config.user, None, IdGenerator(clock).new)

@@ -16,10 +16,10 @@ from pyspark.errors import PySparkException
 
 import audit
 import lineage
+from audit.by import By
 from audit.clock import SystemClock
 from audit.ids import IdGenerator
 from time_travel import errors
-from time_travel.by import By
 from time_travel.service import TimeTravel
 
 pytestmark = pytest.mark.spark

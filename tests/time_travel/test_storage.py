@@ -10,9 +10,9 @@ import pytest
 from delta.tables import DeltaTable
 
 import audit
+from audit.by import By
 from time_travel import errors
 from time_travel.attached import travel_of
-from time_travel.by import By
 from time_travel.lake import Lake
 from time_travel.retention import DAY
 

@@ -18,9 +18,11 @@ class By:
         user: who issued it.
         query_id: its id, None for what no statement does.
         new_id: gives ids of events.
+        roles: those that were given to the session, the primary one first; () for those granted to the user.
     """
 
     time: int
     user: str
     query_id: str | None
     new_id: Callable[[], str]
+    roles: tuple[str, ...] = ()

@@ -1,0 +1,172 @@
+"""Policies are put on tables, views and columns, or taken off.
+
+In: a command as lineage has read it, what its target is, and the state that it meets. Out: the events that it
+comes to; an error where it cannot be, before anything is done.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lineage.model import Domain
+from lineage.names import qualify, quote_name
+from lineage.object_ids import object_id
+from policies.errors import BadPolicyError, PolicyExistsError, UnknownPolicyError
+from policies.events import Event
+from policies.state import Protected, folded
+from policies.types import fits
+
+if TYPE_CHECKING:
+    from audit.by import By
+    from lineage.statement import Change, Command
+    from policies.governor import Found, Governor
+    from policies.state import Defined, State
+
+
+def changes_of(
+    command: Command, found: Found, here: tuple[str, str], governor: Governor, by: By, state: State
+) -> list[Event]:
+    """All clauses of an ALTER TABLE or ALTER VIEW, each on what those before it lead to."""
+    name = quote_name(found.name)
+    if found.key is None:
+        raise BadPolicyError(
+            f"{name} cannot be protected: nothing tells it apart when it is read",
+            "make it a table or a view of the catalog",
+        )
+    events: list[Event] = []
+    for change in command.changes:
+        now = folded(events, state)
+        events += _change(change, found, here, governor, by, now)
+    return events
+
+
+def copied(source_id: str, clone_id: str, by: By, state: State) -> list[Event]:
+    """A clone of a Delta table, both by Delta's ids, is protected as the table is, and was."""
+    source, key = state.objects.get(f"delta:{source_id}"), f"delta:{clone_id}"
+    if source is None or source_id == clone_id or not (source.masks or source.rows or source.had_rows):
+        return []
+    known = state.objects.get(key)
+    if known is not None and (known.masks, known.rows) == (source.masks, source.rows):
+        return []
+    details = {"source": source.key, "object_id": object_id("TABLE", clone_id)}
+    return [
+        Event(
+            by.time, "COPY_POLICIES", by.new_id(), None, key, source.name, by.user, None, by.query_id, details
+        )
+    ]
+
+
+def _change(
+    change: Change, found: Found, here: tuple[str, str], governor: Governor, by: By, state: State
+) -> list[Event]:
+    is_masking = change.domain is Domain.MASKING_POLICY
+    known = state.objects.get(found.key or "")
+    if change.operation == "DROP":
+        return (
+            _unmask(change, found, known, by)
+            if is_masking
+            else _drop_rows(change, found, known, here, by, state)
+        )
+    identity, policy = _policy(change, here, state)
+    own = () if change.column is None else (change.column,)
+    named = change.columns
+    if own and named[:1] and named[0].lower() == own[0].lower():
+        named = named[1:]  # USING (ssn, role) names the masked column first
+    columns = [_column(found, column) for column in (*own, *named)]
+    _require_fitting(policy, columns, found)
+    if found.key in governor.reads(policy.policy):
+        raise BadPolicyError(
+            f"policy {policy.policy.name} reads {quote_name(found.name)}, which it is to protect",
+            "keep what it looks up in a table of its own",
+        )
+    if is_masking:
+        mask = None if known is None else known.masks.get(columns[0][1])
+        if mask is not None and not change.force:
+            raise PolicyExistsError(
+                f"column {columns[0][0]} of {quote_name(found.name)} is masked by"
+                f" {state.policies[mask.policy].policy.name} already",
+                "add FORCE to put another mask in its place, or UNSET MASKING POLICY first",
+            )
+        return [_event(by, "SET_MASKING_POLICY", identity, found, columns)]
+    if known is not None and known.rows:
+        there = state.policies[next(iter(known.rows))].policy.name
+        raise PolicyExistsError(
+            f"{quote_name(found.name)} has row access policy {there} already",
+            "a table has one: drop that first, or change its body",
+        )
+    return [_event(by, "ADD_ROW_ACCESS_POLICY", identity, found, columns)]
+
+
+def _unmask(change: Change, found: Found, known: Protected | None, by: By) -> list[Event]:
+    column = _column(found, change.column or "")
+    if known is None or column[1] not in known.masks:
+        raise UnknownPolicyError(
+            f"column {column[0]} of {quote_name(found.name)} has no masking policy",
+            "there is nothing to unset",
+        )
+    return [_event(by, "UNSET_MASKING_POLICY", known.masks[column[1]].policy, found, [], column=column[1])]
+
+
+def _drop_rows(
+    change: Change, found: Found, known: Protected | None, here: tuple[str, str], by: By, state: State
+) -> list[Event]:
+    rows = () if known is None else tuple(known.rows)
+    if not change.name:
+        return [_event(by, "DROP_ROW_ACCESS_POLICY", identity, found, []) for identity in rows]
+    identity, policy = _policy(change, here, state)
+    if identity not in rows:
+        raise UnknownPolicyError(
+            f"{policy.policy.name} does not protect {quote_name(found.name)}", "there is nothing to drop"
+        )
+    return [_event(by, "DROP_ROW_ACCESS_POLICY", identity, found, [])]
+
+
+def _policy(change: Change, here: tuple[str, str], state: State) -> tuple[str, Defined]:
+    domain = change.domain or Domain.MASKING_POLICY
+    name = quote_name(qualify(change.name, here))
+    known = state.find(domain, name)
+    if known is None:
+        raise UnknownPolicyError(f"there is no {domain.value.lower()} {name}", "create it first")
+    return known
+
+
+def _column(found: Found, name: str) -> tuple[str, str, int, str]:
+    column = found.columns.get(name.lower())
+    if column is None:
+        there = ", ".join(one[0] for one in found.columns.values())
+        raise UnknownPolicyError(f"{quote_name(found.name)} has no column {name}", f"it has {there}")
+    return column
+
+
+def _require_fitting(policy: Defined, columns: list[tuple[str, str, int, str]], found: Found) -> None:
+    parameters = policy.policy.parameters
+    if len(parameters) != len(columns):
+        raise BadPolicyError(
+            f"policy {policy.policy.name} takes {len(parameters)} columns, {len(columns)} are given",
+            f"its parameters are {policy.policy.argument_signature}",
+        )
+    for parameter, (name, _, _, kind) in zip(parameters, columns, strict=True):
+        if not fits(parameter.type, kind):
+            raise BadPolicyError(
+                f"column {name} of {quote_name(found.name)} is {kind.lower()}; parameter {parameter.name} of"
+                f" policy {policy.policy.name} is {parameter.type.lower()}",
+                "make a policy of the column's own type",
+            )
+
+
+def _event(
+    by: By,
+    kind: str,
+    of_id: str,
+    found: Found,
+    columns: list[tuple[str, str, int, str]],
+    **more: Any,
+) -> Event:
+    details = {
+        "object_domain": (Domain.VIEW if found.is_view else Domain.TABLE).value,
+        "object_id": found.object_id,
+        "columns": [[key, name, identity] for name, key, identity, _ in columns],
+        **more,
+    }
+    name = quote_name(found.name)
+    return Event(by.time, kind, by.new_id(), of_id, found.key, name, by.user, None, by.query_id, details)

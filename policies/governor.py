@@ -1,0 +1,213 @@
+"""The JVM's side of enforcement: what is protected is told to `Governor.java`, which every plan passes.
+
+In: states, identities, sessions. Out: nothing; Spark obeys from then on.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from audit import jvm
+from lineage.model import Policy
+from lineage.names import sql_name
+from lineage.object_ids import column_id, object_id
+from policies.errors import AccessDeniedError, BadPolicyError
+from policies.state import ADMIN, Protected, State
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_IDENTITY = "spark.audit.identity"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a name stands for.
+
+    Attributes:
+        key: `delta:<table id>` or `name:<name in lower case>`; None for what nothing can protect.
+        is_view: a view.
+        name: its parts, in full.
+        object_id: the objectId of records.
+        columns: by name in lower case: name, key that a rename keeps, columnId, type.
+    """
+
+    key: str | None
+    is_view: bool
+    name: tuple[str, ...]
+    object_id: int
+    columns: dict[str, tuple[str, str, int, str]]
+
+
+class Governor:
+    """What enforces, in one JVM.
+
+    Args:
+        session: a session of the system's own, in which the bodies of policies are resolved.
+        account: what current_account() says.
+    """
+
+    def __init__(self, session: SparkSession, account: str) -> None:
+        self._java: Any = jvm.compiled(jvm.view(session.sparkContext), "policies", "Governor")
+        self._java.begin(session._jsparkSession, secrets.token_hex(16))
+        self._context = session.sparkContext
+        self._account = account
+        self._tokens: dict[tuple[str, str | None, frozenset[str]], str] = {}
+        self._thread = threading.local()
+
+    def install(self, spark: SparkSession, session_id: str, token: str) -> None:
+        """Have a session obey; `token` says who runs what its threads do not claim for somebody else."""
+        self._java.install(spark._jsparkSession)
+        self._java.belongs(session_id, token)
+
+    def exempt(self, spark: SparkSession) -> None:
+        """A session of the system's own, and its clones, read everything as it is."""
+        self._java.exempt(spark._jsparkSession)
+
+    def require_stream(self, spark: SparkSession, frame: Any) -> None:
+        """Refuse to start a stream over what policies hide from whoever starts it.
+
+        Raises:
+            AccessDeniedError: they do.
+        """
+        with refusals():
+            self._java.checkStream(spark._jsparkSession, frame._jdf.queryExecution().analyzed())
+
+    def require_history(self, spark: SparkSession, location: str) -> None:
+        """Refuse the history of a Delta table to who may not see it.
+
+        Raises:
+            AccessDeniedError: it has, or had, a row access policy, and this is no administrator.
+        """
+        with refusals():
+            self._java.checkHistory(spark._jsparkSession, location)
+
+    def end(self) -> None:
+        """Have nobody obey any longer."""
+        self._java.end()
+
+    def token(self, user: str, role: str | None, roles: frozenset[str]) -> str:
+        """What stands for somebody; nobody can guess it."""
+        key = (user, role, roles)
+        found = self._tokens.get(key)
+        if found is None:
+            found = self._tokens[key] = secrets.token_hex(16)
+            said = {
+                "user": user,
+                "role": role,
+                "roles": sorted(roles),
+                "account": self._account,
+                "isAdmin": ADMIN in roles,
+            }
+            self._java.know(found, json.dumps(said))
+        return found
+
+    def enter(self, token: str) -> None:
+        """What this thread runs from now on, somebody runs."""
+        if getattr(self._thread, "token", None) != token:
+            self._context.setLocalProperty(_IDENTITY, token)
+            self._thread.token = token
+
+    def learn(self, state: State, policies: Iterable[str], objects: Iterable[str]) -> None:
+        """Take over what has changed: policies by id, objects by key."""
+        defined = {identity: state.policies.get(identity) for identity in policies}
+        protected = {key: state.objects.get(key) for key in objects}
+        said = {
+            "policies": {key: one and _policy(one.policy) for key, one in defined.items()},
+            "tables": {key: one and _protection(one) for key, one in protected.items()},
+        }
+        self._java.learn(json.dumps(said))
+
+    def check(self, policy: Policy) -> None:
+        """Resolve the body of a policy as it will be.
+
+        Raises:
+            BadPolicyError: it cannot be.
+        """
+        with _refusals():
+            self._java.check(json.dumps(_policy(policy)))
+
+    def reads(self, policy: Policy) -> frozenset[str]:
+        """The keys of the tables and views that the body of a policy reads."""
+        return frozenset(self._java.reads(json.dumps(_policy(policy))).split("\n")) - {""}
+
+    def describe(self, spark: SparkSession, parts: Sequence[str]) -> Found:
+        """What a name stands for; raises Spark's own error where it stands for nothing."""
+        said = json.loads(self._java.describe(spark._jsparkSession, sql_name(parts)))
+        key, name = said["key"], tuple(said["name"])
+        kind, _, rest = (key or "name:").partition(":")
+        identity = object_id("TABLE" if kind == "delta" or not said["isView"] else "VIEW", rest)
+        columns = {
+            column.lower(): (column, key_of, column_id(identity, mapped or column), type_text)
+            for column, key_of, mapped, type_text in said["columns"]
+        }
+        return Found(key, said["isView"], name, identity, columns)
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """What the JVM says of a body, as an error of ours."""
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    way_out = "try the expression in a SELECT over columns of those names and types"
+    try:
+        yield
+    except PySparkException as error:
+        raise BadPolicyError(str(error).strip().split("\n")[0], way_out) from error
+    except Py4JJavaError as error:
+        if error.java_exception.getClass().getName() != "java.lang.SecurityException":
+            raise
+        raise BadPolicyError(error.java_exception.getMessage(), way_out) from error
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """What the JVM's side refuses is an error of ours."""
+    try:
+        yield
+    except Exception as error:
+        refusal = refusal_of(error)
+        if refusal is None:
+            raise
+        raise refusal from error
+
+
+def refusal_of(error: BaseException) -> AccessDeniedError | None:
+    """The refusal of the JVM's side that an error carries; None for any other error."""
+    java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    while java is not None:
+        if java.getClass().getName() == "java.lang.SecurityException":
+            problem, _, way_out = str(java.getMessage()).partition("; ")
+            return AccessDeniedError(problem, way_out or "ask whoever owns the policy")
+        java = java.getCause()
+    return None
+
+
+def _policy(policy: Policy) -> dict[str, Any]:
+    schema = policy.name.split(".")[-2] if "." in policy.name else ""
+    parameters = [[column.name, column.type] for column in policy.parameters]
+    return {
+        "name": policy.name,
+        "body": policy.body,
+        "schema": schema,
+        "parameters": parameters,
+        "returns": policy.data_type,
+    }
+
+
+def _protection(protected: Protected) -> dict[str, Any] | None:
+    if not protected.masks and not protected.rows and not protected.had_rows:
+        return None
+    return {
+        "name": protected.name,
+        "hadRows": protected.had_rows,
+        "rows": [[[use.policy, use.columns]] for use in protected.rows.values()],
+        "masks": {key: [use.policy, use.columns] for key, use in protected.masks.items()},
+    }

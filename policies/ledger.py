@@ -1,0 +1,111 @@
+"""The table of all changes of the governance, beside the audit tables.
+
+In: events. Out: the `State` that they lead to. Drivers change it one after the other: what a change was
+decided on is all that the table held when it was appended. So two drivers never both make a policy of one
+name, and what was in force on a given day can be asked of the table.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from audit import jvm
+from policies.errors import GovernanceConflictError
+from policies.events import COLUMNS, SCHEMA, Event, event_of, row_of
+from policies.state import State, folded
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+NAME = "governance_history"
+_TRIES = 20
+Decide = Callable[[State], Sequence[Event]]
+"""What a change comes to in a state; it raises where it cannot be."""
+
+
+class Ledger:
+    """The table under a root.
+
+    Args:
+        session: a session of the system's own, which is not audited.
+        root: of the audit tables, a Hadoop path.
+        learned: is told each new state, with the events that led to it.
+    """
+
+    def __init__(
+        self,
+        session: SparkSession,
+        root: str,
+        learned: Callable[[State, Sequence[Event]], None] = lambda _state, _events: None,
+    ) -> None:
+        self._session = session
+        self._learned = learned
+        self.location = f"{root.rstrip('/')}/{NAME}"
+        self._java: Any = jvm.compiled(jvm.view(session.sparkContext), "policies", "Ledger")
+        self._lock = threading.RLock()
+        self._version = -1
+        self._events = 0
+        self._state = State()
+
+    def state(self) -> State:
+        """The state as of now: one look at the store tells whether another driver has changed it."""
+        with self._lock:
+            if not self._java.isNewest(self._session._jsparkSession, self.location, self._version):
+                self._read()
+            return self._state
+
+    def change(self, decide: Decide) -> State:
+        """Append what is decided on the newest state.
+
+        Raises:
+            GovernanceConflictError: other drivers were faster, again and again.
+        """
+        with self._lock:
+            for _ in range(_TRIES):
+                state = self.state()
+                events = decide(state)
+                if not events:
+                    return state
+                if self._append(events):
+                    return self._state
+                self._read()
+        raise GovernanceConflictError(
+            f"{self.location} is changed by others faster than by this statement", "run the statement again"
+        )
+
+    def _append(self, events: Sequence[Event]) -> bool:
+        if self._version < 0:
+            self._create()
+        numbered = [row_of(number, event) for number, event in enumerate(events, self._events)]
+        rows = self._session.createDataFrame(numbered, SCHEMA).coalesce(1)
+        version = self._java.append(self._session._jsparkSession, self.location, rows._jdf, self._version)
+        if version < 0:
+            return False
+        self._take(version, events)
+        return True
+
+    def _take(self, version: int, events: Sequence[Event]) -> None:
+        self._state = folded(events, self._state)
+        self._version = version
+        self._events += len(events)
+        self._learned(self._state, events)
+
+    def _read(self) -> None:
+        """Read what others have appended."""
+        version = self._java.version(self._session._jsparkSession, self.location)
+        if version < 0:
+            return
+        table = self._session.read.format("delta").option("versionAsOf", version).load(self.location)
+        new = table.where(f"sequence >= {self._events}").orderBy("sequence").collect()
+        self._take(version, [event_of(row) for row in new])
+
+    def _create(self) -> None:
+        lines = ", ".join(f"{name} {kind} COMMENT '{text}'" for name, kind, text in COLUMNS)
+        self._session.sql(
+            f"CREATE TABLE IF NOT EXISTS delta.`{self.location.replace('`', '``')}` ({lines}) USING delta"
+            " TBLPROPERTIES ('delta.enableDeletionVectors' = 'false',"
+            " 'delta.logRetentionDuration' = 'interval 3650 days')"
+        )
+        self._version = 0

@@ -1,0 +1,175 @@
+"""Governance for the sessions of one driver: what the front door asks on the way of a statement.
+
+In: a session, a statement, who runs it. Out: what runs instead of Spark, and what protects a relation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from audit import jvm
+from lineage.model import Domain
+from lineage.names import qualify, quote_name
+from policies import roles
+from policies.attaching import changes_of, copied
+from policies.defining import altered, created, dropped, renamed
+from policies.errors import AccessDeniedError
+from policies.governor import Governor
+from policies.ledger import Ledger
+from policies.state import ADMIN, PUBLIC, State
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from audit.by import By
+    from lineage.statement import Command, Statement
+    from policies.events import Event
+    from policies.ledger import Decide
+
+Run = Callable[["SparkSession", str], Any]
+"""Runs a text in a session, as Spark does."""
+_POLICIES = frozenset({Domain.MASKING_POLICY, Domain.ROW_ACCESS_POLICY})
+_ROLES: Mapping[str, Callable[[Command, By, State], Sequence[Event]]] = {
+    "CREATE_ROLE": roles.created,
+    "DROP_ROLE": roles.dropped,
+    "GRANT_ROLE": roles.granted,
+    "REVOKE_ROLE": roles.revoked,
+}
+_DEFINING = {"CREATE": created, "ALTER": altered, "RENAME": renamed, "DROP": dropped}
+
+
+class Policies:
+    """The governance of one root.
+
+    Args:
+        own: a session of the system's own, which is not audited; nobody else uses it.
+        root: of the audit tables, a Hadoop path.
+        account: what current_account() says.
+        admins: users who have role ACCOUNTADMIN, whatever is granted to them.
+    """
+
+    def __init__(self, own: SparkSession, root: str, account: str, admins: Sequence[str]) -> None:
+        self._admins = frozenset(admin.strip() for admin in admins)
+        self._own = own
+        self._governor = Governor(own, account)
+        self._ledger = Ledger(own, root, self._learned)
+        self._taken: dict[tuple[str, str], str] = {}
+
+    def install(self, spark: SparkSession, session_id: str, user: str, roles: Sequence[str]) -> None:
+        """Have a session obey, on behalf of a user where its threads name no other."""
+        token = self._token(self._ledger.state(), session_id, user, roles)
+        self._governor.install(spark, session_id, token)
+
+    def exempt(self, spark: SparkSession) -> None:
+        """A session of the system's own reads everything as it is."""
+        self._governor.exempt(spark)
+
+    def end(self) -> None:
+        """Nothing is enforced any longer."""
+        self._governor.end()
+
+    def enter(self, session_id: str, user: str, roles: Sequence[str]) -> tuple[State, str]:
+        """Somebody is about to run a statement on this thread: the governance now, and their token."""
+        state = self._ledger.state()
+        token = self._token(state, session_id, user, roles)
+        self._governor.enter(token)
+        return state, token
+
+    def role(self, session_id: str, user: str, roles: Sequence[str]) -> str:
+        """The primary role: the one taken on by USE ROLE, else the first that was given."""
+        return self._taken.get((session_id, user)) or (roles[0].upper() if roles else PUBLIC)
+
+    def _token(self, state: State, session_id: str, user: str, roles: Sequence[str]) -> str:
+        held = self._held(state, user, roles)
+        taken = self.role(session_id, user, roles)
+        return self._governor.token(user, taken if taken in held else PUBLIC, held)
+
+    def _held(self, state: State, user: str, roles: Sequence[str]) -> frozenset[str]:
+        """All roles of somebody. Who is given roles by whoever calls has these alone."""
+        found = state.roles_of(user, roles)
+        return found | {ADMIN} if user in self._admins and not roles else found
+
+    def way_of(self, statement: Statement) -> Callable[[SparkSession, str, By, Run], Any] | None:
+        """What runs a statement instead of Spark; None where it is not about governance.
+
+        Each is called with the session, the text as Spark would get it, who runs it, and Spark's own way.
+        """
+        command = statement.command
+        if command is None:
+            return None
+        if command.domain in _POLICIES and command.kind.partition("_")[0] in _DEFINING:
+            return partial(self._define, command)
+        if command.kind == "USE_ROLE":
+            return partial(self._use_role, command.target[0])
+        if command.domain is Domain.ROLE and command.kind in _ROLES:
+            return partial(self._change_role, command)
+        is_about = {change.domain for change in command.changes} & _POLICIES
+        if is_about and command.domain in (Domain.TABLE, Domain.VIEW):
+            return partial(self._attach, command)
+        return None
+
+    def _define(self, command: Command, spark: SparkSession, text: str, by: By, run: Run) -> Any:
+        del text, run
+        verb = command.kind.partition("_")[0]
+        name = _full(spark, command.target)
+        new_name = _full(spark, command.new_name or command.target)
+        decide = partial(_DEFINING[verb], command, name, new_name, self._governor, by)
+        return self._run(spark, decide)
+
+    def _change_role(self, command: Command, spark: SparkSession, text: str, by: By, run: Run) -> Any:
+        del text, run
+        return self._run(spark, partial(_ROLES[command.kind], command, by))
+
+    def _use_role(self, role: str, spark: SparkSession, text: str, by: By, run: Run) -> Any:
+        del text, run
+        if role not in self._held(self._ledger.state(), by.user, by.roles):
+            raise AccessDeniedError(
+                f"role {role} is not granted to {by.user}", f"GRANT ROLE {role} TO USER {by.user}"
+            )
+        self._taken[jvm.session_id(spark), by.user] = role
+        return _done(spark)
+
+    def _attach(self, command: Command, spark: SparkSession, text: str, by: By, run: Run) -> Any:
+        del text, run
+        found = self._governor.describe(spark, command.target)
+        here = _here(spark)
+        return self._run(spark, partial(changes_of, command, found, here, self._governor, by))
+
+    def _run(self, spark: SparkSession, decide: Decide) -> Any:
+        self._ledger.change(decide)
+        return _done(spark)
+
+    def require_stream(self, spark: SparkSession, frame: Any) -> None:
+        """See `Governor.require_stream`."""
+        self._governor.require_stream(spark, frame)
+
+    def require_history(self, spark: SparkSession, location: str) -> None:
+        """See `Governor.require_history`."""
+        self._governor.require_history(spark, location)
+
+    def copy(self, source_id: str, clone_id: str, by: By) -> None:
+        """A Delta table is about to be cloned, and the clone is protected as it is; by Delta's own ids."""
+        self._ledger.change(partial(copied, source_id, clone_id, by))
+
+    def _learned(self, state: State, events: Sequence[Event]) -> None:
+        """Tell the JVM what has changed."""
+        about = {event.of_id or event.event_id for event in events}
+        gone = {event.of_id or "" for event in events if event.event == "DROP_POLICY"}
+        policies = {identity for identity in about if identity in state.policies} | gone
+        objects = {event.object_key for event in events if event.object_key is not None}
+        self._governor.learn(state, policies, objects)
+
+
+def _done(spark: SparkSession) -> Any:
+    return spark.createDataFrame([("Statement executed successfully.",)], "status STRING")
+
+
+def _here(spark: SparkSession) -> tuple[str, str]:
+    catalog = spark.catalog.currentCatalog()
+    return catalog, spark.catalog.currentDatabase()
+
+
+def _full(spark: SparkSession, name: Sequence[str]) -> str:
+    return quote_name(qualify(name, _here(spark)))

@@ -1,0 +1,51 @@
+"""Data types of policies: Snowflake's names for what Spark has, and which fit which.
+
+In: the text of a type. Out: Spark's text; whether a policy's type fits a column's.
+"""
+
+from __future__ import annotations
+
+import re
+
+# Snowflake's (summary of data types); Spark knows all others by their own names.
+_NAMES = {
+    "varchar": "STRING", "char": "STRING", "character": "STRING", "text": "STRING", "nvarchar": "STRING",
+    "number": "DECIMAL(38,0)", "numeric": "DECIMAL(38,0)", "datetime": "TIMESTAMP_NTZ", "bool": "BOOLEAN",
+    "timestamp_tz": "TIMESTAMP", "varbinary": "BINARY", "real": "FLOAT", "int64": "BIGINT",
+    "float64": "DOUBLE", "bytes": "BINARY",
+}  # fmt: skip
+_LENGTHS = frozenset({"varchar", "char", "character", "text", "nvarchar", "string", "varbinary", "binary"})
+_PLAIN = re.compile(r"\s*(\w+)\s*(\([^)]*\))?\s*", re.IGNORECASE)
+
+
+def spark_type(text: str) -> str:
+    """A type in Spark's words.
+
+    >>> spark_type("VARCHAR"), spark_type("number(10, 2)"), spark_type("array<int>")
+    ('STRING', 'DECIMAL(10, 2)', 'array<int>')
+    """
+    found = _PLAIN.fullmatch(text)
+    if found is None:
+        return text.strip()
+    name, length = found[1].lower(), found[2]
+    if name in _LENGTHS:
+        return _NAMES.get(name, name.upper())
+    if length and name in ("number", "numeric"):
+        return f"DECIMAL{length}"
+    return _NAMES.get(name, text.strip())
+
+
+def fits(policy: str, column: str) -> bool:
+    """Whether a policy's type is a column's; decimals fit each other whatever their precision.
+
+    >>> fits("STRING", "varchar(10)"), fits("INT", "bigint"), fits("DECIMAL(38,0)", "decimal(10,2)")
+    (True, False, True)
+    """
+    return _kind(policy) == _kind(column)
+
+
+def _kind(text: str) -> str:
+    name = re.sub(r"\s", "", spark_type(text).lower())
+    if name.startswith(("decimal(", "dec(", "dec")):
+        return "decimal"
+    return {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}.get(name, name)

@@ -1,0 +1,425 @@
+"""Every way in gives the same answer: that of a table whose values were masked and filtered beforehand.
+
+A way is tried by three users over four kinds of protection. What each of them may see lies in plain tables,
+made by hand; a query over the protected table has to give what the same query gives over the plain one.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from delta.tables import DeltaTable
+from pyspark.sql import functions
+
+import audit
+from policies.errors import AccessDeniedError
+
+ROWS = (
+    "VALUES (1, '111', 'eu', 10.00), (2, '222', 'us', 20.00), (3, '333', 'eu', 30.00), (4, NULL, NULL, 5.00)"
+)
+COLUMNS = "id INT NOT NULL, ssn STRING, region STRING, pay DECIMAL(10,2)"
+USERS = ("hal", "sam", "eve")
+MASKED = "id, if(ssn IS NULL, NULL, '***') ssn, region, pay"
+# What each user sees of each kind: hal has role HR, sam SALES, eve none.
+SEEN = {
+    "mask": {"hal": "*", "sam": MASKED, "eve": MASKED},
+    "rows": {"hal": "*", "sam": "* WHERE region = 'eu'", "eve": "* WHERE false"},
+    "mapped": {
+        "hal": "* WHERE region IN ('eu', 'us')", "sam": "* WHERE region = 'eu'", "eve": "* WHERE false",
+    },
+    "both": {"hal": "*", "sam": f"{MASKED} WHERE region = 'eu'", "eve": f"{MASKED} WHERE false"},
+}  # fmt: skip
+PROTECTIONS = {
+    "mask": ["ALTER COLUMN ssn SET MASKING POLICY ssn_mask"],
+    "rows": ["ADD ROW ACCESS POLICY regions ON (region)"],
+    "mapped": ["ADD ROW ACCESS POLICY mapped ON (region)"],
+    "both": ["ALTER COLUMN ssn SET MASKING POLICY ssn_mask", "ADD ROW ACCESS POLICY regions ON (region)"],
+}
+
+
+@pytest.fixture(scope="module")
+def walled(session):
+    """The tables t_<kind>, behind policies, and <kind>_<user>, plain."""
+    run = session.sql
+    run("CREATE SCHEMA walled")
+    run("USE walled")
+    run("CREATE TABLE map (role STRING, area STRING)")
+    run("INSERT INTO map VALUES ('HR', 'eu'), ('HR', 'us'), ('SALES', 'eu')")
+    run("CREATE ROLE hr")
+    run("CREATE ROLE sales")
+    run("GRANT ROLE hr TO USER hal")
+    run("GRANT ROLE sales TO USER sam")
+    run(
+        "CREATE MASKING POLICY ssn_mask AS (val STRING) RETURNS STRING ->"
+        " CASE WHEN is_role_in_session('HR') OR val IS NULL THEN val ELSE '***' END"
+    )
+    run(
+        "CREATE ROW ACCESS POLICY regions AS (r STRING) RETURNS BOOLEAN ->"
+        " is_role_in_session('HR') OR (is_role_in_session('SALES') AND r = 'eu')"
+    )
+    run(
+        "CREATE ROW ACCESS POLICY mapped AS (r STRING) RETURNS BOOLEAN ->"
+        " EXISTS (SELECT 1 FROM map WHERE is_role_in_session(role) AND area = r)"
+    )
+    for kind, clauses in PROTECTIONS.items():
+        run(f"CREATE TABLE t_{kind} ({COLUMNS})")
+        run(f"INSERT INTO t_{kind} {ROWS}")
+        for user, seen in SEEN[kind].items():
+            columns, _, where = seen.partition(" WHERE ")
+            run(
+                f"CREATE TABLE {kind}_{user} AS SELECT {columns} FROM t_{kind}"
+                + (f" WHERE {where}" if where else "")
+            )
+        for made in (f"t_{kind}", *(f"{kind}_{user}" for user in USERS)):
+            run(f"CREATE VIEW v_{made} AS SELECT ssn AS s, region, pay FROM {made}")
+            run(f"CREATE VIEW w_{made} AS SELECT count(*) n, max(s) m FROM v_{made}")
+            run(
+                f"CREATE FUNCTION f_{made}() RETURNS STRING RETURN"
+                f" (SELECT concat_ws(',', sort_array(collect_list(ssn))) FROM walled.{made})"
+            )
+        for clause in clauses:
+            run(f"ALTER TABLE t_{kind} {clause}")
+    yield "walled"
+    run("USE default")
+    run("DROP SCHEMA walled CASCADE")
+
+
+QUERIES = [
+    "SELECT * FROM {t}",
+    "SELECT ssn FROM {t} WHERE ssn = '111'",
+    "SELECT id FROM {t} WHERE ssn <> '***'",
+    "SELECT ssn, count(*) FROM {t} GROUP BY ssn",
+    "SELECT ssn, sum(pay) FROM {t} GROUP BY ROLLUP (ssn)",
+    "SELECT count(*), count(ssn), min(ssn), max(ssn), min(id), max(region) FROM {t}",
+    "SELECT count(*) FROM {t}",
+    "SELECT DISTINCT region FROM {t} ORDER BY region LIMIT 1",
+    "SELECT a.ssn, b.ssn FROM {t} a JOIN {t} b ON a.ssn = b.ssn",
+    "SELECT a.id, b.id FROM {t} a JOIN {t} b USING (region)",
+    "SELECT a.id, b.ssn FROM {t} a LEFT JOIN {t} b ON a.id = b.id AND b.ssn = '111'",
+    "SELECT id FROM {t} LEFT SEMI JOIN (VALUES ('111'), ('***')) x(s) ON ssn = x.s",
+    "SELECT id FROM {t} LEFT ANTI JOIN (VALUES ('111')) x(s) ON ssn = x.s",
+    "SELECT * FROM (VALUES (1), (2)) x(i) WHERE EXISTS (SELECT 1 FROM {t} WHERE id = x.i AND ssn = '111')",
+    "SELECT * FROM (VALUES ('111'), ('***')) x(s) WHERE s IN (SELECT ssn FROM {t})",
+    "SELECT * FROM (VALUES ('111'), ('444')) x(s) WHERE s NOT IN (SELECT ssn FROM {t} WHERE ssn IS NOT NULL)",
+    "SELECT (SELECT max(ssn) FROM {t}) m",
+    "SELECT i, (SELECT max(ssn) FROM {t} WHERE id = x.i) m FROM (VALUES (1), (2)) x(i)",
+    "SELECT * FROM (VALUES (1), (3)) x(i), LATERAL (SELECT ssn FROM {t} WHERE id = x.i)",
+    "WITH c AS (SELECT ssn, id FROM {t}), d AS (SELECT * FROM c) SELECT * FROM d JOIN c USING (id)",
+    "SELECT ssn FROM {t} UNION SELECT ssn FROM {t}",
+    "SELECT ssn FROM {t} UNION ALL SELECT region FROM {t}",
+    "SELECT ssn FROM {t} EXCEPT SELECT '***'",
+    "SELECT ssn FROM {t} INTERSECT SELECT '111'",
+    "SELECT id, rank() OVER (PARTITION BY ssn ORDER BY pay) r, lag(ssn) OVER (ORDER BY id) l FROM {t}",
+    "SELECT * FROM (SELECT ssn, region, pay FROM {t}) PIVOT (sum(pay) FOR region IN ('eu', 'us'))",
+    "SELECT * FROM (SELECT ssn, region FROM {t}) UNPIVOT (v FOR n IN (ssn, region))",
+    "SELECT id, explode(split(ssn, '')) c FROM {t}",
+    "SELECT struct(*) s FROM {t}",
+    "SELECT to_json(struct(ssn, region)) j FROM {t}",
+    "SELECT collect_set(ssn) OVER () c FROM {t}",
+    "SELECT coalesce(ssn, 'none'), length(ssn), md5(ssn) FROM {t}",
+    "SELECT id FROM {t} WHERE ssn LIKE '1%' OR ssn RLIKE '[23]'",
+    "SELECT ssn FROM {t} GROUP BY ssn HAVING ssn > '200'",
+    "SELECT max(struct(ssn, id)) m FROM {t}",
+    "FROM {t} |> WHERE ssn = '111' |> SELECT id",
+    "SELECT * FROM v_{t}",
+    "SELECT * FROM w_{t}",
+    "SELECT s FROM v_{t} WHERE s = '111'",
+    "SELECT f_{t}() f",
+    "TABLE {t}",
+    "SELECT * FROM IDENTIFIER('walled.' || '{t}')",
+    "SELECT /* {t} */ `ssn` FROM `walled` . `{t}` -- AT (OFFSET => 0)\n WHERE `SSN` IS NOT NULL",
+    "SELECT * FROM spark_catalog.walled.{t} TABLESAMPLE (100 PERCENT)",
+    "EXECUTE IMMEDIATE 'SELECT ssn FROM {t} WHERE id = ?' USING 1",
+    "EXECUTE IMMEDIATE 'SELECT ssn FROM ' || 'walled.{t}'",
+    "BEGIN DECLARE found STRING; SET found = (SELECT max(ssn) FROM walled.{t}); SELECT found; END",
+    "BEGIN FOR r AS SELECT ssn FROM walled.{t} WHERE id = 1 DO SELECT r.ssn; END FOR; SELECT 1; END",
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "user"),
+    [("mapped", "sam"), ("both", "sam"), ("both", "hal")],
+)
+def test_queries(session, walled, kind, user):
+    """Text in its many forms."""
+    for query in QUERIES:
+        wanted = _answer(session, query.format(t=f"{kind}_{user}"))
+        with audit.as_user(session, user):
+            assert _answer(session, query.format(t=f"t_{kind}")) == wanted, query
+
+
+def _answer(session, query):
+    return sorted(map(repr, (tuple(row) for row in session.sql(query).collect())))
+
+
+def _frames(session, table):
+    """DataFrames over a table, made in many ways."""
+    location = session.sql(f"DESCRIBE DETAIL walled.{table}").first().location
+    yield session.table(f"walled.{table}")
+    yield session.read.table(f"walled.{table}")
+    yield session.read.format("delta").load(location)
+    yield session.read.load(location)
+    yield session.sql(f"SELECT * FROM delta.`{location}`")
+    yield DeltaTable.forName(session, f"walled.{table}").toDF()
+    yield DeltaTable.forPath(session, location).toDF()
+    yield session.table(f"walled.{table}").select("*").filter(functions.col("ssn").isNotNull()).distinct()
+    yield session.table(f"walled.{table}").alias("a").crossJoin(session.table(f"walled.{table}").alias("b"))
+    yield session.table(f"walled.{table}").groupBy("ssn").agg(functions.max("pay"), functions.first("ssn"))
+    yield session.table(f"walled.{table}").withColumn("x", functions.expr("upper(ssn)")).select("x")
+    yield session.sql("SELECT * FROM {t}", t=session.table(f"walled.{table}"))
+    yield session.sql("SELECT ssn FROM walled." + table + " WHERE ssn = :s", args={"s": "111"})
+
+
+ACTIONS = [
+    lambda frame: sorted(map(repr, frame.collect())),
+    lambda frame: frame.count(),
+    lambda frame: sorted(map(repr, frame.toLocalIterator())),
+    lambda frame: sorted(map(repr, frame.rdd.collect())),
+    lambda frame: sorted(map(repr, frame.toPandas().astype(str).values.tolist())),
+    lambda frame: sorted(map(repr, frame.take(100))),
+    lambda frame: frame.isEmpty(),
+]
+
+
+@pytest.mark.parametrize("kind", ["mapped", "both"])
+def test_frames(session, walled, kind):
+    """DataFrames, however they are made, by each action."""
+    plain = list(_frames(session, f"{kind}_sam"))
+    with audit.as_user(session, "sam"):
+        for number, frame in enumerate(_frames(session, f"t_{kind}")):
+            for action in ACTIONS:
+                assert action(frame) == action(plain[number]), number
+
+
+@pytest.mark.parametrize("kind", ["mapped", "both"])
+def test_a_frame_handed_from_one_to_another(session, walled, kind):
+    """Each user sees what they may, whoever made the DataFrame, and whoever ran it before."""
+    frame = session.table(f"walled.t_{kind}")
+    view = f"handed_{kind}"
+    frame.createOrReplaceTempView(view)
+    for user in (*USERS, *reversed(USERS)):
+        plain = session.table(f"walled.{kind}_{user}")
+        with audit.as_user(session, user):
+            for action in ACTIONS:
+                assert action(frame) == action(plain), user
+            assert _answer(session, f"SELECT * FROM {view}") == _answer(
+                session, f"SELECT * FROM {kind}_{user}"
+            )
+
+
+@pytest.mark.parametrize("kind", SEEN)
+def test_what_another_has_cached(session, walled, kind):
+    """What is cached for one is not answered to another."""
+    session.sql(f"CACHE TABLE t_{kind}")
+    try:
+        for user in USERS:
+            wanted = _answer(session, f"SELECT * FROM {kind}_{user}")
+            with audit.as_user(session, user):
+                assert _answer(session, f"SELECT * FROM t_{kind}") == wanted
+                session.table(f"t_{kind}").cache().count()
+                assert _answer(session, f"SELECT * FROM t_{kind}") == wanted
+    finally:
+        session.sql("CLEAR CACHE")
+
+
+@pytest.mark.parametrize("kind", ["mapped", "both"])
+def test_what_is_written_is_what_is_seen(session, walled, kind):
+    """A copy holds what its maker sees."""
+    for user in USERS:
+        wanted = _answer(session, f"SELECT * FROM {kind}_{user}")
+        with audit.as_user(session, user):
+            session.sql(f"CREATE TABLE copied AS SELECT * FROM t_{kind}")
+            session.sql(f"CREATE TABLE inserted ({COLUMNS})")
+            session.sql(f"INSERT INTO inserted SELECT * FROM t_{kind}")
+            session.table(f"t_{kind}").write.saveAsTable("saved")
+            session.sql(f"CREATE TABLE merged ({COLUMNS})")
+            session.sql(
+                f"MERGE INTO merged USING t_{kind} s ON merged.id = s.id WHEN NOT MATCHED THEN INSERT *"
+            )
+        for made in ("copied", "inserted", "saved", "merged"):
+            assert _answer(session, f"SELECT * FROM {made}") == wanted, (made, user)
+            session.sql(f"DROP TABLE {made}")
+
+
+@pytest.mark.parametrize("kind", ["mapped", "both"])
+def test_clones_are_protected(session, walled, kind):
+    """A clone holds all of it, behind the same policies."""
+    for user in USERS:
+        wanted = _answer(session, f"SELECT * FROM {kind}_{user}")
+        with audit.as_user(session, user):
+            session.sql(f"CREATE TABLE cloned CLONE t_{kind}")
+            session.sql(f"CREATE TABLE shallow SHALLOW CLONE t_{kind}")
+            session.sql(f"CREATE TABLE deep DEEP CLONE t_{kind}")
+            for made in ("cloned", "shallow", "deep"):
+                assert _answer(session, f"SELECT * FROM {made}") == wanted, (made, user)
+        for made in ("cloned", "shallow", "deep"):
+            session.sql(f"DROP TABLE {made}")
+
+
+def test_a_schema_of_clones(session, walled):
+    """So do the clones of a schema."""
+    session.sql("CREATE SCHEMA walled_too CLONE walled")
+    try:
+        for kind in SEEN:
+            wanted = _answer(session, f"SELECT * FROM {kind}_sam")
+            with audit.as_user(session, "sam"):
+                assert _answer(session, f"SELECT * FROM walled_too.t_{kind}") == wanted
+    finally:
+        session.sql("DROP SCHEMA walled_too CASCADE")
+
+
+def test_after_a_rename_and_a_return(session, walled):
+    """Policies stay with a table that is renamed, dropped and brought back."""
+    wanted = _answer(session, "SELECT * FROM both_sam")
+    session.sql("ALTER TABLE t_both RENAME TO t_elsewhere")
+    try:
+        with audit.as_user(session, "sam"):
+            assert _answer(session, "SELECT * FROM t_elsewhere") == wanted
+        session.sql("DROP TABLE t_elsewhere")
+        session.sql("UNDROP TABLE t_elsewhere")
+        with audit.as_user(session, "sam"):
+            assert _answer(session, "SELECT * FROM t_elsewhere") == wanted
+    finally:
+        session.sql("ALTER TABLE t_elsewhere RENAME TO t_both")
+
+
+def test_another_name_for_the_same_place(session, walled):
+    """A second name for its files leads to the same table."""
+    location = session.sql("DESCRIBE DETAIL t_both").first().location
+    wanted = _answer(session, "SELECT * FROM both_sam")
+    with audit.as_user(session, "sam"):
+        session.sql(f"CREATE TABLE alias USING delta LOCATION '{location}'")
+        assert _answer(session, "SELECT * FROM alias") == wanted
+    session.sql("DROP TABLE alias")
+
+
+REFUSED = [
+    "SELECT count(*) FROM parquet.`{place}`",
+    "SELECT * FROM text.`{place}/_delta_log/*.json`",
+    "SELECT * FROM binaryFile.`{place}`",
+    "CREATE TABLE files USING parquet LOCATION '{place}'; SELECT count(*) FROM files",
+    "SELECT * FROM t_both VERSION AS OF 1",
+    "SELECT * FROM t_both TIMESTAMP AS OF current_timestamp()",
+    "SELECT * FROM t_both@v1",
+    "SELECT * FROM t_both AT (OFFSET => 0)",
+    "SELECT * FROM delta.`{place}@v1`",
+    "SELECT * FROM table_changes('t_both', 1)",
+    "DESCRIBE HISTORY t_both",
+    "RESTORE TABLE t_both TO VERSION AS OF 0",
+    "UPDATE t_both SET region = ssn",
+    "UPDATE t_both SET ssn = concat(ssn, '!')",
+    "MERGE INTO t_both t USING both_eve s ON false WHEN NOT MATCHED BY SOURCE THEN UPDATE SET region = t.ssn",
+    "DELETE FROM t_mapped WHERE id = 1",
+]  # fmt: skip
+
+
+def test_what_cannot_be_governed_is_refused(session, walled):
+    """Files, the past, and changes made of masked values: refused, and nothing has changed."""
+    session.sql("ALTER TABLE t_both SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')")
+    place = session.sql("DESCRIBE DETAIL t_both").first().location
+    before = _answer(session, "SELECT * FROM t_both")
+    for text in REFUSED:
+        *first, last = text.format(place=place).split("; ") if "BEGIN" not in text else [text]
+        with audit.as_user(session, "sam"):
+            for statement in first:
+                session.sql(statement)
+            with pytest.raises(AccessDeniedError):
+                session.sql(last).collect()
+    assert _answer(session, "SELECT * FROM t_both") == before
+
+
+def test_readers_that_are_refused(session, walled, tmp_path):
+    """The same by readers, Delta's API and streams."""
+    place = session.sql("DESCRIBE DETAIL t_both").first().location
+    above = place.rpartition("/")[0]
+    tries = [
+        lambda: session.read.parquet(place).count(),
+        lambda: session.read.option("recursiveFileLookup", "true").parquet(above).count(),
+        lambda: session.read.text(f"{place}/_delta_log").count(),
+        lambda: session.read.option("versionAsOf", 1).table("t_both").collect(),
+        lambda: session.read.options(readChangeFeed=True, startingVersion=1).table("t_both").count(),
+        lambda: DeltaTable.forName(session, "t_both").history().collect(),
+        lambda: DeltaTable.forName(session, "t_both").clone("sneaked", isShallow=True),
+        lambda: DeltaTable.forName(session, "t_both").restoreToVersion(0),
+        lambda: session.readStream.table("t_both").writeStream.format("noop")
+        .option("checkpointLocation", str(tmp_path)).start(),
+    ]  # fmt: skip
+    with audit.as_user(session, "sam"):
+        for attempt in tries:
+            with pytest.raises(AccessDeniedError):
+                attempt()
+
+
+def test_denied_is_on_record(session, walled):
+    """Who was refused what."""
+    with audit.as_user(session, "sam"), pytest.raises(AccessDeniedError):
+        session.sql("DESCRIBE HISTORY t_both").collect()
+    audit.flush(session)
+    found = session.sql(
+        "SELECT execution_status, error_code, user_name FROM account_usage.query_history"
+        " WHERE query_text LIKE 'DESCRIBE HISTORY%' AND execution_status = 'DENIED'"
+    ).first()
+    assert tuple(found) == ("DENIED", "ACCESS_DENIED", "sam")
+
+
+FAILING = [
+    "SELECT id FROM {t} WHERE 1 / (pay - 20) > 0",
+    "SELECT id FROM {t} WHERE cast(replace(region, 'eu', '1') AS INT) = 1",
+    "SELECT a.id FROM {t} a JOIN (VALUES (1)) x(i) ON 1 / (a.pay - 20) > x.i - 1 AND 1 / (a.pay - 20) < 9",
+    "SELECT id FROM (SELECT id, pay FROM {t}) WHERE id > 0 AND assert_true(pay <> 20) IS NULL",
+]
+
+
+@pytest.mark.parametrize("kind", ["rows", "mapped", "both"])
+def test_hidden_rows_make_nothing_fail(session, walled, kind):
+    """An error would tell of a row that is hidden."""
+    for query in FAILING:
+        wanted = _answer(session, query.format(t=f"{kind}_sam"))
+        with audit.as_user(session, "sam"):
+            assert _answer(session, query.format(t=f"t_{kind}")) == wanted, query
+
+
+def test_filters_still_reach_the_files(session, walled):
+    """Partitions are pruned and columns filtered in the files as without policies."""
+    session.sql(f"CREATE TABLE parted ({COLUMNS}) PARTITIONED BY (region)")
+    session.sql(f"INSERT INTO parted {ROWS}")
+    session.sql("ALTER TABLE parted ALTER COLUMN ssn SET MASKING POLICY ssn_mask")
+    session.sql("ALTER TABLE parted ADD ROW ACCESS POLICY mapped ON (region)")
+    with audit.as_user(session, "sam"):
+        plan = session.sql("SELECT ssn FROM parted WHERE region = 'eu' AND pay > 15")._jdf.queryExecution()
+        text = plan.executedPlan().toString()
+    assert "PartitionFilters: [isnotnull(region" in text
+    assert "PushedFilters: [IsNotNull(pay), GreaterThan(pay,15.00)]" in text
+    session.sql("DROP TABLE parted")
+
+
+def test_changes_see_what_policies_show(session, walled):
+    """UPDATE, DELETE and MERGE find what their user sees, and store what is there."""
+    session.sql("CREATE TABLE changed AS SELECT * FROM both_hal")
+    session.sql("ALTER TABLE changed ALTER COLUMN ssn SET MASKING POLICY ssn_mask")
+    session.sql("ALTER TABLE changed ADD ROW ACCESS POLICY regions ON (region)")
+    with audit.as_user(session, "sam"):
+        session.sql("UPDATE changed SET pay = 0 WHERE ssn = '111'")  # masked: finds nothing
+        session.sql("UPDATE changed SET pay = 1, ssn = ssn WHERE id IN (1, 2)")  # 2 is hidden
+        session.sql("DELETE FROM changed WHERE id >= 2")  # 2 and 4 are hidden
+        session.sql(
+            "MERGE INTO changed USING (SELECT 1 i UNION SELECT 2) s ON id = s.i"
+            " WHEN MATCHED THEN UPDATE SET pay = 7 WHEN NOT MATCHED THEN INSERT (id) VALUES (s.i + 10)"
+            " WHEN NOT MATCHED BY SOURCE THEN DELETE"
+        )
+    with audit.as_user(session, "hal"):
+        found = _answer(session, "SELECT id, ssn, region, pay FROM changed")
+    assert found == sorted(
+        map(
+            repr,
+            _decimals(
+                [(1, "111", "eu", 7), (2, "222", "us", 20), (4, None, None, 5), (12, None, None, None)]
+            ),
+        )
+    )
+    session.sql("DROP TABLE changed")
+
+
+def _decimals(rows):
+    return [(*row[:3], None if row[3] is None else Decimal(row[3]).quantize(Decimal("0.01"))) for row in rows]
