@@ -1,1 +1,4 @@
-"""Policies: masking, row access, tags and roles. Nothing is here yet: no policy is enforced or recorded."""
+"""Policies: masking, row access and roles, enforced inside Spark.
+
+In: statements about them, and every plan that Spark has resolved. Out: plans behind their policies.
+"""
