@@ -10,21 +10,23 @@ from typing import TYPE_CHECKING
 
 from policies.errors import BadPolicyError, PolicyExistsError, UnknownPolicyError
 from policies.events import Event
-from policies.state import PUBLIC
+from policies.state import ADMIN, PUBLIC
 
 if TYPE_CHECKING:
     from audit.by import By
     from lineage.statement import Command
     from policies.state import State
 
+_SYSTEM = frozenset({PUBLIC, ADMIN})
+
 
 def created(command: Command, by: By, state: State) -> list[Event]:
     """CREATE [OR REPLACE] ROLE [IF NOT EXISTS]."""
     name = command.target[0]
-    is_there = name in state.roles or name == PUBLIC
+    is_there = name in state.roles or name in _SYSTEM
     if is_there and command.if_clause:
         return []
-    if is_there and (not command.replace or name == PUBLIC):
+    if is_there and (not command.replace or name in _SYSTEM):
         raise PolicyExistsError(f"role {name} is there already", "grant it, or choose another name")
     events = [_event(by, "DROP_ROLE", name)] if is_there else []
     return [*events, _event(by, "CREATE_ROLE", name)]
@@ -33,8 +35,8 @@ def created(command: Command, by: By, state: State) -> list[Event]:
 def dropped(command: Command, by: By, state: State) -> list[Event]:
     """DROP ROLE [IF EXISTS]."""
     name = command.target[0]
-    if name == PUBLIC:
-        raise BadPolicyError("role PUBLIC is everybody's", "it cannot be dropped")
+    if name in _SYSTEM:
+        raise BadPolicyError(f"role {name} is the system's own", "it cannot be dropped")
     if name not in state.roles and command.if_clause:
         return []
     _require(name, state)
@@ -77,7 +79,7 @@ def _held(to: str, grantee: str, state: State) -> frozenset[str]:
 
 
 def _require(name: str, state: State) -> None:
-    if name not in state.roles:
+    if name not in state.roles and name != ADMIN:
         raise UnknownPolicyError(f"there is no role {name}", "create it first: CREATE ROLE")
 
 

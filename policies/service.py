@@ -116,11 +116,11 @@ class Policies:
         name = _full(spark, command.target)
         new_name = _full(spark, command.new_name or command.target)
         decide = partial(_DEFINING[verb], command, name, new_name, self._governor, by)
-        return self._run(spark, decide)
+        return self._run(spark, by, decide)
 
     def _change_role(self, command: Command, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         del text, run
-        return self._run(spark, partial(_ROLES[command.kind], command, by))
+        return self._run(spark, by, partial(_ROLES[command.kind], command, by))
 
     def _use_role(self, role: str, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         del text, run
@@ -135,9 +135,15 @@ class Policies:
         del text, run
         found = self._governor.describe(spark, command.target)
         here = _here(spark)
-        return self._run(spark, partial(changes_of, command, found, here, self._governor, by))
+        return self._run(spark, by, partial(changes_of, command, found, here, self._governor, by))
 
-    def _run(self, spark: SparkSession, decide: Decide) -> Any:
+    def _run(self, spark: SparkSession, by: By, decide: Decide) -> Any:
+        """Change the governance, which is an administrator's to change."""
+        if ADMIN not in self._held(self._ledger.state(), by.user, by.roles):
+            raise AccessDeniedError(
+                f"{by.user} may not change policies or roles",
+                f"an administrator may (configuration `admins`), or who is granted role {ADMIN}",
+            )
         self._ledger.change(decide)
         return _done(spark)
 

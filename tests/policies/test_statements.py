@@ -140,6 +140,27 @@ def test_a_policy_that_reads_its_own_table(session, table):
         session.sql("ALTER TABLE t ADD ROW ACCESS POLICY own ON (region)")
 
 
+def test_who_may_change_it(session, table):
+    """Policies and roles are an administrator's; nobody else takes a mask off, or a role."""
+    session.sql("ALTER TABLE t ALTER COLUMN ssn SET MASKING POLICY m")
+    tries = (
+        "ALTER TABLE t ALTER COLUMN ssn UNSET MASKING POLICY",
+        "ALTER MASKING POLICY m SET BODY -> val",
+        "GRANT ROLE accountadmin TO USER mallory",
+        "CREATE ROLE mine",
+    )
+    with audit.as_user(session, "mallory"):
+        for text in tries:
+            with pytest.raises(AccessDeniedError, match="mallory may not change"):
+                session.sql(text)
+        assert _seen(session, "ssn") == [("***",), ("***",)]
+    session.sql("GRANT ROLE accountadmin TO USER mallory")
+    with audit.as_user(session, "mallory"):
+        session.sql("ALTER TABLE t ALTER COLUMN ssn UNSET MASKING POLICY")
+        assert _seen(session, "ssn") == [("111",), ("222",)]
+    session.sql("REVOKE ROLE accountadmin FROM USER mallory")
+
+
 def test_mapping_tables_are_read_as_they_are(session, table):
     """What a policy reads is behind no policy, and as of now."""
     session.sql("CREATE TABLE map (area STRING)")
