@@ -61,10 +61,18 @@ class Governor:
         self._tokens: dict[tuple[str, str | None, frozenset[str]], str] = {}
         self._thread = threading.local()
 
-    def install(self, spark: SparkSession, session_id: str, token: str) -> None:
-        """Have a session obey; `token` says who runs what its threads do not claim for somebody else."""
+    def install(self, spark: SparkSession) -> None:
+        """Have a session obey, and those that come from it."""
         self._java.install(spark._jsparkSession)
+
+    def belongs(self, session_id: str, token: str) -> None:
+        """Say who runs what the threads of a session do not claim for somebody else."""
         self._java.belongs(session_id, token)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether more than one has run anything here."""
+        return len(self._tokens) > 1
 
     def exempt(self, spark: SparkSession) -> None:
         """A session of the system's own, and its clones, read everything as it is."""

@@ -54,13 +54,18 @@ class Policies:
         self._admins = frozenset(admin.strip() for admin in admins)
         self._own = own
         self._governor = Governor(own, account)
-        self._ledger = Ledger(own, root, self._learned)
         self._taken: dict[tuple[str, str], str] = {}
+        self._sessions: dict[str, tuple[str, tuple[str, ...]]] = {}
+        self._ledger = Ledger(own, root, self._learned)
 
     def install(self, spark: SparkSession, session_id: str, user: str, roles: Sequence[str]) -> None:
         """Have a session obey, on behalf of a user where its threads name no other."""
-        token = self._token(self._ledger.state(), session_id, user, roles)
-        self._governor.install(spark, session_id, token)
+        self._sessions[session_id] = (user, tuple(roles))
+        self._governor.install(spark)
+        self._belong(session_id, self._ledger.state())
+
+    def _belong(self, session_id: str, state: State) -> None:
+        self._governor.belongs(session_id, self._token(state, session_id, *self._sessions[session_id]))
 
     def exempt(self, spark: SparkSession) -> None:
         """A session of the system's own reads everything as it is."""
@@ -90,6 +95,10 @@ class Policies:
         """All roles of somebody. Who is given roles by whoever calls has these alone."""
         found = state.roles_of(user, roles)
         return found | {ADMIN} if user in self._admins and not roles else found
+
+    def may_be_anothers(self, state: State) -> bool:
+        """Whether a plan of which nobody knows who has made it may show what its user must not see."""
+        return self._governor.is_shared and bool(state.objects)
 
     def way_of(self, statement: Statement) -> Callable[[SparkSession, str, By, Run], Any] | None:
         """What runs a statement instead of Spark; None where it is not about governance.
@@ -128,7 +137,10 @@ class Policies:
             raise AccessDeniedError(
                 f"role {role} is not granted to {by.user}", f"GRANT ROLE {role} TO USER {by.user}"
             )
-        self._taken[jvm.session_id(spark), by.user] = role
+        session_id = jvm.session_id(spark)
+        self._taken[session_id, by.user] = role
+        if session_id in self._sessions:
+            self._belong(session_id, self._ledger.state())
         return _done(spark)
 
     def _attach(self, command: Command, spark: SparkSession, text: str, by: By, run: Run) -> Any:
@@ -166,6 +178,9 @@ class Policies:
         policies = {identity for identity in about if identity in state.policies} | gone
         objects = {event.object_key for event in events if event.object_key is not None}
         self._governor.learn(state, policies, objects)
+        if any("ROLE" in event.event for event in events):
+            for session_id in list(self._sessions):
+                self._belong(session_id, state)
 
 
 def _done(spark: SparkSession) -> Any:

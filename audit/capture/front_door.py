@@ -152,8 +152,7 @@ def _recorded(query_type: str, action: str, *, changes: bool) -> Wrapper:
         if not changes and _is_result(self):  # the command itself is on record; this hands its result over
             with interceptor.quiet():
                 return original(self, *args, **kwargs)
-        if not changes:
-            interceptor.hand_over(_frame_of(self))
+        interceptor.hand_over(_frame_of(self))
         intent = _intent(self, query_type, action, args, changes=changes)
         return interceptor.run(intent, lambda: interceptor.write(action, original, self, args, kwargs))
 

@@ -257,10 +257,14 @@ class Interceptor:
             return
         noted = frame.__dict__
         token = self._enter()
-        planned = noted.setdefault("_audit_planned", token)
-        if planned != token and not noted.get("_audit_done"):
+        planned = noted.get("_audit_planned")
+        noted["_audit_planned"] = token
+        if planned is None:
+            is_anothers = self.driver.policies.may_be_anothers(self._inside.governance)
+        else:
+            is_anothers = planned != token
+        if is_anothers and not noted.get("_audit_done"):
             frame._jdf = jvm.planned_anew(self.spark.sparkContext, frame._jdf)
-            noted["_audit_planned"] = token
             for name in _PLANNED:
                 noted.pop(name, None)
 

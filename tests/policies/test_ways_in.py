@@ -217,10 +217,39 @@ def test_what_another_has_cached(session, walled, kind):
             wanted = _answer(session, f"SELECT * FROM {kind}_{user}")
             with audit.as_user(session, user):
                 assert _answer(session, f"SELECT * FROM t_{kind}") == wanted
-                session.table(f"t_{kind}").cache().count()
+                frame = session.table(f"t_{kind}").cache()
+                frame.count()
                 assert _answer(session, f"SELECT * FROM t_{kind}") == wanted
+            seen = sorted(map(repr, map(tuple, frame.collect())))
+            assert seen == _answer(session, f"SELECT * FROM t_{kind}")
     finally:
         session.sql("CLEAR CACHE")
+
+
+def test_what_is_cached_sees_changes(session, walled):
+    """A change by one user reaches what others have cached."""
+    session.sql("CREATE TABLE cached AS SELECT * FROM both_hal")
+    session.sql("ALTER TABLE cached ALTER COLUMN ssn SET MASKING POLICY ssn_mask")
+    session.sql("ALTER TABLE cached ADD ROW ACCESS POLICY regions ON (region)")
+    try:
+        for user in ("hal", "sam"):
+            with audit.as_user(session, user):
+                session.table("cached").cache().count()
+        changes = (
+            "INSERT INTO cached VALUES (5, '555', 'eu', 50.00)",
+            "UPDATE cached SET pay = 60 WHERE id = 5",
+            "DELETE FROM cached WHERE id = 5",
+        )
+        for change, pays in zip(changes, ([50], [60], []), strict=True):
+            with audit.as_user(session, "sam"):
+                session.sql(change)
+            for user in ("hal", "sam"):
+                with audit.as_user(session, user):
+                    found = session.table("cached").where("id = 5").collect()
+                assert [int(row.pay) for row in found] == pays, (change, user)
+    finally:
+        session.sql("CLEAR CACHE")
+        session.sql("DROP TABLE cached")
 
 
 @pytest.mark.parametrize("kind", ["mapped", "both"])
