@@ -16,10 +16,10 @@ def made(tmp_path, environ=None, **arguments):
 
 
 def test_defaults_need_nothing(tmp_path):
-    """With nothing set, the root is .audit in the current folder, and the user is the system's."""
+    """With nothing set, the root is .audit in the current folder; the user is the system's, and administers."""
     found = made(tmp_path)
     assert found == Config(
-        root=str(tmp_path / ".audit"), user="ada", spool_dir=str(tmp_path / ".audit" / "spool")
+        root=str(tmp_path / ".audit"), user="ada", admins="ada", spool_dir=str(tmp_path / ".audit" / "spool")
     )
     assert (found.sources["user"], found.sources["spool_dir"], found.sources["root"]) == (
         "operating system",
