@@ -96,8 +96,8 @@ class Policies:
         found = state.roles_of(user, roles)
         return found | {ADMIN} if user in self._admins and not roles else found
 
-    def may_be_anothers(self, state: State) -> bool:
-        """Whether a plan of which nobody knows who has made it may show what its user must not see."""
+    def shows_each_their_own(self, state: State) -> bool:
+        """Whether one plan may show different users different things."""
         return self._governor.is_shared and bool(state.objects)
 
     def way_of(self, statement: Statement) -> Callable[[SparkSession, str, By, Run], Any] | None:

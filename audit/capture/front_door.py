@@ -152,9 +152,10 @@ def _recorded(query_type: str, action: str, *, changes: bool) -> Wrapper:
         if not changes and _is_result(self):  # the command itself is on record; this hands its result over
             with interceptor.quiet():
                 return original(self, *args, **kwargs)
-        interceptor.hand_over(_frame_of(self))
-        intent = _intent(self, query_type, action, args, changes=changes)
-        return interceptor.run(intent, lambda: interceptor.write(action, original, self, args, kwargs))
+        mine = interceptor.own(self) if _is_frame(self) else self
+        intent = _intent(mine, query_type, action, args, changes=changes)
+        result = interceptor.run(intent, lambda: interceptor.write(action, original, mine, args, kwargs))
+        return _given_back(result, mine, self)
 
     return wrapper
 
@@ -242,10 +243,9 @@ def _analysed(find: Find, original: Callable[..., Any], self: Any, args: Any, kw
     interceptor = _interceptor_of(find, self, args, kwargs)
     if interceptor is None:
         return original(self, *args, **kwargs)
-    if not interceptor.is_busy():
-        interceptor.hand_over(_frame_of(self))
+    mine = interceptor.own(self) if _is_frame(self) and not interceptor.is_busy() else self
     with interceptor.quiet():
-        return original(self, *args, **kwargs)
+        return _given_back(original(mine, *args, **kwargs), mine, self)
 
 
 def _history(find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
@@ -292,6 +292,17 @@ def _stop(stopping: Stopping) -> Wrapper:
 def _is_result(self: Any) -> bool:
     """Whether a DataFrame only holds what a command has returned already."""
     return bool(getattr(self, "__dict__", {}).get("_audit_done"))
+
+
+def _is_frame(self: Any) -> bool:
+    return "_jdf" in getattr(self, "__dict__", {})
+
+
+def _given_back(result: Any, mine: Any, users: Any) -> Any:
+    """What a call has returned, and has changed about a user's own DataFrame, as of the one called."""
+    if mine is not users and "is_cached" in mine.__dict__:
+        users.is_cached = mine.is_cached
+    return users if result is mine else result
 
 
 def _frame_of(self: Any) -> Any:

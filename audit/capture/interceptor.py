@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _COPIES = frozenset({"COPY", "UNLOAD"})
-_PLANNED = ("rdd",)
-"""What PySpark keeps of a plan on its DataFrame."""
+_NOTED = ("_audit_statement", "_audit_parent", "is_cached")
+"""What a DataFrame says of itself, beside its plan."""
 ANALYSIS_TAG = "audit-analysis"
 STATEMENT_TAG = "audit-statement-"
 
@@ -251,22 +251,23 @@ class Interceptor:
         finally:
             self._inside.query_id = outer
 
-    def hand_over(self, frame: Any) -> None:
-        """What Spark has planned for somebody else it plans anew: each user sees what policies show them."""
-        if frame is None:
-            return
-        noted = frame.__dict__
+    def own(self, frame: Any) -> Any:
+        """A DataFrame for this thread's user alone, where policies may show others something else of it.
+
+        Spark keeps the plan that it has made of a Dataset for the first who has asked, so each gets one of theirs.
+        """
         token = self._enter()
-        planned = noted.get("_audit_planned")
-        noted["_audit_planned"] = token
-        if planned is None:
-            is_anothers = self.driver.policies.may_be_anothers(self._inside.governance)
-        else:
-            is_anothers = planned != token
-        if is_anothers and not noted.get("_audit_done"):
-            frame._jdf = jvm.planned_anew(self.spark.sparkContext, frame._jdf)
-            for name in _PLANNED:
-                noted.pop(name, None)
+        noted = frame.__dict__
+        governance = self._inside.governance
+        each_their_own = self.driver.policies.shows_each_their_own(governance)
+        if noted.get("_audit_done") or not each_their_own:
+            return frame
+        kept: dict[str, Any] = noted.setdefault("_audit_own", {})
+        if token not in kept:
+            own = type(frame)(jvm.planned_anew(self.spark.sparkContext, frame._jdf), frame.sparkSession)
+            own.__dict__.update({name: noted[name] for name in _NOTED if name in noted})
+            kept[token] = own
+        return kept[token]
 
     def _enter(self) -> str:
         """What Spark runs from now on, this thread's user runs, under the governance as of now."""

@@ -16,7 +16,7 @@ def made(tmp_path, environ=None, **arguments):
 
 
 def test_defaults_need_nothing(tmp_path):
-    """With nothing set, the root is .audit in the current folder; the user is the system's, and administers."""
+    """With nothing set, the root is .audit in the current folder; the system's user works and administers."""
     found = made(tmp_path)
     assert found == Config(
         root=str(tmp_path / ".audit"), user="ada", admins="ada", spool_dir=str(tmp_path / ".audit" / "spool")

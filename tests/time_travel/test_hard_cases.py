@@ -48,6 +48,7 @@ class OtherDriver:
             guarded=lambda ask, _other: ask(),
             changes=lambda _id: None,
             quiet=lambda _spark: nullcontext(),
+            cloned=lambda _source, _clone: None,
         )
 
     def sql(self, text, run=None):
