@@ -33,9 +33,11 @@ from audit.spool import Spool
 from audit.store.changes import changes_since
 from audit.store.own_session import own_session
 from audit.store.running import running_since
+from audit.store.tables import AUDIT_TABLES
 from audit.store.versions import recorded
 from policies.service import Policies
 from time_travel import attached
+from time_travel.registry import NAME as OBJECT_HISTORY
 from time_travel.service import TimeTravel
 
 if TYPE_CHECKING:
@@ -89,7 +91,9 @@ class Driver:
             self._quiet,
             self._cloned,
         )
-        self.policies = Policies(own_session(spark), config.root, config.account, config.admins.split(","))
+        ours = [*(table.name for table in AUDIT_TABLES), OBJECT_HISTORY]
+        admins = config.admins.split(",")
+        self.policies = Policies(own_session(spark), config.root, config.account, admins, ours)
         self.policies.exempt(self.spark)
         self.worker = Worker(self, self.analyst)
         self.ingest = IngestThread(self)
@@ -136,8 +140,8 @@ class Driver:
         found = self.interceptor(jvm.session_id(spark))
         return nullcontext() if found is None else found.quiet()
 
-    def _cloned(self, source_id: str, clone_id: str) -> None:
-        self.policies.copy(source_id, clone_id, By(self.clock(), "", None, self.new_id))
+    def _cloned(self, source_id: str, clone_id: str, is_past: bool) -> None:  # noqa: FBT001  as `Cloned` is called
+        self.policies.copy(source_id, clone_id, By(self.clock(), "", None, self.new_id), is_past=is_past)
 
     def catalog_facts(self, interceptor: Interceptor, targets: Sequence[Target]) -> CatalogFacts:
         """What the targets of a DDL statement are at this moment."""

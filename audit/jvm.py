@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _INITIALIZE = True
+_IMPORT = re.compile(r"^import .*\n", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,15 +125,16 @@ def _read_end(execution_id: int, error: str, name: str, time_ms: int, plan_id: i
 _READERS: dict[str, Callable[..., Event]] = {"S": _read_start, "E": _read_end, "M": Marker}
 
 
-def compiled(jvm: Any, package: str, name: str) -> Any:
+def compiled(jvm: Any, package: str, name: str, *beside: str) -> Any:
     """An instance of a class of this project's own Java, compiled by Janino, which Spark ships.
 
     Args:
         jvm: `spark.sparkContext._jvm`.
         package: the Python package that holds its source, in a file named as the class.
         name: the class.
+        beside: files of the package whose classes it needs.
     """
-    compiler, own = _compiled(jvm, package, name)
+    compiler, own = _compiled(jvm, package, name, *beside)
     return compiler.getClassLoader().loadClass(own).newInstance()
 
 
@@ -148,11 +150,13 @@ def shipped(context: SparkContext, package: str, name: str) -> Any:
     return compiler.getClassLoader().loadClass(own).newInstance()
 
 
-def _compiled(jvm: Any, package: str, name: str) -> tuple[Any, str]:
+def _compiled(jvm: Any, package: str, name: str, *beside: str) -> tuple[Any, str]:
     """The compiler of a class, and the name that the class has got."""
     compiler = getattr(jvm, "org.codehaus.janino.SimpleCompiler")()
     compiler.setParentClassLoader(class_loader(jvm))
-    source = resources.files(package).joinpath(f"{name}.java").read_text("utf-8")
+    sources = [resources.files(package).joinpath(f"{one}.java").read_text("utf-8") for one in (name, *beside)]
+    imports = sorted({line for source in sources for line in _IMPORT.findall(source)})
+    source = "".join((*imports, *(_IMPORT.sub("", source) for source in sources)))
     # py4j 0.10 keeps methods by class name, whatever the loader: a second reader in one JVM
     # would be called with the first one's methods, so each class gets a name of its own.
     own = f"{name}{uuid.uuid4().hex}"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lineage.model import Domain
 from lineage.names import qualify, quote_name
 from lineage.object_ids import object_id
+from lineage.tokens import tokenize
 from policies.errors import BadPolicyError, PolicyExistsError, UnknownPolicyError
 from policies.events import Event
 from policies.state import Protected, folded
@@ -28,6 +29,11 @@ def changes_of(
 ) -> list[Event]:
     """All clauses of an ALTER TABLE or ALTER VIEW, each on what those before it lead to."""
     name = quote_name(found.name)
+    if found.key is not None and found.key.startswith("name:") and not found.is_view:
+        raise BadPolicyError(
+            f"{name} is no Delta table: its files can be read past any policy",
+            "make it one: CONVERT TO DELTA, or CREATE TABLE … USING delta AS SELECT",
+        )
     if found.key is None:
         raise BadPolicyError(
             f"{name} cannot be protected: nothing tells it apart when it is read",
@@ -41,12 +47,23 @@ def changes_of(
 
 
 def copied(source_id: str, clone_id: str, by: By, state: State) -> list[Event]:
-    """A clone of a Delta table, both by Delta's ids, is protected as the table is, and was."""
+    """A clone of a Delta table, both by Delta's ids, is protected as the table is, and was.
+
+    Raises:
+        PolicyExistsError: it replaces a table that other policies protect.
+    """
     source, key = state.objects.get(f"delta:{source_id}"), f"delta:{clone_id}"
-    if source is None or source_id == clone_id or not (source.masks or source.rows or source.had_rows):
-        return []
     known = state.objects.get(key)
-    if known is not None and (known.masks, known.rows) == (source.masks, source.rows):
+    if source_id == clone_id:
+        return []
+    if known is not None and (known.masks or known.rows):
+        if source is not None and (known.masks, known.rows) == (source.masks, source.rows):
+            return []
+        raise PolicyExistsError(
+            f"{known.name} would be replaced by a clone, and policies of its own protect it",
+            "DROP it first, which keeps it for UNDROP, or take its policies off",
+        )
+    if source is None or not (source.masks or source.rows or source.had_rows):
         return []
     details = {"source": source.key, "object_id": object_id("TABLE", clone_id)}
     return [
@@ -74,6 +91,8 @@ def _change(
         named = named[1:]  # USING (ssn, role) names the masked column first
     columns = [_column(found, column) for column in (*own, *named)]
     _require_fitting(policy, columns, found)
+    if is_masking:
+        _require_maskable(columns[0][0], found, known)
     if found.key in governor.reads(policy.policy):
         raise BadPolicyError(
             f"policy {policy.policy.name} reads {quote_name(found.name)}, which it is to protect",
@@ -97,14 +116,38 @@ def _change(
     return [_event(by, "ADD_ROW_ACCESS_POLICY", identity, found, columns)]
 
 
+def _require_maskable(column: str, found: Found, known: Protected | None) -> None:
+    """A mask holds where its values stand nowhere else: in no names of files, in no other columns."""
+    if column.lower() in found.partitions:
+        raise BadPolicyError(
+            f"{quote_name(found.name)} is partitioned by {column}: its values stand in the names of files",
+            "mask a copy that is partitioned by something else, or use a row access policy",
+        )
+    masked = frozenset() if known is None else frozenset(known.masks)
+    for other, expression in found.generated.items():
+        key = found.columns[other.lower()][1]
+        names = {token.text.lower() for token in tokenize(expression) or []}
+        if column.lower() in names and key not in masked:
+            raise BadPolicyError(
+                f"column {other} of {quote_name(found.name)} is generated from {column}: {expression}",
+                f"mask {other} first, or drop it",
+            )
+
+
 def _unmask(change: Change, found: Found, known: Protected | None, by: By) -> list[Event]:
-    column = _column(found, change.column or "")
-    if known is None or column[1] not in known.masks:
+    named = (change.column or "").lower()
+    masks = {} if known is None else known.masks
+    # A column that is gone may have a mask left, which is to be had off by the name that it had.
+    gone = [key for key in masks if known is not None and known.columns[key][0].lower() == named]
+    key = found.columns[named][1] if named in found.columns and not gone else next(iter(gone), None)
+    if key is None:
+        _column(found, change.column or "")
+    if key is None or key not in masks:
         raise UnknownPolicyError(
-            f"column {column[0]} of {quote_name(found.name)} has no masking policy",
+            f"column {change.column} of {quote_name(found.name)} has no masking policy",
             "there is nothing to unset",
         )
-    return [_event(by, "UNSET_MASKING_POLICY", known.masks[column[1]].policy, found, [], column=column[1])]
+    return [_event(by, "UNSET_MASKING_POLICY", masks[key].policy, found, [], column=key)]
 
 
 def _drop_rows(

@@ -45,6 +45,12 @@ class PolicyInUseError(PolicyError):
     code = "POLICY_IN_USE"
 
 
+class GovernanceError(PolicyError):
+    """What is kept of the governance cannot be understood."""
+
+    code = "POLICY_UNREADABLE"
+
+
 class GovernanceConflictError(PolicyError):
     """Other drivers change the governance faster than this one can."""
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 import secrets
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from audit import jvm
-from lineage.model import Policy
+from lineage.model import Domain, Policy
 from lineage.names import sql_name
 from lineage.object_ids import column_id, object_id
 from policies.errors import AccessDeniedError, BadPolicyError
@@ -24,6 +24,17 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _IDENTITY = "spark.audit.identity"
+_BESIDE = (
+    "Walk",
+    "Hidden",
+    "Files",
+    "Commands",
+    "Changes",
+    "Bodies",
+    "Questions",
+    "Expressions",
+    "Relations",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +47,8 @@ class Found:
         name: its parts, in full.
         object_id: the objectId of records.
         columns: by name in lower case: name, key that a rename keeps, columnId, type.
+        partitions: names of the columns that part its files, in lower case.
+        generated: what generates a column, by its name.
     """
 
     key: str | None
@@ -43,6 +56,8 @@ class Found:
     name: tuple[str, ...]
     object_id: int
     columns: dict[str, tuple[str, str, int, str]]
+    partitions: frozenset[str] = frozenset()
+    generated: Mapping[str, str] = field(default_factory=dict)
 
 
 class Governor:
@@ -51,11 +66,12 @@ class Governor:
     Args:
         session: a session of the system's own, in which the bodies of policies are resolved.
         account: what current_account() says.
+        ours: folders that nobody but the system writes to.
     """
 
-    def __init__(self, session: SparkSession, account: str) -> None:
-        self._java: Any = jvm.compiled(jvm.view(session.sparkContext), "policies", "Governor")
-        self._java.begin(session._jsparkSession, secrets.token_hex(16))
+    def __init__(self, session: SparkSession, account: str, ours: Iterable[str]) -> None:
+        self._java: Any = jvm.compiled(jvm.view(session.sparkContext), "policies", "Governor", *_BESIDE)
+        self._java.begin(session._jsparkSession, secrets.token_hex(16), "\n".join(ours))
         self._context = session.sparkContext
         self._account = account
         self._tokens: dict[tuple[str, str | None, frozenset[str]], str] = {}
@@ -95,6 +111,42 @@ class Governor:
         """
         with refusals():
             self._java.checkHistory(spark._jsparkSession, location)
+
+    def require_past(self, table_id: str) -> None:
+        """Refuse what a Delta table (by Delta's id) held before to whoever runs this thread.
+
+        Raises:
+            AccessDeniedError: it has, or had, a row access policy, and this is no administrator.
+        """
+        with refusals():
+            self._java.checkPast(table_id)
+
+    def require_sink(self, spark: SparkSession, writer: Any, path: str | None, table: str | None) -> None:
+        """Refuse a stream into a table of the audit's own.
+
+        Raises:
+            AccessDeniedError: it is one.
+        """
+        with refusals():
+            self._java.checkSink(spark._jsparkSession, writer._jwrite, path, table)
+
+    def require_no_files(self, spark: SparkSession, place: str) -> None:
+        """Refuse the files of a protected table, which Spark might read for their schema alone.
+
+        Raises:
+            AccessDeniedError: they are some.
+        """
+        with refusals():
+            self._java.checkFiles(spark._jsparkSession, place)
+
+    def require_names_of_files(self, spark: SparkSession, frame: Any) -> None:
+        """Refuse the names of the files of a DataFrame where they tell what policies hide.
+
+        Raises:
+            AccessDeniedError: they do.
+        """
+        with refusals():
+            self._java.checkNamesOfFiles(spark._jsparkSession, frame._jdf.queryExecution().analyzed())
 
     def end(self) -> None:
         """Have nobody obey any longer."""
@@ -155,7 +207,8 @@ class Governor:
             column.lower(): (column, key_of, column_id(identity, mapped or column), type_text)
             for column, key_of, mapped, type_text in said["columns"]
         }
-        return Found(key, said["isView"], name, identity, columns)
+        parted, generated = frozenset(said["partitions"]), said["generated"]
+        return Found(key, said["isView"], name, identity, columns, parted, generated)
 
 
 @contextmanager
@@ -215,7 +268,9 @@ def _protection(protected: Protected) -> dict[str, Any] | None:
         return None
     return {
         "name": protected.name,
+        "isView": protected.domain is Domain.VIEW,
         "hadRows": protected.had_rows,
+        "names": {key: name for key, (name, _) in protected.columns.items()},
         "rows": [[[use.policy, use.columns]] for use in protected.rows.values()],
         "masks": {key: [use.policy, use.columns] for key, use in protected.masks.items()},
     }

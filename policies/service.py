@@ -17,7 +17,7 @@ from policies.attaching import changes_of, copied
 from policies.defining import altered, created, dropped, renamed
 from policies.errors import AccessDeniedError
 from policies.governor import Governor
-from policies.ledger import Ledger
+from policies.ledger import NAME, Ledger
 from policies.state import ADMIN, PUBLIC, State
 
 if TYPE_CHECKING:
@@ -48,12 +48,15 @@ class Policies:
         root: of the audit tables, a Hadoop path.
         account: what current_account() says.
         admins: users who have role ACCOUNTADMIN, whatever is granted to them.
+        ours: names of the tables under the root, which only the system writes to.
     """
 
-    def __init__(self, own: SparkSession, root: str, account: str, admins: Sequence[str]) -> None:
+    def __init__(
+        self, own: SparkSession, root: str, account: str, admins: Sequence[str], ours: Sequence[str]
+    ) -> None:
         self._admins = frozenset(admin.strip() for admin in admins)
         self._own = own
-        self._governor = Governor(own, account)
+        self._governor = Governor(own, account, (f"{root.rstrip('/')}/{name}" for name in (NAME, *ours)))
         self._taken: dict[tuple[str, str], str] = {}
         self._sessions: dict[str, tuple[str, tuple[str, ...]]] = {}
         self._ledger = Ledger(own, root, self._learned)
@@ -159,16 +162,20 @@ class Policies:
         self._ledger.change(decide)
         return _done(spark)
 
-    def require_stream(self, spark: SparkSession, frame: Any) -> None:
-        """See `Governor.require_stream`."""
-        self._governor.require_stream(spark, frame)
+    @property
+    def governor(self) -> Governor:
+        """What enforces."""
+        return self._governor
 
-    def require_history(self, spark: SparkSession, location: str) -> None:
-        """See `Governor.require_history`."""
-        self._governor.require_history(spark, location)
+    def copy(self, source_id: str, clone_id: str, by: By, *, is_past: bool) -> None:
+        """A Delta table is about to be cloned, and the clone is protected as it is; by Delta's own ids.
 
-    def copy(self, source_id: str, clone_id: str, by: By) -> None:
-        """A Delta table is about to be cloned, and the clone is protected as it is; by Delta's own ids."""
+        Raises:
+            AccessDeniedError: it is cloned as it was, and whoever runs this may not see its past.
+            PolicyExistsError: the clone replaces a table that other policies protect.
+        """
+        if is_past:
+            self._governor.require_past(source_id)
         self._ledger.change(partial(copied, source_id, clone_id, by))
 
     def _learned(self, state: State, events: Sequence[Event]) -> None:

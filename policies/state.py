@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from lineage.model import Attachment, Column, Domain, Policy, Relation
 from lineage.object_ids import object_id
+from policies.errors import GovernanceError
 from policies.events import Event
 
 
@@ -137,6 +138,11 @@ def folded(events: Iterable[Event], before: State | None = None) -> State:
         dict(old.granted),
     )  # fmt: skip
     for event in events:
+        if event.event not in _FOLDS:
+            raise GovernanceError(
+                f"event {event.event} of the governance is unknown to this version, which cannot enforce it",
+                "install the version that has written it",
+            )
         _FOLDS[event.event](state, event)
     return state
 
@@ -230,8 +236,9 @@ def _drop_rows(state: State, event: Event) -> None:
 
 def _copy(state: State, event: Event) -> None:
     """A clone is protected as its source was."""
-    known = state.objects[event.details["source"]]
-    _put(state, event, replace(known, key=event.object_key or "", name=event.name))
+    known, clone = state.objects[event.details["source"]], state.objects.get(event.object_key or "")
+    had_rows = known.had_rows or (clone is not None and clone.had_rows)
+    _put(state, event, replace(known, key=event.object_key or "", name=event.name, had_rows=had_rows))
 
 
 # -- roles -------------------------------------------------------------------------------------

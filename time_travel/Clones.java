@@ -55,6 +55,11 @@ public class Clones implements Function {
   private SerializableConfiguration conf;
   private boolean partsAreSeen;
 
+  /** Delta's id of a table as it was: a REPLACE gives it another. */
+  public String idAt(SparkSession spark, String location, long version) {
+    return DeltaLog.forTable(spark, location).getSnapshotAt(version, Option.empty(), Option.empty(), false).metadata().id();
+  }
+
   /** Clones a version (-1: the newest) into what lies at `target`, or into nothing.
    *
    *  `id` is that of a new clone; one that is there keeps its own. `overrides` are properties as a JSON object. The answer is a JSON object: the metrics of Delta's CLONE. */

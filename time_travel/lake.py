@@ -105,8 +105,8 @@ class Size:
     clustered_by: str = ""
 
 
-Cloned = Callable[[str, str], None]
-"""Is told Delta's ids of a table and of its clone, before the clone is there."""
+Cloned = Callable[[str, str, bool], None]
+"""Is told Delta's ids of a table and of its clone before this is there, and whether it shows the past."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,7 +380,12 @@ class Lake:
         there, here = self.state(target), self.state(source.location or "")
         identity = str(uuid.uuid4()) if there is None else there.table_id
         if here is not None:
-            self._helpers.cloned(here.table_id, identity)
+            of = (
+                here.table_id
+                if version is None
+                else self._clones.idAt(self._session, source.location, version)
+            )
+            self._helpers.cloned(of, identity, version is not None)
         number, name = -1 if version is None else version, quote_name(source.name)
         given = json.dumps(dict(overrides))
         run = self._clones.run

@@ -23,7 +23,7 @@ from audit.analysis.untagged import RunOf
 from audit.capture.interceptor import Interceptor
 from audit.capture.reader import reader_load, reader_table, session_table
 from audit.capture.streaming import bind_batches, start_stream
-from audit.capture.surface import OWN_PLAN, READER, SESSION, STREAM_WRITER, SURFACE, Methods, Place
+from audit.capture.surface import DATAFRAME, OWN_PLAN, READER, SESSION, STREAM_WRITER, SURFACE, Methods, Place
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -138,7 +138,7 @@ def _wrapper_for(methods: Methods, name: str) -> Wrapper:
     if methods.owner.endswith("DeltaTable") and name in _OF_TABLES:
         return _OF_TABLES[name]
     if place is Place.ANALYSES:
-        return _analysed
+        return _OF_FILES.get((methods.owner, name), _analysed)
     query_type = {**methods.runs, **(methods.changes or {})}[name]
     action = f"{methods.owner.rsplit('.', 1)[1]}.{name}"
     return _recorded(query_type, action, changes=place is Place.CHANGES)
@@ -228,7 +228,9 @@ def _stream(find: Find, original: Callable[..., Any], self: Any, args: Any, kwar
     interceptor = find(self._spark)
     if interceptor is None or interceptor.is_busy():
         return original(self, *args, **kwargs)
-    return start_stream(interceptor, self, original.__name__, args, lambda: original(self, *args, **kwargs))
+    return start_stream(
+        interceptor, self, original.__name__, args, kwargs, lambda: original(self, *args, **kwargs)
+    )
 
 
 def _foreach_batch(find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
@@ -252,11 +254,36 @@ def _history(find: Find, original: Callable[..., Any], self: Any, args: Any, kwa
     interceptor = _interceptor_of(find, self, args, kwargs)
     if interceptor is not None and not interceptor.is_busy():
         with interceptor.quiet():
-            interceptor.driver.policies.require_history(interceptor.spark, jvm.location_of(self))
+            interceptor.driver.policies.governor.require_history(interceptor.spark, jvm.location_of(self))
+    return _analysed(find, original, self, args, kwargs)
+
+
+def _reads_files(find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
+    """Readers of files, which look into these for their schema."""
+    interceptor = _interceptor_of(find, self, args, kwargs)
+    if interceptor is not None and not interceptor.is_busy():
+        given = args or kwargs.values()
+        places = [one for paths in given for one in (paths if isinstance(paths, (list, tuple)) else [paths])]
+        with interceptor.quiet():
+            for place in places:
+                if isinstance(place, str):
+                    interceptor.driver.policies.governor.require_no_files(interceptor.spark, place)
+    return _analysed(find, original, self, args, kwargs)
+
+
+def _input_files(find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
+    interceptor = _interceptor_of(find, self, args, kwargs)
+    if interceptor is not None and not interceptor.is_busy():
+        with interceptor.quiet():
+            interceptor.driver.policies.governor.require_names_of_files(interceptor.spark, self)
     return _analysed(find, original, self, args, kwargs)
 
 
 _OF_TABLES: dict[str, Wrapper] = {"vacuum": _vacuum, "history": _history}
+_OF_FILES: dict[tuple[str, str], Wrapper] = {
+    (DATAFRAME.owner, "inputFiles"): _input_files,
+    **{(READER.owner, name): _reads_files for name in ("csv", "json", "orc", "parquet", "text", "xml")},
+}
 _PAST: dict[str, Callable[..., Any]] = {"table": reader_table, "load": reader_load}
 
 

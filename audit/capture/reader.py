@@ -74,6 +74,8 @@ def reader_load(
     option = jvm.reader_option(reader, "path")
     place = option if path is None else path
     both = option is not None and path is not None  # Spark refuses it
+    if isinstance(place, str) and jvm.reader_format(reader) != "delta":
+        interceptor.driver.policies.governor.require_no_files(interceptor.spark, place)
     if both or not isinstance(place, str) or jvm.reader_format(reader) != "delta":
         return original(reader, path)
     # Delta tells a path from a name by its slash.

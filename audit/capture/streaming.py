@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextvars
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -117,19 +117,27 @@ def bind_batches(
 
 
 def start_stream(
-    interceptor: Interceptor, writer: Any, name: str, args: tuple[Any, ...], call: Callable[[], Any]
+    interceptor: Interceptor,
+    writer: Any,
+    name: str,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    call: Callable[[], Any],
 ) -> Any:
     """`start` and `toTable` on the record; the stream's batches get theirs as they end."""
     stream = writer.__dict__.pop("_audit_stream", None) or Stream()
     started: list[Any] = []
 
     def call_and_keep() -> Any:
-        interceptor.driver.policies.require_stream(interceptor.spark, writer._df)
+        governor = interceptor.driver.policies.governor
+        governor.require_stream(interceptor.spark, writer._df)
+        governor.require_sink(interceptor.spark, writer, path, target)
         query = call()
         started.append(query)
         return query
 
-    target = str(args[0]) if name == "toTable" and args else None
+    first = args[0] if args else kwargs.get("tableName" if name == "toTable" else "path")
+    target, path = (str(first), None) if name == "toTable" else (None, first)
     intent = Intent(
         text=f"DataStreamWriter.{name}({', '.join(map(repr, args))})",
         query_type="STREAM",

@@ -79,7 +79,8 @@ class Tool:
                 )
             ledger = Ledger(spark, self.root)
 
-            def cloned(source: str, clone: str) -> None:
+            def cloned(source: str, clone: str, is_past: bool) -> None:  # noqa: FBT001  as `Cloned` is
+                del is_past
                 ledger.change(functools.partial(copied, source, clone, self.by()))
 
             yield Upkeep(

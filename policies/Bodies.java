@@ -1,0 +1,247 @@
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.Cast$;
+import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal$;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.expressions.Or;
+import org.apache.spark.sql.catalyst.optimizer.BooleanSimplification$;
+import org.apache.spark.sql.catalyst.optimizer.ConstantFolding$;
+import org.apache.spark.sql.catalyst.optimizer.SimplifyConditionals$;
+import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.CatalogManager;
+import org.apache.spark.sql.execution.CommandExecutionMode;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.unsafe.types.UTF8String;
+import scala.Option;
+import scala.jdk.javaapi.CollectionConverters;
+
+/** What policies say: their bodies, resolved once, and what these come to for somebody. */
+class Bodies {
+  final Map policies = new ConcurrentHashMap();
+  private final SparkSession own;
+
+  /** `own` resolves the bodies of policies. */
+  Bodies(SparkSession own) { this.own = own; }
+
+  Policy policy(String name) {
+    Policy found = (Policy) policies.get(name);
+    if (found == null) throw new SecurityException("policy " + name + " is not there, and protects what is read");
+    return found;
+  }
+
+  /** The body over attributes of its own, as its schema reads it. */
+  synchronized Expression resolved(Policy policy) {
+    if (policy.resolved != null) return policy.resolved;
+    List columns = new ArrayList();
+    try {
+      for (int i = 0; i < policy.parameters.size(); i++) {
+        List parameter = (List) policy.parameters.get(i);
+        DataType type = own.sessionState().sqlParser().parseDataType((String) parameter.get(1));
+        columns.add(new AttributeReference((String) parameter.get(0), type, true, Metadata.empty(),
+            NamedExpression$.MODULE$.newExprId(), Relations.seq(new ArrayList())));
+      }
+      Expression body = own.sessionState().sqlParser().parseExpression(policy.body);
+      if (body instanceof Alias) // Spark reads `a AND` as a, by the name of AND
+        throw new SecurityException("the body of policy " + policy.name + " cannot be read: it ends in a name");
+      List values = new ArrayList();
+      values.add(new Alias(body, "value", NamedExpression$.MODULE$.newExprId(), Relations.seq(new ArrayList()), Option.empty(),
+          Relations.seq(new ArrayList())));
+      LogicalPlan asked = new Project(Relations.seq(values), new LocalRelation(Relations.seq(columns), Relations.seq(new ArrayList()), false, Option.empty()));
+      LogicalPlan answered = analyzed(asked, policy.schema);
+      if (!(answered instanceof Project) || !(((Project) answered).child() instanceof LocalRelation))
+        throw new SecurityException("the body of policy " + policy.name + " is no expression over one row");
+      policy.columns = CollectionConverters.asJava(((Project) answered).child().output());
+      Expression value = ((Alias) ((Project) answered).projectList().head()).child();
+      DataType type = own.sessionState().sqlParser().parseDataType(policy.returns);
+      if (!Cast$.MODULE$.canANSIStoreAssign(value.dataType(), type))
+        throw new SecurityException("the body of policy " + policy.name + " gives " + value.dataType().sql()
+            + ", and it returns " + policy.returns);
+      // What a policy reads is behind no policy.
+      policy.resolved = (Expression) as(value, type).transformUp(new Freeing());
+    } catch (org.apache.spark.sql.catalyst.parser.ParseException e) {
+      throw new SecurityException("the body of policy " + policy.name + " cannot be read: " + e.getMessage());
+    }
+    return policy.resolved;
+  }
+
+  static Expression as(Expression value, DataType type) {
+    if (DataType.equalsIgnoreNullability(value.dataType(), type)) return value;
+    return new Cast(value, type, Option.apply(java.time.ZoneOffset.UTC.getId()));
+  }
+
+  private LogicalPlan analyzed(LogicalPlan plan, String schema) {
+    Option active = SparkSession.getActiveSession();
+    SparkSession.setActiveSession(own);
+    try {
+      CatalogManager manager = own.sessionState().catalogManager();
+      if (!schema.isEmpty()) manager.setCurrentNamespace(new String[] {schema});
+      return own.sessionState().executePlan(plan, CommandExecutionMode.ALL()).analyzed();
+    } finally {
+      if (active.isEmpty()) SparkSession.clearActiveSession();
+      else SparkSession.setActiveSession((SparkSession) active.get());
+    }
+  }
+
+  /** The body for somebody, over its parameters: what does not depend on the row is worked out. */
+  Expression answer(Policy policy, Identity who) {
+    Expression found = (Expression) who.answers.get(policy);
+    if (found == null) {
+      Expression asked = (Expression) resolved(policy).transformUp(new Renaming(null, null, who));
+      found = simplified((Expression) asked.transformUp(new Answering(who)), policy.columns);
+      who.answers.put(policy, found);
+    }
+    return found;
+  }
+
+  private static Expression simplified(Expression value, List columns) {
+    List values = new ArrayList();
+    values.add(new Alias(value, "value", NamedExpression$.MODULE$.newExprId(), Relations.seq(new ArrayList()), Option.empty(),
+        Relations.seq(new ArrayList())));
+    LogicalPlan plan = new Project(Relations.seq(values), new LocalRelation(Relations.seq(columns), Relations.seq(new ArrayList()), false, Option.empty()));
+    for (int i = 0; i < 3; i++) {
+      plan = ConstantFolding$.MODULE$.apply(plan);
+      plan = SimplifyConditionals$.MODULE$.apply(plan);
+      plan = BooleanSimplification$.MODULE$.apply(plan);
+    }
+    return ((Alias) ((Project) plan).projectList().head()).child();
+  }
+
+  /** Whether a mask shows somebody the very value. */
+  boolean isReal(Use use, Identity who) {
+    Policy policy = policy(use.policy);
+    return answer(policy, who).semanticEquals((Attribute) policy.columns.get(0));
+  }
+
+  /** Whether policies hide nothing of a table from somebody. */
+  boolean showsAll(Protection protection, Identity who) {
+    Iterator masks = protection.masks.values().iterator();
+    while (masks.hasNext()) if (!isReal((Use) masks.next(), who)) return false;
+    for (int i = 0; i < protection.rows.size(); i++) {
+      List any = (List) protection.rows.get(i);
+      boolean all = false;
+      for (int j = 0; j < any.size(); j++)
+        all |= answer(policy(((Use) any.get(j)).policy), who).equals(Literal$.MODULE$.TrueLiteral());
+      if (!all) return false;
+    }
+    return true;
+  }
+
+  /** What a policy makes of the columns of a table. */
+  Expression instance(Use use, Map columns, Identity who) {
+    Policy policy = policy(use.policy);
+    Expression answer = answer(policy, who);
+    Map given = new HashMap();
+    for (int i = 0; i < use.columns.size(); i++) {
+      Object column = columns.get(use.columns.get(i));
+      if (column == null) throw new SecurityException("policy " + use.policy + " asks for column " + use.columns.get(i)
+          + ", which is not there");
+      Attribute parameter = (Attribute) policy.columns.get(i);
+      given.put(parameter.exprId(), as((Expression) column, parameter.dataType()));
+    }
+    return (Expression) answer.transformUp(new Renaming(null, given, null));
+  }
+
+  /** The condition of all row access policies; null for none that hides anything. */
+  Expression rows(Protection protection, Map columns, Identity who) {
+    Expression found = null;
+    for (int i = 0; i < protection.rows.size(); i++) {
+      List any = (List) protection.rows.get(i);
+      Expression one = null;
+      for (int j = 0; j < any.size(); j++) {
+        Expression condition = instance((Use) any.get(j), columns, who);
+        one = one == null ? condition : new Or(one, condition);
+      }
+      if (one == null || one.equals(Literal$.MODULE$.TrueLiteral())) continue;
+      found = found == null ? one : new And(found, one);
+    }
+    return found;
+  }
+}
+
+/** A body over its parameters, and what stands for them. */
+class Policy {
+  final String name, body, schema, returns;
+  final List parameters;
+  Expression resolved;
+  List columns;
+
+  Policy(Map said) {
+    name = (String) said.get("name");
+    body = (String) said.get("body");
+    schema = (String) said.get("schema");
+    returns = (String) said.get("returns");
+    parameters = (List) said.get("parameters");
+  }
+}
+
+/** A policy on the columns of a table. */
+class Use {
+  final String policy;
+  final List columns;
+
+  Use(List said) {
+    policy = (String) said.get(0);
+    columns = (List) said.get(1);
+  }
+}
+
+class Protection {
+  /** Each is a list: one of its policies has to let a row through. */
+  final List rows = new ArrayList();
+  final Map masks = new HashMap();
+  /** What the columns that policies name were called, by their keys. */
+  final Map names;
+  final String name;
+  final boolean hadRows, isView;
+
+  Protection(Map said) {
+    name = (String) said.get("name");
+    names = (Map) said.get("names");
+    isView = ((Boolean) said.get("isView")).booleanValue();
+    hadRows = ((Boolean) said.get("hadRows")).booleanValue();
+    List every = (List) said.get("rows");
+    for (int i = 0; i < every.size(); i++) {
+      List any = new ArrayList(), given = (List) every.get(i);
+      for (int j = 0; j < given.size(); j++) any.add(new Use((List) given.get(j)));
+      rows.add(any);
+    }
+    Iterator each = ((Map) said.get("masks")).entrySet().iterator();
+    while (each.hasNext()) {
+      Map.Entry entry = (Map.Entry) each.next();
+      masks.put(entry.getKey(), new Use((List) entry.getValue()));
+    }
+  }
+
+  boolean isInForce() { return !rows.isEmpty() || !masks.isEmpty(); }
+}
+
+class Identity {
+  final boolean isAdmin;
+  final String user, role, account;
+  final List roles = new ArrayList();
+  /** What policies come to for them. */
+  final Map answers = new ConcurrentHashMap();
+
+  Identity(Map said) {
+    user = (String) said.get("user");
+    role = (String) said.get("role");
+    account = (String) said.get("account");
+    isAdmin = ((Boolean) said.get("isAdmin")).booleanValue();
+    List held = (List) said.get("roles");
+    for (int i = 0; i < held.size(); i++) roles.add(UTF8String.fromString((String) held.get(i)));
+  }
+}

@@ -1,0 +1,238 @@
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.analysis.ResolvedIdentifier;
+import org.apache.spark.sql.catalyst.analysis.ResolvedPersistentView;
+import org.apache.spark.sql.catalyst.analysis.ResolvedTable;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.connector.catalog.TableCatalog;
+import org.apache.spark.sql.connector.catalog.V1Table;
+import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.catalog.DeltaTableV2;
+import org.apache.spark.sql.delta.commands.CloneSource;
+import org.apache.spark.sql.delta.commands.CloneTableCommand;
+import org.apache.spark.sql.delta.commands.ConvertToDeltaCommand;
+import org.apache.spark.sql.delta.commands.CreateDeltaTableCommand;
+import org.apache.spark.sql.delta.commands.DeleteCommand;
+import org.apache.spark.sql.delta.commands.DescribeDeltaHistoryCommand;
+import org.apache.spark.sql.delta.commands.MergeIntoCommand;
+import org.apache.spark.sql.delta.commands.RestoreTableCommand;
+import org.apache.spark.sql.delta.commands.UpdateCommand;
+import org.apache.spark.sql.delta.files.TahoeFileIndex;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.SaveIntoDataSourceCommand;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
+import scala.Option;
+import scala.jdk.javaapi.CollectionConverters;
+
+/** Commands that name a protected table. Spark and Delta run them by means of their own, past any plan: who does not
+ *  see all of a table gives it the commands that are known to show nothing, and no other. */
+class Commands {
+  /** They look at a table or at what is known of it. */
+  private static final Set LOOKS = set("AnalyzeColumn AnalyzeColumnCommand AnalyzeTable AnalyzeTableCommand CacheTable"
+      + " CacheTableAsSelect CreateView CreateViewCommand CreateTableLike CreateTableLikeCommand"
+      + " DescribeDeltaDetailCommand DescribeDeltaHistory DescribeDeltaHistoryCommand DescribeRelation"
+      + " DescribeRelationJsonCommand DescribeTableCommand ExplainCommand OptimizeTableCommand RefreshTable"
+      + " RefreshTableCommand ShowColumns ShowColumnsCommand ShowCreateTable ShowCreateTableCommand"
+      + " ShowDeltaTableColumnsCommand ShowTableProperties ShowTablePropertiesCommand ShowTablesExtended UncacheTable"
+      + " VacuumTableCommand");
+  /** They change a table, and what its user does not see stays as it is. */
+  private static final Set CHANGES = set("AddColumns AlterColumns AlterTableAddColumnsDeltaCommand AlterTableClusterBy"
+      + " AlterTableDropFeature AppendData CommentOnTable CreateDeltaTableCommand DeleteCommand DropColumns DropTable"
+      + " DropTableCommand DropView MergeIntoCommand RenameColumn RenameTable ReorgTable DeltaReorgTable"
+      + " DeltaReorgTableCommand RestoreTableCommand SetTableProperties SetViewProperties UnsetTableProperties"
+      + " UnsetViewProperties UpdateCommand");
+  private static final Set REPLACES = set("ReplaceTable ReplaceTableAsSelect");
+  private static final Set RENAMES_VIEWS = set("RenameTable AlterTableRenameCommand");
+
+  private final Walk walk;
+  private final Files files;
+  private final SparkSession session;
+  private final Governor governor;
+
+  Commands(Walk walk, Files files) {
+    this.walk = walk;
+    this.files = files;
+    session = walk.session;
+    governor = walk.governor;
+  }
+
+  private static Set set(String names) { return new HashSet(Arrays.asList(names.split(" "))); }
+
+  /** A command as it may run. */
+  LogicalPlan of(LogicalPlan plan) {
+    String kind = plan.getClass().getSimpleName();
+    Map places = new LinkedHashMap();
+    find(plan, places, 0);
+    Iterator each = places.entrySet().iterator();
+    while (each.hasNext()) {
+      Map.Entry entry = (Map.Entry) each.next();
+      Path place = (Path) entry.getValue();
+      if (place != null && governor.isOurs(place, session) && !LOOKS.contains(kind))
+        throw new SecurityException("the audit's own table " + place + " is changed by the audit alone;"
+            + " policies and roles are changed by statements of their own");
+      Protection protection = governor.protection((String) entry.getKey());
+      if (protection != null && protection.isInForce()) require(plan, kind, protection);
+    }
+    if (!governor.protectsAny()) return plan;
+    refuse(plan);
+    if (plan instanceof UpdateCommand) return new Changes(walk).updated((UpdateCommand) plan);
+    if (plan instanceof DeleteCommand) return new Changes(walk).deleted((DeleteCommand) plan);
+    if (plan instanceof MergeIntoCommand) return new Changes(walk).merged((MergeIntoCommand) plan);
+    return plan;
+  }
+
+  private void require(LogicalPlan plan, String kind, Protection protection) {
+    if (REPLACES.contains(kind) || (plan instanceof CreateDeltaTableCommand && isReplacing((CreateDeltaTableCommand) plan)))
+      throw new SecurityException("the policies of " + protection.name + " would be gone with the table that is replaced;"
+          + " DROP it, which keeps it for UNDROP, or take them off, or write into it by INSERT OVERWRITE");
+    if (protection.isView && RENAMES_VIEWS.contains(kind))
+      throw new SecurityException("policies protect view " + protection.name + " by its name; take them off to rename it");
+    if (LOOKS.contains(kind) || CHANGES.contains(kind) || isAppending(plan)) {
+      if (plan.getClass().getSimpleName().equals("AppendData"))
+        new Changes(walk).requireNoMasksOf(protection, (LogicalPlan) plan.children().head());
+      return;
+    }
+    Identity who = governor.required(session);
+    if (!governor.bodies.showsAll(protection, who))
+      throw new SecurityException(protection.name + " is behind policies that hide some of it from " + who.user + ", and "
+          + kind + " works on all of it; let a role run it that sees all of it");
+  }
+
+  private static boolean isReplacing(CreateDeltaTableCommand plan) {
+    return !plan.operation().getClass().getSimpleName().startsWith("Create$");
+  }
+
+  private static boolean isAppending(LogicalPlan plan) {
+    if (!(plan instanceof SaveIntoDataSourceCommand)) return false;
+    return ((SaveIntoDataSourceCommand) plan).mode() == SaveMode.Append;
+  }
+
+  private void refuse(LogicalPlan plan) {
+    if (plan instanceof DescribeDeltaHistoryCommand)
+      files.refuseHistory(((DescribeDeltaHistoryCommand) plan).table(), "its history");
+    if (plan instanceof RestoreTableCommand)
+      files.refuseHistory(((RestoreTableCommand) plan).sourceTable(), "what it held before");
+    if (plan instanceof CreateDeltaTableCommand && !((CreateDeltaTableCommand) plan).query().isEmpty())
+      refuse((LogicalPlan) ((CreateDeltaTableCommand) plan).query().get());
+    if (plan instanceof CloneTableCommand) refuse(((CloneTableCommand) plan).sourceTable());
+    if (plan instanceof ConvertToDeltaCommand) {
+      ConvertToDeltaCommand command = (ConvertToDeltaCommand) plan;
+      if (!command.deltaPath().isEmpty()) files.refuseUnder(new Path((String) command.deltaPath().get()));
+      if (command.tableIdentifier().table().indexOf('/') >= 0) files.refuseUnder(new Path(command.tableIdentifier().table()));
+    }
+  }
+
+  private void refuse(CloneSource source) {
+    Protection protection = governor.protection("delta:" + source.metadata().id());
+    if (protection != null && (protection.isInForce() || protection.hadRows))
+      throw new SecurityException("a clone of a table that policies protect is made by a statement of its own;"
+          + " run CREATE TABLE … CLONE through spark.sql, so that the clone is protected, too");
+    if (!source.format().equalsIgnoreCase("delta")) files.refuseUnder(source.dataPath());
+  }
+
+  // -- what a command names ----------------------------------------------------------------------
+
+  /** Puts the tables that a command names, by their keys, with their places; null for a place that is not known. */
+  private void find(Object value, Map places, int depth) {
+    if (value == null || depth > 4) return;
+    if (value instanceof Option) {
+      if (!((Option) value).isEmpty()) find(((Option) value).get(), places, depth);
+    } else if (value instanceof scala.collection.immutable.Seq) {
+      List every = CollectionConverters.asJava((scala.collection.immutable.Seq) value);
+      for (int i = 0; i < every.size(); i++) find(every.get(i), places, depth + 1);
+    } else if (value instanceof DeltaTableV2) {
+      put(((DeltaTableV2) value).initialSnapshot(), ((DeltaTableV2) value).path(), places);
+    } else if (value instanceof DeltaLog) {
+      put(((DeltaLog) value).unsafeVolatileSnapshot(), ((DeltaLog) value).dataPath(), places);
+    } else if (value instanceof TahoeFileIndex) {
+      find(((TahoeFileIndex) value).deltaLog(), places, depth);
+    } else if (value instanceof V1Table) {
+      find(((V1Table) value).v1Table(), places, depth);
+    } else if (value instanceof CatalogTable) {
+      put((CatalogTable) value, places);
+    } else if (value instanceof TableIdentifier) {
+      find((TableIdentifier) value, places);
+    } else if (value instanceof Path) {
+      put((Path) value, places);
+    } else if (value instanceof LogicalPlan) {
+      find((LogicalPlan) value, places, depth);
+    }
+  }
+
+  private void find(LogicalPlan plan, Map places, int depth) {
+    if (plan instanceof ResolvedTable) find(((ResolvedTable) plan).table(), places, depth);
+    else if (plan instanceof ResolvedPersistentView) places.put(Relations.keyOf((ResolvedPersistentView) plan), null);
+    else if (plan instanceof ResolvedIdentifier) find((ResolvedIdentifier) plan, places, depth);
+    else if (plan instanceof DataSourceV2Relation) find(((DataSourceV2Relation) plan).table(), places, depth);
+    else if (plan instanceof LogicalRelation) find(((LogicalRelation) plan).catalogTable(), places, depth);
+    else if (plan instanceof org.apache.spark.sql.catalyst.plans.logical.Command) {
+      if (plan instanceof SaveIntoDataSourceCommand) {
+        Option path = ((SaveIntoDataSourceCommand) plan).options().get("path");
+        if (!path.isEmpty()) put(new Path((String) path.get()), places);
+      }
+      // Queries inside are governed where they run.
+      Object[] arguments = Relations.arguments(plan);
+      for (int i = 0; i < arguments.length; i++)
+        if (!(arguments[i] instanceof LogicalPlan) || isName((LogicalPlan) arguments[i])) find(arguments[i], places, depth + 1);
+    }
+  }
+
+  private static boolean isName(LogicalPlan plan) {
+    return plan instanceof ResolvedTable || plan instanceof ResolvedPersistentView || plan instanceof ResolvedIdentifier
+        || plan instanceof DataSourceV2Relation || plan instanceof LogicalRelation
+        || plan instanceof org.apache.spark.sql.catalyst.plans.logical.Command;
+  }
+
+  private void find(ResolvedIdentifier name, Map places, int depth) {
+    if (!(name.catalog() instanceof TableCatalog) || !governor.protectsAny()) return;
+    Table table;
+    try {
+      table = ((TableCatalog) name.catalog()).loadTable(name.identifier());
+    } catch (org.apache.spark.sql.catalyst.analysis.NoSuchTableException e) {
+      return;
+    }
+    find(table, places, depth);
+  }
+
+  private void find(TableIdentifier name, Map places) {
+    if (name.database().isEmpty() || !governor.protectsAny()) return;
+    CatalogTable table;
+    try {
+      if (!session.sessionState().catalog().tableExists(name)) return;
+      table = session.sessionState().catalog().getTableMetadata(name);
+    } catch (org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException e) {
+      return;
+    } catch (org.apache.spark.sql.catalyst.analysis.NoSuchTableException e) {
+      return;
+    }
+    put(table, places);
+  }
+
+  private void put(CatalogTable table, Map places) {
+    places.put(Relations.keyOf(table.identifier()), null);
+    if (!table.storage().locationUri().isEmpty()) put(new Path((java.net.URI) table.storage().locationUri().get()), places);
+  }
+
+  private void put(Path place, Map places) {
+    Path folder = Relations.qualified(session, place);
+    Snapshot found = Relations.at(session, folder);
+    places.put(found == null ? "path:" + folder : Relations.keyOf(found), folder);
+  }
+
+  private void put(Snapshot snapshot, Path place, Map places) {
+    places.put(Relations.keyOf(snapshot), Relations.qualified(session, place));
+  }
+}

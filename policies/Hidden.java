@@ -1,0 +1,222 @@
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.BinaryComparison;
+import org.apache.spark.sql.catalyst.expressions.CaseWhen;
+import org.apache.spark.sql.catalyst.expressions.Cast$;
+import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.Coalesce;
+import org.apache.spark.sql.catalyst.expressions.Concat;
+import org.apache.spark.sql.catalyst.expressions.Contains;
+import org.apache.spark.sql.catalyst.expressions.EndsWith;
+import org.apache.spark.sql.catalyst.expressions.ExplodeBase;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Generator;
+import org.apache.spark.sql.catalyst.expressions.If;
+import org.apache.spark.sql.catalyst.expressions.In;
+import org.apache.spark.sql.catalyst.expressions.InSet;
+import org.apache.spark.sql.catalyst.expressions.InSubquery;
+import org.apache.spark.sql.catalyst.expressions.IsNotNull;
+import org.apache.spark.sql.catalyst.expressions.IsNull;
+import org.apache.spark.sql.catalyst.expressions.Length;
+import org.apache.spark.sql.catalyst.expressions.Like;
+import org.apache.spark.sql.catalyst.expressions.Literal$;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.Lower;
+import org.apache.spark.sql.catalyst.expressions.Not;
+import org.apache.spark.sql.catalyst.expressions.Or;
+import org.apache.spark.sql.catalyst.expressions.OuterReference;
+import org.apache.spark.sql.catalyst.expressions.StartsWith;
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
+import org.apache.spark.sql.catalyst.expressions.Substring;
+import org.apache.spark.sql.catalyst.expressions.Upper;
+import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
+import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.Generate;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.LateralJoin;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Union;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.delta.metric.IncrementMetric;
+import org.apache.spark.sql.execution.metric.SQLMetrics;
+import scala.Option;
+import scala.jdk.javaapi.CollectionConverters;
+
+/** Columns of tables some of whose rows are hidden: what may fail on them is not tried on those rows, or its error
+ *  would tell of them. The optimizer moves conditions down to the files, past the filter of a policy; it leaves in its
+ *  place what is not deterministic (PushPredicateThroughNonJoin, PushPredicateThroughJoin, Spark 4.2), and so such a
+ *  condition is wrapped in Delta's IncrementMetric, which counts and is otherwise what it holds. */
+class Hidden {
+  private final SparkSession session;
+  private final Set columns = new HashSet();
+  /** Those among them that are made by what may fail. */
+  private final Set failing = new HashSet();
+  /** The outputs of common table expressions, by their ids. */
+  private final Map named = new HashMap();
+
+  Hidden(SparkSession session) { this.session = session; }
+
+  void note(List attributes) {
+    for (int i = 0; i < attributes.size(); i++) columns.add(((Attribute) attributes.get(i)).exprId());
+  }
+
+  /** A plan over hidden rows, with what may fail kept above their filters. */
+  LogicalPlan held(LogicalPlan plan) {
+    if (plan instanceof CTERelationDef)
+      named.put(Long.valueOf(((CTERelationDef) plan).id()), CollectionConverters.asJava(plan.output()));
+    if (columns.isEmpty()) return plan;
+    LogicalPlan found = plan;
+    if (plan instanceof Filter) {
+      Expression condition = held(((Filter) plan).condition());
+      if (condition != ((Filter) plan).condition()) found = new Filter(condition, ((Filter) plan).child());
+    } else if (plan instanceof Join && !((Join) plan).condition().isEmpty()) {
+      Join join = (Join) plan;
+      Set at = new HashSet();
+      failing((Expression) join.condition().get(), at);
+      LogicalPlan left = fenced(join.left(), at), right = fenced(join.right(), at);
+      if (left != join.left() || right != join.right())
+        found = join.copy(left, right, join.joinType(), join.condition(), join.hint());
+    } else if (plan instanceof LateralJoin) {
+      LogicalPlan left = fenced(((LateralJoin) plan).left(), columns);
+      List children = new ArrayList();
+      children.add(left);
+      if (left != ((LateralJoin) plan).left()) found = (LogicalPlan) plan.withNewChildren(Relations.seq(children));
+    } else if (plan instanceof Generate && ((Generate) plan).generator() instanceof ExplodeBase) {
+      found = held((Generate) plan);
+    }
+    follow(found);
+    return found;
+  }
+
+  /** Nothing moves from above down into a plan that has one of some columns. */
+  private LogicalPlan fenced(LogicalPlan plan, Set at) {
+    List output = CollectionConverters.asJava(plan.output());
+    for (int i = 0; i < output.size(); i++)
+      if (at.contains(((Attribute) output.get(i)).exprId())) return new Filter(inPlace(Literal$.MODULE$.TrueLiteral()), plan);
+    return plan;
+  }
+
+  /** A condition whose parts stay where they are if they may fail on hidden rows. */
+  Expression held(Expression condition) {
+    if (condition instanceof And) {
+      Expression left = held(((And) condition).left()), right = held(((And) condition).right());
+      return left == ((And) condition).left() && right == ((And) condition).right() ? condition : new And(left, right);
+    }
+    return condition.deterministic() && mayFail(condition) ? inPlace(condition) : condition;
+  }
+
+  /** Spark infers of an exploded array that it is not empty, and asks that of the files. */
+  private LogicalPlan held(Generate plan) {
+    if (!mayFail((Expression) plan.generator())) return plan;
+    List inputs = new ArrayList(), now = new ArrayList();
+    inputs.addAll(CollectionConverters.asJava(((Expression) plan.generator()).children()));
+    for (int i = 0; i < inputs.size(); i++) now.add(inPlace((Expression) inputs.get(i)));
+    Generator generator = (Generator) ((Expression) plan.generator()).withNewChildren(Relations.seq(now));
+    return plan.copy(generator, plan.unrequiredChildIndex(), plan.outer(), plan.qualifier(), plan.generatorOutput(), plan.child());
+  }
+
+  private Expression inPlace(Expression value) {
+    return new IncrementMetric(value, SQLMetrics.createMetric(session.sparkContext(), "held in place"));
+  }
+
+  boolean mayFail(Expression value) {
+    Set at = new HashSet();
+    failing(value, at);
+    return !at.isEmpty();
+  }
+
+  /** The hidden columns on which an expression may fail. */
+  private void failing(Expression e, Set at) {
+    if (e.foldable()) return; // it is worked out before any row is read
+    if (e instanceof OuterReference) {
+      failing((Expression) ((OuterReference) e).e(), at);
+    } else if (e instanceof Attribute) {
+      if (failing.contains(((Attribute) e).exprId())) at.add(((Attribute) e).exprId());
+    } else if (e instanceof SubqueryExpression) {
+      below(e, at);
+      inside((LogicalPlan) ((SubqueryExpression) e).plan(), at);
+    } else if (isHarmless(e)) {
+      below(e, at);
+    } else {
+      mentioned(e, at);
+    }
+  }
+
+  private void below(Expression e, Set at) {
+    List children = CollectionConverters.asJava(e.children());
+    for (int i = 0; i < children.size(); i++) failing((Expression) children.get(i), at);
+  }
+
+  private void inside(LogicalPlan plan, Set at) {
+    List expressions = CollectionConverters.asJava(plan.expressions());
+    for (int i = 0; i < expressions.size(); i++) failing((Expression) expressions.get(i), at);
+    List children = CollectionConverters.asJava(plan.children());
+    for (int i = 0; i < children.size(); i++) inside((LogicalPlan) children.get(i), at);
+  }
+
+  private void mentioned(Expression e, Set at) {
+    if (e instanceof OuterReference) mentioned((Expression) ((OuterReference) e).e(), at);
+    if (e instanceof Attribute && columns.contains(((Attribute) e).exprId())) at.add(((Attribute) e).exprId());
+    if (e instanceof SubqueryExpression) inside((LogicalPlan) ((SubqueryExpression) e).plan(), at);
+    List children = CollectionConverters.asJava(e.children());
+    for (int i = 0; i < children.size(); i++) mentioned((Expression) children.get(i), at);
+  }
+
+  private static boolean isHarmless(Expression e) {
+    return e instanceof Literal || e instanceof Alias || e instanceof BinaryComparison || e instanceof And || e instanceof Or
+        || e instanceof Not || e instanceof IsNull || e instanceof IsNotNull || e instanceof In || e instanceof InSet
+        || e instanceof InSubquery || e instanceof Like || e instanceof StartsWith || e instanceof EndsWith
+        || e instanceof Contains || e instanceof Coalesce || e instanceof Upper || e instanceof Lower || e instanceof If
+        || e instanceof CaseWhen || e instanceof Concat || e instanceof Substring || e instanceof Length
+        || (e instanceof Cast && Cast$.MODULE$.canUpCast(((Cast) e).child().dataType(), ((Cast) e).dataType()));
+  }
+
+  /** What a plan makes of hidden columns is hidden, too. */
+  private void follow(LogicalPlan plan) {
+    List output = CollectionConverters.asJava(plan.output());
+    if (plan instanceof CTERelationRef) {
+      // One that refers to itself is not known yet.
+      Object of = named.get(Long.valueOf(((CTERelationRef) plan).cteId()));
+      for (int i = 0; i < output.size(); i++) follow((Attribute) (of == null ? null : ((List) of).get(i)), (Attribute) output.get(i));
+      return;
+    }
+    List children = CollectionConverters.asJava(plan.children());
+    Set passed = new HashSet();
+    boolean isOver = false;
+    for (int i = 0; i < children.size(); i++) {
+      List below = CollectionConverters.asJava(((LogicalPlan) children.get(i)).output());
+      for (int j = 0; j < below.size(); j++) {
+        isOver |= columns.contains(((Attribute) below.get(j)).exprId());
+        passed.add(((Attribute) below.get(j)).exprId());
+        if (plan instanceof Union) follow((Attribute) below.get(j), (Attribute) output.get(j));
+      }
+    }
+    Map made = new HashMap();
+    List expressions = CollectionConverters.asJava(plan.expressions());
+    for (int i = 0; i < expressions.size(); i++)
+      if (expressions.get(i) instanceof Alias) made.put(((Alias) expressions.get(i)).exprId(), expressions.get(i));
+    for (int i = 0; isOver && i < output.size(); i++) {
+      Attribute column = (Attribute) output.get(i);
+      if (plan instanceof Union || passed.contains(column.exprId())) continue;
+      Alias by = (Alias) made.get(column.exprId());
+      Set at = new HashSet();
+      if (by != null) mentioned(by, at);
+      if (by != null && at.isEmpty()) continue;
+      columns.add(column.exprId());
+      if (by == null || mayFail(by)) failing.add(column.exprId());
+    }
+  }
+
+  private void follow(Attribute from, Attribute to) {
+    if (from == null || columns.contains(from.exprId())) columns.add(to.exprId());
+    if (from == null || failing.contains(from.exprId())) failing.add(to.exprId());
+  }
+}

@@ -1,0 +1,170 @@
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.ExprId;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.plans.logical.Command;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
+import org.apache.spark.sql.catalyst.trees.TreePattern;
+import org.apache.spark.sql.classic.SparkSession;
+import scala.Option;
+import scala.jdk.javaapi.CollectionConverters;
+
+/** One walk over a plan, from the leaves up: each read of what is protected goes behind its policies. */
+class Walk {
+  static final TreeNodeTag GOVERNED = new TreeNodeTag("audit.governed");
+
+  final Governor governor;
+  final SparkSession session;
+  final Bodies bodies;
+  final Hidden hidden;
+  private final Files files;
+  private final Commands commands;
+  private boolean nullable = false;
+
+  Walk(Governor governor, SparkSession session) {
+    this.governor = governor;
+    this.session = session;
+    bodies = governor.bodies;
+    hidden = new Hidden(session);
+    files = new Files(governor, session);
+    commands = new Commands(this, files);
+  }
+
+  LogicalPlan of(LogicalPlan plan) {
+    LogicalPlan found = over(plan);
+    return nullable ? nullable(found) : found;
+  }
+
+  LogicalPlan over(LogicalPlan plan) {
+    LogicalPlan found = plan;
+    List children = CollectionConverters.asJava(plan.children());
+    List now = new ArrayList();
+    boolean changed = false;
+    for (int i = 0; i < children.size(); i++) {
+      LogicalPlan child = over((LogicalPlan) children.get(i));
+      changed |= child != children.get(i);
+      now.add(child);
+    }
+    if (changed) found = (LogicalPlan) found.withNewChildren(Relations.seq(now));
+    if (found.containsPattern(TreePattern.PLAN_EXPRESSION()))
+      found = (LogicalPlan) found.transformExpressionsUp(new Inside(this));
+    if (found instanceof Command) return commands.of(found);
+    files.refuse(found);
+    found = hidden.held(found);
+    String key = Relations.keyOf(found);
+    Protection protection = key == null ? null : governor.protection(key);
+    if (protection != null && found.getTagValue(GOVERNED).isEmpty()) {
+      Identity who = governor.required(session);
+      if (Relations.isOfThePast(found)) requireHistory(protection, who, "what it held before");
+      found = behind(found, protection, who);
+    }
+    return found;
+  }
+
+  /** BigQuery: of a table that has, or has had, row-level access policies only its administrator sees the past. */
+  static void requireHistory(Protection protection, Identity who, String what) {
+    if (protection.hadRows && !who.isAdmin)
+      throw new SecurityException("table " + protection.name + " has, or had, a row access policy, and " + who.user
+          + " may not see " + what + "; an administrator may (role ACCOUNTADMIN)");
+  }
+
+  /** A relation behind its policies: rows first, then masks. */
+  private LogicalPlan behind(LogicalPlan relation, Protection protection, Identity who) {
+    List output = CollectionConverters.asJava(relation.output());
+    Map masks = masks(relation, protection, who);
+    Map fresh = new HashMap();
+    Iterator each = masks.keySet().iterator();
+    while (each.hasNext()) fresh.put(each.next(), NamedExpression$.MODULE$.newExprId());
+    LogicalPlan below = (LogicalPlan) relation.makeCopy(Relations.arguments(relation));
+    if (!fresh.isEmpty()) below = (LogicalPlan) below.transformAllExpressionsWithSubqueries(new Renaming(fresh, null, null));
+    below.setTagValue(GOVERNED, Boolean.TRUE);
+    List raw = CollectionConverters.asJava(below.output());
+    Map columns = columns(relation, raw, protection);
+
+    Expression rows = bodies.rows(protection, columns, who);
+    LogicalPlan found = rows == null ? below : new Filter(rows, below);
+    if (rows != null) hidden.note(raw);
+    if (masks.isEmpty()) return found;
+    List shown = new ArrayList();
+    for (int i = 0; i < output.size(); i++) {
+      AttributeReference column = (AttributeReference) output.get(i);
+      Use use = (Use) masks.get(column.exprId());
+      if (use == null) {
+        shown.add(raw.get(i));
+        continue;
+      }
+      Expression value = Bodies.as(bodies.instance(use, columns, who), column.dataType());
+      nullable |= value.nullable() && !column.nullable();
+      shown.add(new Alias(value, column.name(), column.exprId(), column.qualifier(), Option.apply(column.metadata()),
+          Relations.seq(new ArrayList())));
+    }
+    LogicalPlan masked = new Project(Relations.seq(shown), found);
+    hidden.held(masked);
+    return masked;
+  }
+
+  /** What masks the columns of a relation for somebody, by the id of the column. A column that is masked and cannot be
+   *  found might go by another name now: nobody reads it whom it is masked for. */
+  Map masks(LogicalPlan relation, Protection protection, Identity who) {
+    Map columns = columns(relation, CollectionConverters.asJava(relation.output()), protection);
+    Map found = new LinkedHashMap();
+    Iterator each = protection.masks.entrySet().iterator();
+    while (each.hasNext()) {
+      Map.Entry entry = (Map.Entry) each.next();
+      Use use = (Use) entry.getValue();
+      if (bodies.isReal(use, who)) continue;
+      Attribute column = (Attribute) columns.get(entry.getKey());
+      if (column != null) found.put(column.exprId(), use);
+      else if (!Relations.isOfThePast(relation))
+        throw new SecurityException("column " + protection.names.get(entry.getKey()) + " of " + protection.name
+            + " is masked, and is not there any longer; an administrator may UNSET its MASKING POLICY");
+    }
+    return found;
+  }
+
+  /** The columns of a relation by the keys that policies know them by; `given` stand for its output. A key that is gone
+   *  (column mapping was taken off, the schema was overwritten) falls back to the name that the column had. */
+  static Map columns(LogicalPlan relation, List given, Protection protection) {
+    List output = CollectionConverters.asJava(relation.output());
+    Map mapping = Relations.mappingOf(relation), found = new HashMap(), named = new HashMap();
+    for (int i = 0; i < output.size(); i++) {
+      Attribute column = (Attribute) output.get(i);
+      found.put(Relations.columnKey(column, mapping), given.get(i));
+      named.put(column.name().toLowerCase(java.util.Locale.ROOT), given.get(i));
+    }
+    Iterator each = protection.names.entrySet().iterator();
+    while (each.hasNext()) {
+      Map.Entry entry = (Map.Entry) each.next();
+      Object column = named.get(((String) entry.getValue()).toLowerCase(java.util.Locale.ROOT));
+      if (!found.containsKey(entry.getKey()) && column != null) found.put(entry.getKey(), column);
+    }
+    return found;
+  }
+
+  /** References follow what is nullable now: a mask may give null where the column has none. */
+  private static LogicalPlan nullable(LogicalPlan plan) {
+    List children = new ArrayList();
+    Map known = new HashMap();
+    List below = CollectionConverters.asJava(plan.children());
+    for (int i = 0; i < below.size(); i++) {
+      LogicalPlan child = nullable((LogicalPlan) below.get(i));
+      children.add(child);
+      List output = CollectionConverters.asJava(child.output());
+      for (int j = 0; j < output.size(); j++)
+        if (((Attribute) output.get(j)).nullable()) known.put(((Attribute) output.get(j)).exprId(), Boolean.TRUE);
+    }
+    LogicalPlan found = children.isEmpty() ? plan : (LogicalPlan) plan.withNewChildren(Relations.seq(children));
+    return (LogicalPlan) found.transformExpressionsUp(new Nulls(known));
+  }
+}
