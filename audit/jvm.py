@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 from zipfile import ZipFile
 
 import orjson
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _INITIALIZE = True
+# By the connection to a JVM: the compiled classes of its class loaders.
+_COMPILED: WeakKeyDictionary[Any, dict[tuple[int, str, str], tuple[Any, str]]] = WeakKeyDictionary()
 _IMPORT = re.compile(r"^import .*\n", re.MULTILINE)
 
 
@@ -151,16 +154,25 @@ def shipped(context: SparkContext, package: str, name: str) -> Any:
 
 
 def _compiled(jvm: Any, package: str, name: str, *beside: str) -> tuple[Any, str]:
-    """The compiler of a class, and the name that the class has got."""
+    """The compiler of a class, and the name that the class has got: once for all that this JVM audits."""
+    loader = class_loader(jvm)
+    known = _COMPILED.setdefault(jvm._gateway_client, {})  # noqa: SLF001  of all views of one JVM
+    key = (jvm.java.lang.System.identityHashCode(loader), package, name)
+    if key not in known:
+        known[key] = _cooked(jvm, loader, package, (name, *beside))
+    return known[key]
+
+
+def _cooked(jvm: Any, loader: Any, package: str, names: Sequence[str]) -> tuple[Any, str]:
     compiler = getattr(jvm, "org.codehaus.janino.SimpleCompiler")()
-    compiler.setParentClassLoader(class_loader(jvm))
-    sources = [resources.files(package).joinpath(f"{one}.java").read_text("utf-8") for one in (name, *beside)]
+    compiler.setParentClassLoader(loader)
+    sources = [resources.files(package).joinpath(f"{one}.java").read_text("utf-8") for one in names]
     imports = sorted({line for source in sources for line in _IMPORT.findall(source)})
     source = "".join((*imports, *(_IMPORT.sub("", source) for source in sources)))
     # py4j 0.10 keeps methods by class name, whatever the loader: a second reader in one JVM
     # would be called with the first one's methods, so each class gets a name of its own.
-    own = f"{name}{uuid.uuid4().hex}"
-    compiler.cook(re.sub(rf"\b{name}\b", own, source))
+    own = f"{names[0]}{uuid.uuid4().hex}"
+    compiler.cook(re.sub(rf"\b{names[0]}\b", own, source))
     return compiler, own
 
 

@@ -61,10 +61,10 @@ class Changes {
       if (clauses.get(i) instanceof DeltaMergeIntoMatchedUpdateClause) {
         DeltaMergeIntoMatchedUpdateClause one = (DeltaMergeIntoMatchedUpdateClause) clauses.get(i);
         target.requireUnmasked(one.actions());
-        matched.add(one.copy(target.seen(one.condition(), false), one.actions()));
+        matched.add(one.copy(target.seen(one.condition()), one.actions()));
       } else {
         DeltaMergeIntoMatchedDeleteClause one = (DeltaMergeIntoMatchedDeleteClause) clauses.get(i);
-        matched.add(one.copy(target.seen(one.condition(), false)));
+        matched.add(one.copy(target.seen(one.condition())));
       }
     }
     clauses = CollectionConverters.asJava(command.notMatchedBySourceClauses());
@@ -81,7 +81,7 @@ class Changes {
     clauses = CollectionConverters.asJava(command.notMatchedClauses());
     for (int i = 0; i < clauses.size(); i++) target.requireUnmasked(((DeltaMergeIntoClause) clauses.get(i)).actions());
     return command.copy(command.source(), command.target(), command.catalogTable(), command.targetFileIndex(),
-        (Expression) target.seen(Option.apply(command.condition()), true).get(), Relations.seq(matched), command.notMatchedClauses(),
+        target.matched(command.condition()), Relations.seq(matched), command.notMatchedClauses(),
         Relations.seq(rest), command.migratedSchema(), command.trackHighWaterMarks(), command.schemaEvolutionEnabled());
   }
 
@@ -113,6 +113,7 @@ class Changes {
     /** The masked columns, by what the statement calls them. */
     final Set masked = new HashSet();
     final Expression rows;
+    private final List partitions;
     LogicalPlan source;
 
     Changed(Walk walk, Protection protection, LogicalPlan leaf, Identity who) {
@@ -128,6 +129,7 @@ class Changes {
         masks.put(column.exprId(), Bodies.as(walk.bodies.instance(use, columns, who), column.dataType()));
         masked.add(column.name().toLowerCase(Locale.ROOT));
       }
+      partitions = Relations.partitionsOf(leaf);
       rows = walk.bodies.rows(protection, columns, who);
       if (rows != null) walk.hidden.note(output);
     }
@@ -141,12 +143,35 @@ class Changes {
         Expression visible = either(rows, Literal$.MODULE$.FalseLiteral());
         if (found == null) found = visible;
         else if (!walk.hidden.mayFail(found)) found = new And(visible, found);
-        else found = new If(visible, walk.hidden.held(found), Literal$.MODULE$.FalseLiteral());
+        else found = new If(visible, isOfPartitions(found) ? found : walk.hidden.held(found), Literal$.MODULE$.FalseLiteral());
       }
       if (found != null && SubqueryExpression.hasSubquery(found))
         throw new SecurityException("a row access policy that reads other tables protects what this statement changes:"
             + " Delta takes no subquery there; let a role change it that sees all of its rows");
       return Option.apply(found);
+    }
+
+    /** The condition of a clause for rows that match, none of which is hidden; Delta may try it on others, too. */
+    Option seen(Option condition) {
+      boolean mayFail = !condition.isEmpty() && rows != null && walk.hidden.mayFail((Expression) condition.get());
+      return seen(condition, mayFail);
+    }
+
+    /** Whether a condition and the filter of rows are both known from the names of files, where Delta asks for nothing
+     *  else and takes nothing that is not deterministic (DeleteCommand 4.4). */
+    private boolean isOfPartitions(Expression condition) {
+      List named = CollectionConverters.asJava(new And(rows, condition).references().toSeq());
+      for (int i = 0; i < named.size(); i++)
+        if (!partitions.contains(((Attribute) named.get(i)).name().toLowerCase(Locale.ROOT))) return false;
+      return true;
+    }
+
+    /** The condition of a MERGE, which Delta makes that of a join: what may fail cannot be kept in place there. */
+    Expression matched(Expression condition) {
+      if (rows != null && walk.hidden.mayFail(condition))
+        throw new SecurityException("the condition of this MERGE may fail on rows of " + protection.name + " that a policy"
+            + " hides (" + condition.sql() + "); compare columns as they are, and compute in the source");
+      return (Expression) seen(Option.apply(condition), true).get();
     }
 
     private static Expression either(Expression first, Expression second) {
@@ -159,7 +184,8 @@ class Changes {
     /** What is masked may stay where it is, and go nowhere else; what masks have made of it does not come back. */
     void requireUnmasked(Expression value, String column) {
       Expression bare = value instanceof Alias ? ((Alias) value).child() : value;
-      boolean isItself = bare instanceof AttributeReference && ((AttributeReference) bare).name().equals(column);
+      boolean isItself = bare instanceof AttributeReference && masks.containsKey(((AttributeReference) bare).exprId())
+          && ((AttributeReference) bare).name().equals(column);
       if (refers(value) && !isItself)
         throw new SecurityException("column " + column + " would be made of a masked column (" + value.sql()
             + "); let a role run it that sees the column as it is");

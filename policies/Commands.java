@@ -14,6 +14,7 @@ import org.apache.spark.sql.catalyst.analysis.ResolvedPersistentView;
 import org.apache.spark.sql.catalyst.analysis.ResolvedTable;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.TableSpecBase;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCatalog;
@@ -50,8 +51,9 @@ class Commands {
       + " VacuumTableCommand");
   /** They change a table, and what its user does not see stays as it is. */
   private static final Set CHANGES = set("AddColumns AlterColumns AlterTableAddColumnsDeltaCommand AlterTableClusterBy"
-      + " AlterTableDropFeature AppendData CommentOnTable CreateDeltaTableCommand DeleteCommand DropColumns DropTable"
-      + " DropTableCommand DropView MergeIntoCommand RenameColumn RenameTable ReorgTable DeltaReorgTable"
+      + " AlterTableDropFeature AppendData CommentOnTable CreateDataSourceTableCommand CreateDeltaTableCommand"
+      + " CreateTable CreateTableCommand DeleteCommand DropColumns"
+      + " DropTable DropTableCommand DropView MergeIntoCommand RenameColumn RenameTable ReorgTable DeltaReorgTable"
       + " DeltaReorgTableCommand RestoreTableCommand SetTableProperties SetViewProperties UnsetTableProperties"
       + " UnsetViewProperties UpdateCommand");
   private static final Set REPLACES = set("ReplaceTable ReplaceTableAsSelect");
@@ -165,6 +167,9 @@ class Commands {
       put((CatalogTable) value, places);
     } else if (value instanceof TableIdentifier) {
       find((TableIdentifier) value, places);
+    } else if (value instanceof TableSpecBase) {
+      Option location = ((TableSpecBase) value).location();
+      if (!location.isEmpty()) put(new Path((String) location.get()), places);
     } else if (value instanceof Path) {
       put((Path) value, places);
     } else if (value instanceof LogicalPlan) {

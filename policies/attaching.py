@@ -193,7 +193,7 @@ def _require_fitting(policy: Defined, columns: list[tuple[str, str, int, str]], 
             raise BadPolicyError(
                 f"column {name} of {quote_name(found.name)} is {kind.lower()}; parameter {parameter.name} of"
                 f" policy {policy.policy.name} is {parameter.type.lower()}",
-                "make a policy of the column's own type",
+                "make a policy of the column's own type, a decimal with all of its digits",
             )
 
 

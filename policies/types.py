@@ -15,6 +15,7 @@ _NAMES = {
     "float64": "DOUBLE", "bytes": "BINARY",
 }  # fmt: skip
 _LENGTHS = frozenset({"varchar", "char", "character", "text", "nvarchar", "string", "varbinary", "binary"})
+_DECIMAL = re.compile(r"dec(?:imal)?(?:\((\d+)(?:,(\d+))?\))?")
 _PLAIN = re.compile(r"\s*(\w+)\s*(\([^)]*\))?\s*", re.IGNORECASE)
 
 
@@ -36,16 +37,28 @@ def spark_type(text: str) -> str:
 
 
 def fits(policy: str, column: str) -> bool:
-    """Whether a policy's type is a column's; decimals fit each other whatever their precision.
+    """Whether a policy's type is a column's; a decimal fits into one that rounds none of its digits off.
 
-    >>> fits("STRING", "varchar(10)"), fits("INT", "bigint"), fits("DECIMAL(38,0)", "decimal(10,2)")
-    (True, False, True)
+    >>> fits("STRING", "varchar(10)"), fits("INT", "bigint"), fits("NUMBER", "decimal(10,2)")
+    (True, False, False)
+    >>> fits("NUMBER(38, 2)", "decimal(10,2)"), fits("NUMBER", "decimal(38,0)")
+    (True, True)
     """
-    return _kind(policy) == _kind(column)
+    of_policy, of_column = _digits(policy), _digits(column)
+    if of_policy is None or of_column is None:
+        return of_policy is of_column and _kind(policy) == _kind(column)
+    return of_policy[0] >= of_column[0] and of_policy[1] >= of_column[1]
+
+
+def _digits(text: str) -> tuple[int, int] | None:
+    """Digits before and behind the point of a decimal; Spark's own default is (10,0)."""
+    found = _DECIMAL.fullmatch(re.sub(r"\s", "", spark_type(text).lower()))
+    if found is None:
+        return None
+    precision, scale = int(found[1] or 10), int(found[2] or 0)
+    return precision - scale, scale
 
 
 def _kind(text: str) -> str:
     name = re.sub(r"\s", "", spark_type(text).lower())
-    if name.startswith(("decimal(", "dec(", "dec")):
-        return "decimal"
     return {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}.get(name, name)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 FOLDER = "_tables"
 NEW_TABLE = {"delta.enableInCommitTimestamps": "true"}
 """Properties of a table that is made here: its times survive a copy of the folder (delta #1958)."""
+_HIVES = frozenset({"STORED", "ROW"})  # STORED AS | BY, ROW FORMAT: a table of Hive's
 _QUERY = frozenset({"SELECT", "WITH", "VALUES", "FROM", "TABLE", "(", "MAP", "REDUCE"})
 
 
@@ -148,6 +149,8 @@ def _placed(text: str, noun: str, properties: Mapping[str, str]) -> Creation | N
     if word(tokens, at) == "USING":
         parts, at = read_name(tokens, at + 1)
         provider = ".".join(parts).lower()
+    elif any(word(tokens, place) in _HIVES for place in _clauses(tokens, at)):
+        provider = "hive"
     return Creation(
         name,
         text,
@@ -164,7 +167,7 @@ def _clauses(tokens: list[Token], at: int) -> list[int]:
     """The words outside brackets between a place and the query, by their places."""
     found = []
     while at < len(tokens):
-        is_query = word(tokens, at) in ("AS", *(_QUERY - {"("}))
+        is_query = word(tokens, at) in ("AS", *(_QUERY - {"("})) and word(tokens, at - 1) != "STORED"
         if is_query and word(tokens, at + 1) not in ("DBPROPERTIES", "PROPERTIES"):
             break
         if word(tokens, at) == "(":
