@@ -2,6 +2,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.sql.catalyst.expressions.Alias;
@@ -24,6 +25,7 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.CatalogManager;
 import org.apache.spark.sql.execution.CommandExecutionMode;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.unsafe.types.UTF8String;
 import scala.Option;
@@ -130,6 +132,8 @@ class Bodies {
   boolean showsAll(Protection protection, Identity who) {
     Iterator masks = protection.masks.values().iterator();
     while (masks.hasNext()) if (!isReal((Use) masks.next(), who)) return false;
+    Iterator tagged = protection.tagged.values().iterator();
+    while (tagged.hasNext()) if (!isReal(Use.of((String) tagged.next(), ""), who)) return false;
     for (int i = 0; i < protection.rows.size(); i++) {
       List any = (List) protection.rows.get(i);
       boolean all = false;
@@ -197,6 +201,15 @@ class Use {
     policy = (String) said.get(0);
     columns = (List) said.get(1);
   }
+
+  static Use of(String policy, String column) {
+    List columns = new ArrayList();
+    columns.add(column);
+    List said = new ArrayList();
+    said.add(policy);
+    said.add(columns);
+    return new Use(said);
+  }
 }
 
 class Protection {
@@ -207,11 +220,14 @@ class Protection {
   final Map names;
   final String name;
   final boolean hadRows, isView;
+  /** What masks a column of a type that no mask of its own has, by `kindOf`: what the tags of the object come to. */
+  final Map tagged = new HashMap();
 
   Protection(Map said) {
     name = (String) said.get("name");
     names = (Map) said.get("names");
     isView = ((Boolean) said.get("isView")).booleanValue();
+    if (said.get("tagged") != null) tagged.putAll((Map) said.get("tagged"));
     hadRows = ((Boolean) said.get("hadRows")).booleanValue();
     List every = (List) said.get("rows");
     for (int i = 0; i < every.size(); i++) {
@@ -226,7 +242,25 @@ class Protection {
     }
   }
 
-  boolean isInForce() { return !rows.isEmpty() || !masks.isEmpty(); }
+  /** A table and the schema that it is in, whose tags it has; null for one that nothing protects. */
+  Protection(Protection table, Protection schema, String name) {
+    this.name = name;
+    hadRows = table != null && table.hadRows;
+    isView = table != null && table.isView;
+    names = table == null ? new HashMap() : table.names;
+    tagged.putAll(schema.tagged);
+    if (table == null) return;
+    rows.addAll(table.rows);
+    masks.putAll(table.masks);
+    tagged.putAll(table.tagged);
+  }
+
+  boolean isInForce() { return !rows.isEmpty() || !masks.isEmpty() || !tagged.isEmpty(); }
+
+  /** A type as policies of tags know it: its text, and one word for all decimals. */
+  static String kindOf(DataType type) {
+    return type instanceof DecimalType ? "decimal" : type.sql().toLowerCase(Locale.ROOT).replace(" ", "");
+  }
 }
 
 class Identity {

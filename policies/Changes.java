@@ -89,8 +89,7 @@ class Changes {
   private Changed changed(LogicalPlan target) {
     LogicalPlan leaf = target;
     while (Relations.keyOf(leaf) == null && leaf.children().size() == 1) leaf = (LogicalPlan) leaf.children().head();
-    String key = Relations.keyOf(leaf);
-    Protection protection = key == null ? null : walk.governor.protection(key);
+    Protection protection = walk.governor.protection(leaf);
     if (protection == null) return null;
     Identity who = walk.governor.required(walk.session);
     if (walk.bodies.showsAll(protection, who)) return null;
@@ -217,12 +216,14 @@ class Changes {
       query.transformUpWithSubqueries(read);
       for (int i = 0; i < read.plans.size(); i++) {
         LogicalPlan leaf = (LogicalPlan) read.plans.get(i);
-        if (walk.governor.protection(Relations.keyOf(leaf)) == protection
+        if (protection.name.equals(nameOf(walk.governor.protection(leaf)))
             && !walk.masks(leaf, protection, walk.governor.required(walk.session)).isEmpty())
           throw new SecurityException(what + " would be made of what masks show of " + protection.name
               + " itself, in the place of the values; let a role run it that sees them as they are");
       }
     }
+
+    private static String nameOf(Protection protection) { return protection == null ? null : protection.name; }
 
     private boolean refers(Expression value) {
       List named = CollectionConverters.asJava(value.references().toSeq());

@@ -228,6 +228,7 @@ class Commands {
 
   private void put(CatalogTable table, Map places) {
     places.put(Relations.keyOf(table.identifier()), null);
+    places.put(Relations.schemaOf(table.identifier()), null);
     if (!table.storage().locationUri().isEmpty()) put(new Path((java.net.URI) table.storage().locationUri().get()), places);
   }
 

@@ -44,6 +44,8 @@ public class Governor {
   private SparkSession own;
   private String exempt;
   private volatile boolean ended = false;
+  /** How many schemas have tags that mask. */
+  private volatile int schemas = 0;
 
   /** `own` resolves the bodies of policies; a session whose settings hold `exempt` is the system's own; nobody else
    *  writes to `ours`, one folder a line. */
@@ -90,6 +92,10 @@ public class Governor {
       if (entry.getValue() == null) tables.remove(entry.getKey());
       else tables.put(entry.getKey(), new Protection((Map) entry.getValue()));
     }
+    int found = 0;
+    each = tables.keySet().iterator();
+    while (each.hasNext()) if (((String) each.next()).startsWith("schema:")) found++;
+    schemas = found;
   }
 
   /** Somebody with their roles, by a token that nobody can guess. */
@@ -132,7 +138,7 @@ public class Governor {
     Keys read = new Keys();
     plan.transformUpWithSubqueries(read);
     for (int i = 0; i < read.keys.size(); i++) {
-      Protection protection = protection((String) read.keys.get(i));
+      Protection protection = protection((LogicalPlan) read.plans.get(i));
       if (protection != null && !bodies.showsAll(protection, required(session)))
         throw new SecurityException("the names of the files of " + protection.name + " tell what policies hide; read the table");
     }
@@ -173,6 +179,20 @@ public class Governor {
   }
 
   Protection protection(String key) { return (Protection) tables.get(key); }
+
+  /** What protects a relation, by itself and by the tags of its schema; null for nothing. */
+  Protection protection(LogicalPlan relation) {
+    String key = Relations.keyOf(relation);
+    if (key == null) return null;
+    Protection found = protection(key);
+    if (schemas == 0) return found;
+    TableIdentifier name = Relations.nameOf(relation);
+    if (name == null)
+      throw new SecurityException("tags of schemas protect tables by their names, and this one is read by its path;"
+          + " read it by its name");
+    Protection schema = protection(Relations.schemaOf(name));
+    return schema == null ? found : new Protection(found, schema, name.unquotedString());
+  }
 
   boolean protectsAny() { return !tables.isEmpty(); }
 

@@ -74,6 +74,17 @@ class Relations {
     return plan instanceof HiveTableRelation ? ((HiveTableRelation) plan).tableMeta().identifier() : null;
   }
 
+  /** The key of the schema of a table: a part stands in back-ticks where it holds a dot or one of these. */
+  static String schemaOf(TableIdentifier name) {
+    String catalog = name.catalog().isEmpty() ? "spark_catalog" : (String) name.catalog().get();
+    String schema = name.database().isEmpty() ? "" : (String) name.database().get();
+    return ("schema:" + part(catalog) + '.' + part(schema)).toLowerCase(Locale.ROOT);
+  }
+
+  private static String part(String name) {
+    return name.indexOf('.') < 0 && name.indexOf('`') < 0 ? name : '`' + name.replace("`", "``") + '`';
+  }
+
   static boolean isOfThePast(LogicalPlan plan) {
     if (!(plan instanceof LogicalRelation)) return false;
     Object relation = ((LogicalRelation) plan).relation();

@@ -62,8 +62,7 @@ class Walk {
     if (found instanceof Command) return commands.of(found);
     files.refuse(found);
     found = hidden.held(found);
-    String key = Relations.keyOf(found);
-    Protection protection = key == null ? null : governor.protection(key);
+    Protection protection = governor.protection(found);
     if (protection != null && found.getTagValue(GOVERNED).isEmpty()) {
       Identity who = governor.required(session);
       if (Relations.isOfThePast(found)) requireHistory(protection, who, "what it held before");
@@ -129,6 +128,17 @@ class Walk {
       else if (!Relations.isOfThePast(relation))
         throw new SecurityException("column " + protection.names.get(entry.getKey()) + " of " + protection.name
             + " is masked, and is not there any longer; an administrator may UNSET its MASKING POLICY");
+    }
+    if (protection.tagged.isEmpty()) return found;
+    List output = CollectionConverters.asJava(relation.output());
+    Map mapping = Relations.mappingOf(relation);
+    for (int i = 0; i < output.size(); i++) {
+      Attribute column = (Attribute) output.get(i);
+      String key = Relations.columnKey(column, mapping);
+      String policy = (String) protection.tagged.get(Protection.kindOf(column.dataType()));
+      if (policy == null || protection.masks.containsKey(key) || found.containsKey(column.exprId())) continue;
+      Use use = Use.of(policy, key);
+      if (!bodies.isReal(use, who)) found.put(column.exprId(), use);
     }
     return found;
   }
