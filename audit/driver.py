@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakValueDictionary
 
 from audit import jvm
@@ -31,11 +31,13 @@ from audit.ingest.thread import IngestThread
 from audit.jvm import EventQueue
 from audit.spool import Spool
 from audit.store.changes import changes_since
+from audit.store.creations import creation_of
 from audit.store.own_session import own_session
 from audit.store.running import running_since
 from audit.store.tables import AUDIT_TABLES
 from audit.store.versions import recorded
-from policies.service import Policies
+from lineage.parse import parse
+from policies.service import Policies, Run
 from time_travel import attached
 from time_travel.registry import NAME as OBJECT_HISTORY
 from time_travel.service import TimeTravel
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from audit.identity import Identity
     from audit.ids import IdGenerator
     from lineage.statement import Target
+    from time_travel.registry import Event
 
 T = TypeVar("T")
 SUPPRESS_TAG = "audit-suppressed"
@@ -90,10 +93,17 @@ class Driver:
             partial(changes_since, self),
             self._quiet,
             self._cloned,
+            self._may_undrop,
+            self._shown,
         )
-        ours = [*(table.name for table in AUDIT_TABLES), OBJECT_HISTORY]
-        admins = config.admins.split(",")
-        self.policies = Policies(own_session(spark), config.root, config.account, admins, ours)
+        self.policies = Policies(
+            own_session(spark),
+            config.root,
+            config.account,
+            config.admins.split(","),
+            [*(table.name for table in AUDIT_TABLES), OBJECT_HISTORY],
+            partial(creation_of, self),
+        )
         self.policies.exempt(self.spark)
         self.worker = Worker(self, self.analyst)
         self.ingest = IngestThread(self)
@@ -142,6 +152,14 @@ class Driver:
 
     def _cloned(self, source_id: str, clone_id: str, is_past: bool) -> None:  # noqa: FBT001  as `Cloned` is called
         self.policies.copy(source_id, clone_id, By(self.clock(), "", None, self.new_id), is_past=is_past)
+
+    def _may_undrop(self, dropped: Event, by: By) -> None:
+        self.policies.require_undrop(dropped.domain, dropped.name, dropped.object_id, by)
+
+    def _shown(self, spark: SparkSession, text: str, by: By, run: Run) -> Any | None:
+        """What a SHOW of the governance shows; None for any other text."""
+        way = self.policies.way_of(parse(text))
+        return None if way is None else way(spark, text, by, run)
 
     def catalog_facts(self, interceptor: Interceptor, targets: Sequence[Target]) -> CatalogFacts:
         """What the targets of a DDL statement are at this moment."""

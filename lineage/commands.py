@@ -11,6 +11,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.cursor import Cursor
 from lineage.governance_commands import read_governance, speaks_of_governance
+from lineage.grant_commands import read_grant, read_show_grants
 from lineage.model import Domain
 from lineage.role_commands import read_roles
 from lineage.statement import Command
@@ -76,7 +77,8 @@ def _describe(tokens: list[Token], text: str) -> Command | None:
 
 
 def _show(tokens: list[Token], text: str) -> Command | None:
-    del text
+    if word(tokens, 1) == "GRANTS":
+        return read_show_grants(tokens, text) or Command("SHOW")
     if word(tokens, 1) == "CREATE" and word(tokens, 2) == "TABLE":
         return Command("SHOW", target=read_name(tokens, 3)[0])
     if word(tokens, 1) in ("COLUMNS", "TBLPROPERTIES", "PARTITIONS"):
@@ -302,6 +304,7 @@ _READERS: dict[str, _Reader] = {
     "DROP": _drop,
     "EXECUTE": _execute,
     "EXPLAIN": _explain,
+    "GRANT": read_grant,
     "LIST": _plain("LIST"),
     "MSCK": _named("REPAIR", "REPAIR", "TABLE"),
     "MSCK REPAIR": _named("REPAIR", "TABLE"),
@@ -312,6 +315,7 @@ _READERS: dict[str, _Reader] = {
     "REPLACE": _create,
     "RESET": _plain("RESET"),
     "RESTORE": _restore,
+    "REVOKE": read_grant,
     "SET": _set,
     "SHOW": _show,
     "UNCACHE": _named("UNCACHE", "TABLE", "IF", "EXISTS"),

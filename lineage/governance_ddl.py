@@ -13,6 +13,7 @@ from typing import Literal
 
 from lineage.building import Tracer
 from lineage.catalog import schema_exists
+from lineage.grant_commands import GRANTS
 from lineage.model import Access, AccessedObject, Column, Domain, Json, ModifiedObject, ObjectDdl, Relation
 from lineage.names import qualify, quote_name
 from lineage.object_ids import object_id
@@ -32,7 +33,8 @@ def is_governance(command: Command) -> bool:
     """Whether a DDL command is one of this file's."""
     schema = command.domain is Domain.SCHEMA and bool(command.source or command.new_name)
     verb = command.kind.partition("_")[0]
-    return command.domain in _NAMED or bool(command.changes) or verb in ("SWAP", "UNDROP") or schema
+    own = command.kind in GRANTS or verb in ("SWAP", "UNDROP")
+    return command.domain in _NAMED or bool(command.changes) or own or schema
 
 
 def trace_governance(
@@ -44,6 +46,9 @@ def trace_governance(
     verb = kind.partition("_")[0]
     if verb == "UNDROP":
         return tracer.access(kind, ddl=replace(ddl, operation_type="UNDROP"))
+    if command.kind in GRANTS:
+        said = {key: {"value": value} for key, value in command.properties}
+        return tracer.access(kind, ddl=replace(ddl, properties=said))
     there = existed if existed is not None else _there(tracer, command, ddl)
     if command.if_clause and there == (verb == "CREATE"):
         return tracer.access(kind)
@@ -73,6 +78,11 @@ def _object(tracer: Tracer, command: Command) -> ObjectDdl:
         here = _here(tracer)
         name = quote_name(command.target if domain is Domain.ROLE else qualify(command.target, here))
         return ObjectDdl(name, domain, "ALTER", _id(tracer, domain, name))
+    if domain is Domain.ACCOUNT:
+        return ObjectDdl(domain.value, domain, "ALTER", object_id(domain.value, domain.value))
+    function = tracer.function(command.target) if domain is Domain.FUNCTION else None
+    if function is not None:
+        return ObjectDdl(function.name, domain, "ALTER", function.object_id)
     relation = _relation(tracer, command.target, domain)
     return ObjectDdl(relation.name, relation.domain, "ALTER", relation.object_id)
 

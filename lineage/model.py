@@ -35,6 +35,7 @@ class Domain(str, Enum):
     ROW_ACCESS_POLICY = "ROW ACCESS POLICY"
     TAG = "TAG"
     ROLE = "ROLE"
+    ACCOUNT = "ACCOUNT"
 
 
 CODE = frozenset({Domain.FUNCTION, Domain.PROCEDURE})

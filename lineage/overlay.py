@@ -14,6 +14,7 @@ from lineage.catalog import Catalog, governed, schema_exists
 from lineage.errors import BadFunctionError
 from lineage.functions import read_function
 from lineage.governance import Governance
+from lineage.grant_commands import GRANTS
 from lineage.memory import MemoryCatalog
 from lineage.model import Access, Attachment, Column, Domain, Function, ObjectDdl, Relation
 from lineage.names import qualify, quote_name, split_name, stable_id
@@ -82,6 +83,8 @@ class Overlay:
     def follow(self, statement: Statement, access: Access) -> None:
         """Take over what a statement changed."""
         command, tree = statement.command, statement.tree
+        if command is not None and command.kind in GRANTS:
+            return  # who may do what changes nothing that is traced
         if command is not None:
             self._governance.follow(command, self._current)
         if command is not None and command.kind == "USE" and command.target:

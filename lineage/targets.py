@@ -96,7 +96,7 @@ def targets_of(statement: Statement) -> tuple[tuple[tuple[str, ...], Domain], ..
     if command is not None:
         if command.domain is not None:
             names = (command.target, command.source) if command.swap else (command.target,)
-            return tuple((name, command.domain) for name in names)
+            return tuple((name, command.domain) for name in names if name)
         return ((command.target, Domain.TABLE),) if command.kind == "RESTORE" and command.target else ()
     if tree is None:
         return ()

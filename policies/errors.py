@@ -39,6 +39,12 @@ class UnknownPolicyError(PolicyError):
     code = "POLICY_UNKNOWN"
 
 
+class UnknownPrivilegeError(UnknownPolicyError):
+    """A privilege that there is not, on that kind of object."""
+
+    code = "PRIVILEGE_UNKNOWN"
+
+
 class PolicyInUseError(PolicyError):
     """A policy that cannot go because something is behind it."""
 

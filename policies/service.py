@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from audit import jvm
+from lineage.grant_commands import GRANTS
 from lineage.model import Domain
 from lineage.names import qualify, quote_name
 from policies import roles
@@ -17,6 +18,7 @@ from policies.attaching import changes_of, copied
 from policies.defining import altered, created, dropped, renamed
 from policies.errors import AccessDeniedError
 from policies.governor import Governor
+from policies.guarding import Creations, Privileges
 from policies.ledger import NAME, Ledger
 from policies.state import ADMIN, PUBLIC, State
 
@@ -49,10 +51,17 @@ class Policies:
         account: what current_account() says.
         admins: users who have role ACCOUNTADMIN, whatever is granted to them.
         ours: names of the tables under the root, which only the system writes to.
+        creations: who has created an object.
     """
 
     def __init__(
-        self, own: SparkSession, root: str, account: str, admins: Sequence[str], ours: Sequence[str]
+        self,
+        own: SparkSession,
+        root: str,
+        account: str,
+        admins: Sequence[str],
+        ours: Sequence[str],
+        creations: Creations,
     ) -> None:
         self._admins = frozenset(admin.strip() for admin in admins)
         self._own = own
@@ -60,6 +69,7 @@ class Policies:
         self._taken: dict[tuple[str, str], str] = {}
         self._sessions: dict[str, tuple[str, tuple[str, ...]]] = {}
         self._ledger = Ledger(own, root, self._learned)
+        self._privileges = Privileges(self._governor, self._ledger, self._held, creations)
 
     def install(self, spark: SparkSession, session_id: str, user: str, roles: Sequence[str]) -> None:
         """Have a session obey, on behalf of a user where its threads name no other."""
@@ -113,14 +123,20 @@ class Policies:
             return None
         if command.domain in _POLICIES and command.kind.partition("_")[0] in _DEFINING:
             return partial(self._define, command)
+        is_about = {change.domain for change in command.changes} & _POLICIES
+        if is_about and command.domain in (Domain.TABLE, Domain.VIEW):
+            return partial(self._attach, command)
+        return self._way_of_rights(command)
+
+    def _way_of_rights(self, command: Command) -> Callable[[SparkSession, str, By, Run], Any] | None:
+        """The same for roles and privileges."""
         if command.kind == "USE_ROLE":
             return partial(self._use_role, command.target[0])
         if command.domain is Domain.ROLE and command.kind in _ROLES:
             return partial(self._change_role, command)
-        is_about = {change.domain for change in command.changes} & _POLICIES
-        if is_about and command.domain in (Domain.TABLE, Domain.VIEW):
-            return partial(self._attach, command)
-        return None
+        if command.kind in GRANTS:
+            return partial(self._grant, command)
+        return partial(self._show, command) if command.kind == "SHOW" and command.properties else None
 
     def _define(self, command: Command, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         del text, run
@@ -133,6 +149,19 @@ class Policies:
     def _change_role(self, command: Command, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         del text, run
         return self._run(spark, by, partial(_ROLES[command.kind], command, by))
+
+    def _grant(self, command: Command, spark: SparkSession, text: str, by: By, run: Run) -> Any:
+        del text, run
+        self._privileges.change(command, spark, by)
+        return _done(spark)
+
+    def _show(self, command: Command, spark: SparkSession, text: str, by: By, run: Run) -> Any:
+        del text, run
+        return self._privileges.show(command, spark, by)
+
+    def require_undrop(self, kind: str, name: Sequence[str], table_id: str | None, by: By) -> None:
+        """See `Privileges.require_undrop`."""
+        self._privileges.require_undrop(kind, name, table_id, by)
 
     def _use_role(self, role: str, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         del text, run
@@ -183,7 +212,7 @@ class Policies:
         about = {event.of_id or event.event_id for event in events}
         gone = {event.of_id or "" for event in events if event.event == "DROP_POLICY"}
         policies = {identity for identity in about if identity in state.policies} | gone
-        objects = {event.object_key for event in events if event.object_key is not None}
+        objects = {event.object_key for event in events if event.object_key in state.objects}
         self._governor.learn(state, policies, objects)
         if any("ROLE" in event.event for event in events):
             for session_id in list(self._sessions):

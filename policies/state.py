@@ -6,13 +6,15 @@ is never changed: `folded` gives the next one, which shares what has not changed
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lineage.model import Attachment, Column, Domain, Policy, Relation
 from lineage.object_ids import object_id
 from policies.errors import GovernanceError
 from policies.events import Event
+from policies.grants import Grants
+from policies.privileges import ADMIN, PUBLIC, Holder, Securable, Who
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,7 @@ class State:
         by_object_id: the key of an object by its objectId.
         roles: the roles that there are, by name in upper case: the roles granted to each.
         granted: the roles granted to each user.
+        grants: privileges, and who owns what.
     """
 
     policies: dict[str, Defined] = field(default_factory=dict)
@@ -77,6 +80,7 @@ class State:
     by_object_id: dict[int, str] = field(default_factory=dict)
     roles: dict[str, frozenset[str]] = field(default_factory=dict)
     granted: dict[str, frozenset[str]] = field(default_factory=dict)
+    grants: Grants = field(default_factory=Grants)
 
     def find(self, domain: Domain, name: str) -> tuple[str, Defined] | None:
         """A policy by its fully qualified name, with its id."""
@@ -123,11 +127,13 @@ class State:
                 waiting += self.roles.get(role, ())
         return frozenset(found | {PUBLIC})
 
+    def holds(self, who: Who, privilege: str, on: Securable) -> bool:
+        """Whether somebody may do what a privilege allows on an object."""
+        return self.grants.holds(who, privilege, on)
 
-PUBLIC = "PUBLIC"
-"""The role that everybody has."""
-ADMIN = "ACCOUNTADMIN"
-"""The role of those whom the configuration calls administrators; it may be granted, too."""
+    def owner(self, on: Securable) -> Holder:
+        """Who owns an object; the administrators where nobody else is known to."""
+        return self.grants.owner(on)
 
 
 def folded(events: Iterable[Event], before: State | None = None) -> State:
@@ -135,7 +141,7 @@ def folded(events: Iterable[Event], before: State | None = None) -> State:
     old = State() if before is None else before
     state = State(
         dict(old.policies), dict(old.names), dict(old.objects), dict(old.by_object_id), dict(old.roles),
-        dict(old.granted),
+        dict(old.granted), old.grants.copy(),
     )  # fmt: skip
     for event in events:
         if event.event not in _FOLDS:
@@ -187,6 +193,7 @@ def _rename_policy(state: State, event: Event) -> None:
 def _drop_policy(state: State, event: Event) -> None:
     gone = state.policies.pop(event.of_id or "").policy
     del state.names[gone.domain, gone.name.casefold()]
+    state.grants.drop(f"policy:{event.of_id}")
 
 
 # -- what they protect -------------------------------------------------------------------------
@@ -253,23 +260,26 @@ def _drop_role(state: State, event: Event) -> None:
     state.roles.pop(event.name)
     state.roles |= {role: held - gone for role, held in state.roles.items()}
     state.granted |= {user: held - gone for user, held in state.granted.items()}
+    state.grants.drop_role(event)
 
 
 def _grant_role(state: State, event: Event) -> None:
     held = _holders(state, event)
     held[event.details["grantee"]] = held.get(event.details["grantee"], frozenset()) | {event.name}
+    state.grants.join(event)
 
 
 def _revoke_role(state: State, event: Event) -> None:
     held = _holders(state, event)
     held[event.details["grantee"]] = held.get(event.details["grantee"], frozenset()) - {event.name}
+    state.grants.leave(event)
 
 
 def _holders(state: State, event: Event) -> dict[str, frozenset[str]]:
     return state.roles if event.details["to"] == "ROLE" else state.granted
 
 
-_FOLDS = {
+_FOLDS: Mapping[str, Callable[[State, Event], None]] = {
     "CREATE_POLICY": _create_policy,
     "SET_BODY": _set_body,
     "SET_COMMENT": _set_comment,
@@ -284,4 +294,9 @@ _FOLDS = {
     "DROP_ROLE": _drop_role,
     "GRANT_ROLE": _grant_role,
     "REVOKE_ROLE": _revoke_role,
+    "GRANT_PRIVILEGES": lambda state, event: state.grants.grant(event),
+    "REVOKE_PRIVILEGES": lambda state, event: state.grants.revoke(event),
+    "GRANT_OWNERSHIP": lambda state, event: state.grants.own(event),
 }
+
+__all__ = ["ADMIN", "PUBLIC", "Defined", "Protected", "State", "Use", "folded"]

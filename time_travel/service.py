@@ -57,7 +57,7 @@ from time_travel.setting import PARAMETER_COLUMNS, Setting
 from time_travel.showing import SCHEMA_COLUMNS, TABLE_COLUMNS, Shower, read_show
 from time_travel.table_cloning import METRIC_COLUMNS, read_table_clone
 from time_travel.undo_plan import UndoPlan
-from time_travel.undoing import Undo
+from time_travel.undoing import MayUndrop, Undo
 from time_travel.unfinished import follow_files
 from time_travel.upkeep import Upkeep
 from time_travel.vacuuming import read_vacuum, require_kept
@@ -99,6 +99,8 @@ class TimeTravel:
         changes: what a statement on record, and later ones, have changed.
         quiet: a block in which what a session runs belongs to no statement.
         cloned: is told of each clone before it is there.
+        may_undrop: refuses to bring back what somebody may not.
+        shown: what a SHOW of somebody else's shows; None for any other text.
     """
 
     def __init__(
@@ -113,8 +115,12 @@ class TimeTravel:
         changes: ChangesSince,
         quiet: Callable[[SparkSession], AbstractContextManager[None]],
         cloned: Cloned,
+        may_undrop: MayUndrop,
+        shown: Callable[[SparkSession, str, By, Run], Any | None],
     ) -> None:
         self._cloned = cloned
+        self._may_undrop = may_undrop
+        self._shown = shown
         self._own = own
         self._root = root
         self._schema = schema
@@ -324,7 +330,7 @@ class TimeTravel:
         del text, run
         lake = self._lake(spark)
         self._follow_files(lake)
-        undo = Undo(lake, self._own, self.registry, by)
+        undo = Undo(lake, self._own, self.registry, by, self._may_undrop)
         target = statement.targets[0]
         if target.domain is Domain.SCHEMA:
             return _said(spark, undo.schema(target.parts))
@@ -489,7 +495,9 @@ class TimeTravel:
     def _flow(self, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         """Each statement of a chain over what the one before it has shown."""
         first, *rest = statements_of(text)
-        frame = self._show(spark, first, by, run, flows=True)
+        frame = self._shown(spark, first, by, run)
+        if frame is None:
+            frame = self._show(spark, first, by, run, flows=True)
         for number, following in enumerate(rest):
             session = spark.newSession()
             for name in ("spark.sql.ansi.enabled", "spark.sql.ansi.doubleQuotedIdentifiers"):

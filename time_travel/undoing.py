@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from time_travel.lake import Lake
     from time_travel.registry import Registry
 
+MayUndrop = Callable[[Event, "By"], None]
+"""Refuses to bring back what somebody may not, by its drop, before anything has changed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Undo:
@@ -41,12 +44,14 @@ class Undo:
         own: a session of the system's own, which is not audited.
         registry: what was dropped.
         by: who asks, and when.
+        may: whether they may; by default they may everything.
     """
 
     lake: Lake
     own: SparkSession
     registry: Registry
     by: By
+    may: MayUndrop = lambda _event, _by: None
 
     def relation(self, domain: str, parts: Sequence[str]) -> str:
         """UNDROP TABLE or UNDROP VIEW.
@@ -65,7 +70,7 @@ class Undo:
                 f"what was dropped with its schema returns with it: UNDROP SCHEMA {name[1]}",
             )
         self._require_free(domain, name, self.lake.find(name))
-        return self.bring_back(self._newest(domain, name))
+        return self.bring_back(self._allowed(self._newest(domain, name)))
 
     def bring_back(self, event: Event) -> str:
         """Register what a drop took away, under the name that the event has; a schema with what went with it.
@@ -102,9 +107,13 @@ class Undo:
         facts = self.lake.schema_facts(name[-1])
         event = drop_on_its_way(facts, self.registry.objects(self.lake))
         if event is not None:
-            return self._children_back(event)
+            return self._children_back(self._allowed(event))
         self._require_free("SCHEMA", name, facts)
-        return self.bring_back(self._newest("SCHEMA", name))
+        return self.bring_back(self._allowed(self._newest("SCHEMA", name)))
+
+    def _allowed(self, event: Event) -> Event:
+        self.may(event, self.by)
+        return event
 
     def _schema_back(self, event: Event) -> str:
         self._require_free_now(event)

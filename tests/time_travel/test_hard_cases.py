@@ -49,6 +49,8 @@ class OtherDriver:
             changes=lambda _id: None,
             quiet=lambda _spark: nullcontext(),
             cloned=lambda _source, _clone: None,
+            may_undrop=lambda _event, _by: None,
+            shown=lambda _spark, _text, _by, _run: None,
         )
 
     def sql(self, text, run=None):
