@@ -254,7 +254,7 @@ class Interceptor:
     def own(self, frame: Any) -> Any:
         """A DataFrame for this thread's user alone, where policies may show others something else of it.
 
-        Spark keeps the plan that it has made of a Dataset for the first who has asked, so each gets one of theirs.
+        Spark keeps the plan that it has made of a Dataset for who has asked first: each gets one of theirs.
         """
         token = self._enter()
         noted = frame.__dict__
