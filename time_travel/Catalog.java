@@ -1,4 +1,5 @@
 import com.fasterxml.jackson.databind.ObjectMapper;
+import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -12,6 +13,8 @@ import org.apache.spark.sql.catalyst.catalog.CatalogFunction;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.CatalogTableType;
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalog;
+import org.apache.spark.sql.catalyst.catalog.ExternalCatalogWithListener;
+import org.apache.spark.sql.catalyst.catalog.InMemoryCatalog;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
 import org.apache.spark.sql.classic.SparkSession;
 import scala.Option;
@@ -20,6 +23,7 @@ import scala.Option;
  *  at run time: no lambdas, no generics. */
 public class Catalog {
   private static final ObjectMapper JSON = new ObjectMapper();
+  private static final String HIVES = "org.apache.spark.sql.hive.HiveExternalCatalog";
 
   private static ExternalCatalog external(SparkSession spark) {
     return spark.sessionState().catalog().externalCatalog();
@@ -148,6 +152,70 @@ public class Catalog {
     CatalogDatabase found = external(spark).getDatabase(name);
     external(spark).alterDatabase(new CatalogDatabase(found.name(), found.description(), found.locationUri(),
         (scala.collection.immutable.Map) found.properties().$plus(new scala.Tuple2(key, value))));
+  }
+
+  /** Whether `dropSchema` can be done. */
+  public boolean leavesFolders(SparkSession spark) {
+    ExternalCatalog catalog = unwrapped(spark);
+    return catalog instanceof InMemoryCatalog || HIVES.equals(catalog.getClass().getName());
+  }
+
+  /** Drops a schema with all that is in it, and leaves each file where it is. */
+  public void dropSchema(SparkSession spark, String name) throws Exception {
+    ExternalCatalog catalog = unwrapped(spark);
+    scala.collection.Iterator tables = catalog.listTables(name).iterator();
+    if (HIVES.equals(catalog.getClass().getName())) {
+      Object client = called(catalog, "client");
+      Method within = client.getClass().getMethod("withHiveState", new Class[] {scala.Function0.class});
+      within.invoke(client, new Object[] {new Dropping(client, name)});
+    } else {
+      // It deletes the folder where the schema lies: none.
+      CatalogDatabase found = catalog.getDatabase(name);
+      java.net.URI nowhere = new org.apache.hadoop.fs.Path(found.locationUri() + "-" + java.util.UUID.randomUUID()).toUri();
+      catalog.alterDatabase(new CatalogDatabase(found.name(), found.description(), nowhere, found.properties()));
+      catalog.dropDatabase(name, false, true);
+    }
+    while (tables.hasNext())
+      spark.sessionState().catalog().refreshTable(
+          new TableIdentifier((String) tables.next(), Option.apply(name), Option.empty()));
+  }
+
+  private static ExternalCatalog unwrapped(SparkSession spark) {
+    return ((ExternalCatalogWithListener) external(spark)).unwrapped();
+  }
+
+  private static Object called(Object of, String name) throws Exception {
+    Method method = of.getClass().getDeclaredMethod(name, new Class[0]);
+    method.setAccessible(true);
+    return method.invoke(of, new Object[0]);
+  }
+
+  /** Hive's own DROP DATABASE … CASCADE as Spark (4.2) calls it, but for `deleteData`. */
+  private static class Dropping extends scala.runtime.AbstractFunction0 {
+    private final Object client;
+    private final String schema;
+
+    Dropping(Object client, String schema) {
+      this.client = client;
+      this.schema = schema;
+    }
+
+    public Object apply() {
+      try {
+        Object hive = called(client, "client");
+        Method drop = hive.getClass().getMethod("dropDatabase",
+            new Class[] {String.class, Boolean.TYPE, Boolean.TYPE, Boolean.TYPE});
+        return drop.invoke(hive, new Object[] {schema, Boolean.FALSE, Boolean.FALSE, Boolean.TRUE});
+      } catch (Exception e) {
+        throw new IllegalStateException("Hive has not dropped the schema " + schema, e);
+      }
+    }
+  }
+
+  /** Drops a table. */
+  public void drop(SparkSession spark, String schema, String name) {
+    TableIdentifier id = new TableIdentifier(name, Option.apply(schema), Option.empty());
+    spark.sessionState().catalog().dropTable(id, true, false);
   }
 
   /** The names of all schemas. */

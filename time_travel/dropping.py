@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from lineage.names import quote_name
-from time_travel.creating import FOLDER, plain
-from time_travel.errors import SchemaHoldsFilesError, UnreadableTableError
+from time_travel.errors import UnreadableTableError
 from time_travel.lake import SESSION_CATALOG, Table, View
 from time_travel.registry import MOVED_FROM, Event
 from time_travel.remaking import MARK
 from time_travel.retention import LONGEST_TRANSIENT_DAYS
+from time_travel.schema_folder import SchemaFolder
 from time_travel.unfinished import drop_on_its_way, is_there, missing
 
 if TYPE_CHECKING:
@@ -28,8 +27,7 @@ if TYPE_CHECKING:
     from time_travel.retention import Retention
 
 T = TypeVar("T")
-# Stores on which to rename a folder is one step.
-_RENAMING = frozenset({"file", "hdfs", "viewfs", "abfs", "abfss", "ofs", "o3fs"})
+_DEFAULT = "default"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,38 +54,50 @@ class Drop:
             return run()
         return self._dropped([event], run, [(event, meant)])
 
-    def schema(self, name: str, run: Callable[[], T], *, cascade: bool) -> T:
+    def schema(self, name: str, run: Callable[[], Any], *, cascade: bool) -> Any:
         """DROP SCHEMA: what is in it goes, and comes back, with it.
 
         "When a schema is dropped, the data retention period for child tables, if explicitly set to be
         different from the retention of the schema, is not honored" (Dropped containers and object retention
-        inheritance). Spark deletes the folder of the schema, whatever lies in it (Hive's metastore and
-        InMemoryCatalog): Delta tables in there move out first, by a rename.
+        inheritance). What lies in its own folder: see `schema_folder`.
 
         Raises:
-            SchemaHoldsFilesError: they are on a store that cannot rename; nothing has happened.
+            SchemaHoldsFilesError: its folder cannot go without a loss, nor stay; nothing has happened.
         """
         facts = self.lake.schema_facts(name)
-        if facts is None:
-            return run()
-        periods = self.retention(name)
-        whole = self._named("SCHEMA", (SESSION_CATALOG, name), periods, details=facts)
+        if facts is None or name.lower() == _DEFAULT:
+            return run()  # Spark refuses
+        before = drop_on_its_way(facts, self.registry.objects(self.lake))
+        whole = self._named("SCHEMA", (SESSION_CATALOG, name), self.retention(name), details=facts)
         children, meant = self._children(name, whole)
         if children and not cascade:
             return run()  # Spark refuses
-        inside = facts["location"].rstrip("/") + "/"
-        children = [self._out_of(inside, child) for child in children]
-        earlier = [(event, self._out_of(inside, event)) for event in self._earlier(children)]
-        moved = [self._move(now) for before, now in earlier if now is not before]
-        before = drop_on_its_way(facts, self.registry.objects(self.lake))
+        folder = SchemaFolder(self.lake, self.by, name, facts["location"])
+        earlier = self._earlier(children)
+        staying = folder.staying([*children, *earlier])
+        if staying:
+            folder.require_leavable()
+        children = [self._placed(child, folder, staying) for child in children]
         children += self._left_by(before, whole)
         self.lake.set_schema_property(name, MARK, whole.event_id)
+        self._move_out([(event, self._placed(event, folder, staying)) for event in earlier])
+        beside = self._retracted([] if before is None else [before])
+        drop = folder.left if staying else run
+        return self._dropped([whole, *children], drop, list(zip(children, meant, strict=False)), beside)
+
+    @staticmethod
+    def _placed(event: Event, folder: SchemaFolder, staying: frozenset[str]) -> Event:
+        return event if event.location in staying else folder.out_of(event)
+
+    def _move_out(self, earlier: Iterable[tuple[Event, Event]]) -> None:
+        """Move what was dropped before, and is still kept."""
+        moved = [
+            self._move(now) for before, now in earlier if now is not before and now.kept_until >= self.by.time
+        ]
         if moved:
             self.registry.append(self.lake, moved)
             for event in moved:
                 self._rename(event)
-        beside = self._retracted([] if before is None else [before])
-        return self._dropped([whole, *children], run, list(zip(children, meant, strict=False)), beside)
 
     def _left_by(self, before: Event | None, whole: Event) -> list[Event]:
         """What an earlier drop of this schema took from it before its driver was killed."""
@@ -105,24 +115,9 @@ class Drop:
         return children, meant
 
     def _earlier(self, children: Sequence[Event]) -> list[Event]:
-        """What was dropped before, and is still kept."""
+        """What was dropped before."""
         alive = {place for child in children for place in child.places}
-        dropped = self.registry.objects(self.lake).dropped
-        return [e for e in dropped if alive.isdisjoint(e.places) and e.kept_until >= self.by.time]
-
-    def _out_of(self, inside: str, event: Event) -> Event:
-        """The same drop with a place outside a folder, where it lies in there; nothing has moved yet."""
-        if event.location is None or not event.location.startswith(inside):
-            return event
-        if event.location.partition(":")[0] not in _RENAMING and ":/" in event.location:
-            raise SchemaHoldsFilesError(
-                f"the folder {inside} goes with its schema and holds the files of {quote_name(event.name)},"
-                " which this store cannot rename",
-                "clone the table into another schema first (CREATE TABLE … CLONE), or keep the schema",
-            )
-        name = plain(event.name[-1])
-        place = f"{inside.rstrip('/').rpartition('/')[0]}/{FOLDER}/{name}-{self.by.new_id()}"
-        return replace(event, location=place, details={**event.details, MOVED_FROM: event.location})
+        return [e for e in self.registry.objects(self.lake).dropped if alive.isdisjoint(e.places)]
 
     def _move(self, event: Event) -> Event:
         return replace(

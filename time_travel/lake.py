@@ -203,6 +203,19 @@ class Lake:
         """Set a property of a schema, wherever it lies."""
         self._catalog.setSchemaProperty(self._session, name, key, value)
 
+    @property
+    def leaves_folders(self) -> bool:
+        """Whether the catalog can drop a schema and leave its folder: Hive's and Spark's own can."""
+        return bool(self._catalog.leavesFolders(self._session))
+
+    def drop_schema(self, name: str) -> None:
+        """Drop a schema with all that is in it, and leave each file where it is."""
+        self._catalog.dropSchema(self._session, name)
+
+    def drop(self, table: Table) -> None:
+        """Drop a table of the session catalog as Spark does; what it manages goes with its files."""
+        self._catalog.drop(self._session, table.name[-2], table.name[-1])
+
     def schemas(self) -> list[str]:
         """The names of all schemas of the session catalog."""
         found: list[str] = json.loads(self._catalog.schemas(self._session))

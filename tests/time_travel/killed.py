@@ -29,6 +29,7 @@ POINTS = {
     "freed": (Lake, "make_external", "DROP TABLE freed.t"),
     "renamed": (Lake, "rename", "DROP SCHEMA renamed CASCADE"),
     "moved": (Lake, "make_external", "DROP SCHEMA moved CASCADE"),
+    "shared": (Lake, "drop", "DROP SCHEMA shared CASCADE"),
 }
 _HERE = threading.Semaphore(0)
 
@@ -53,6 +54,8 @@ def work(spark):
         spark.sql(f"CREATE SCHEMA {schema}")
         with audit.suppress():  # so that Spark manages it, in the folder of its schema
             spark.sql(f"CREATE TABLE {schema}.t AS SELECT '{schema}' AS a")
+    spark.sql("CREATE TABLE clone_of_t CLONE shared.t")
+    spark.sql("CREATE TABLE shared.p USING parquet AS SELECT 1 AS a")
     for owner, name in {point[:2] for point in POINTS.values()}:
         stop_after(owner, name)
     for schema, (_, _, text) in POINTS.items():
@@ -80,6 +83,7 @@ def mend(spark):
             "rows": ask(f"SELECT a FROM {schema}.t"),
         }
         spark.sql(f"DROP SCHEMA {schema} CASCADE")
+        seen[schema]["cloned"] = ask("SELECT a FROM clone_of_t")
         spark.sql(f"UNDROP SCHEMA {schema}")
         seen[schema]["again"] = ask(f"SELECT a FROM {schema}.t AT (OFFSET => 0)")
         seen[schema]["left"] = [

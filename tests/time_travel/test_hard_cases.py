@@ -6,7 +6,7 @@ import os
 import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,7 @@ from audit.by import By
 from audit.clock import SystemClock
 from audit.ids import IdGenerator
 from time_travel import errors
+from time_travel.lake import Lake
 from time_travel.service import TimeTravel
 
 pytestmark = pytest.mark.spark
@@ -143,10 +144,31 @@ def test_two_drivers_restore_a_schema(session, other, schema):
         assert dropped(each.sql(f"SHOW TABLES HISTORY IN {schema}")) == ["first"]
 
 
-def test_a_schema_half_dropped(session, spark, other, schema):
+@contextmanager
+def metastore_does(what, monkeypatch):
+    """The metastore, which is asked where a schema's folder stays, stops like Spark."""
+    with monkeypatch.context() as patch:
+        patch.setattr(Lake, "drop_schema", lambda lake, _name: what(lake.spark, None))
+        yield
+
+
+def test_a_schema_half_dropped(session, spark, other, schema, monkeypatch):
     """Killed between two tables: UNDROP SCHEMA brings back what is gone, after another drop, too."""
+    half_dropped(session, spark, other, schema, monkeypatch, shared=False)
+
+
+def test_a_schema_half_dropped_in_place(session, spark, other, schema, monkeypatch):
+    """So it does where clones elsewhere read the files in its folder."""
+    half_dropped(session, spark, other, schema, monkeypatch, shared=True)
+
+
+def half_dropped(session, spark, other, schema, monkeypatch, *, shared):
+    """Drops a schema half, twice."""
     for name in ("t", "u"):
         spark.sql(f"CREATE TABLE {schema}.{name} USING delta AS SELECT '{name}' AS a")  # in its own folder
+        if shared:
+            session.sql(f"CREATE TABLE default.clone_of_{name} CLONE {name}")
+    before = session.sql(f"DESCRIBE SCHEMA {schema}").collect()
     session.sql("CREATE FUNCTION one() RETURNS INT RETURN 1")
     session.sql("CREATE VIEW v AS SELECT a, one() AS n FROM t")
 
@@ -156,7 +178,7 @@ def test_a_schema_half_dropped(session, spark, other, schema):
         raise Killed
 
     for second in (False, True):
-        with pytest.raises(Killed):
+        with pytest.raises(Killed), metastore_does(killed, monkeypatch):
             other.sql(f"DROP SCHEMA {schema} CASCADE", killed)
         session.sql("USE default")
         assert dropped(session.sql(f"SHOW SCHEMAS HISTORY LIKE '{schema}'")) == []
@@ -168,25 +190,46 @@ def test_a_schema_half_dropped(session, spark, other, schema):
         session.sql(f"USE {schema}")
         assert rows(session, "SELECT v.a, n, u.a FROM v, u") == [("t", 1, "u")]
         assert dropped(session.sql("SHOW TABLES HISTORY")) == ["first"]
+        assert session.sql(f"DESCRIBE SCHEMA {schema}").collect() == before
     with pytest.raises(errors.ObjectExistsError):
         session.sql(f"UNDROP SCHEMA {schema}")
+    for name in ("t", "u") if shared else ():
+        assert rows(session, f"SELECT a FROM default.clone_of_{name}") == [(name,)]
+        session.sql(f"DROP TABLE default.clone_of_{name}")
 
 
-def test_a_schema_that_spark_half_drops(session, other, schema):
+def test_a_schema_that_spark_half_drops(session, spark, other, schema, monkeypatch):
     """Where Spark fails between two tables, the one that is gone was dropped; the schema was not."""
-    session.sql("CREATE TABLE t AS SELECT 1 AS a")
+    half_failed(session, spark, other, schema, monkeypatch, shared=False)
+
+
+def test_a_schema_that_is_half_dropped_in_place(session, spark, other, schema, monkeypatch):
+    """So it is where clones elsewhere read the files in its folder, and the metastore fails."""
+    half_failed(session, spark, other, schema, monkeypatch, shared=True)
+
+
+def half_failed(session, spark, other, schema, monkeypatch, *, shared):
+    """Drops one of two tables, and fails."""
+    spark.sql(f"CREATE TABLE {schema}.t USING delta AS SELECT 1 AS a")
     session.sql("CREATE TABLE u AS SELECT 2 AS a")
+    if shared:
+        session.sql("CREATE TABLE default.clone_of_t CLONE t")
+    before = session.sql(f"DESCRIBE SCHEMA {schema}").collect()
 
     def fails(spark, _text):
         spark.sql("DROP TABLE t")
         raise OSError("no more")
 
-    with pytest.raises(OSError, match="no more"):
+    with pytest.raises(OSError, match="no more"), metastore_does(fails, monkeypatch):
         other.sql(f"DROP SCHEMA {schema} CASCADE", fails)
     assert dropped(session.sql("SHOW TABLES HISTORY")) == ["first", "t"]
     assert dropped(session.sql(f"SHOW SCHEMAS HISTORY LIKE '{schema}'")) == []
+    assert session.sql(f"DESCRIBE SCHEMA {schema}").collect() == before
     session.sql("UNDROP TABLE t")
     assert rows(session, "SELECT t.a, u.a FROM t, u") == [(1, 2)]
+    if shared:
+        assert rows(session, "SELECT a FROM default.clone_of_t") == [(1,)]
+        session.sql("DROP TABLE default.clone_of_t")
 
 
 def test_a_restoration_that_was_killed(session, other, schema):

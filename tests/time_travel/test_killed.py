@@ -31,7 +31,7 @@ def driver(root, task, log):
 
 
 def test_killed_at_each_point(tmp_path):
-    """After the event, after the table was made external, after its folder moved, before Spark's drop."""
+    """After the event, after the table was made external, after its folder moved, where it stays."""
     log = tmp_path / "log"
     first = driver(tmp_path / "root", "work", log)
     assert first.stdout.readline() == "here\n", log.read_text()
@@ -42,12 +42,13 @@ def test_killed_at_each_point(tmp_path):
     said, _ = second.communicate(timeout=300)
     assert second.returncode == 0, log.read_text()
     found = json.loads(said.splitlines()[-1])
-    assert list(found) == ["told", "freed", "renamed", "moved"]
+    assert list(found) == ["told", "freed", "renamed", "moved", "shared"]
     for schema, seen in found.items():
         assert seen == {
             "tables": [["t", False]],
             "schemas": [False],
             "rows": [[schema]],
+            "cloned": [["shared"]],
             "again": [[schema]],
             "left": 0,
         }, schema

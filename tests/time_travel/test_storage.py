@@ -104,6 +104,18 @@ def test_a_dropped_table_goes_after_fail_safe(session, schema, clock, day):
     assert rows == []
 
 
+def test_only_a_clone_needs_it(session, spark, schema, clock, day):
+    """A source in its schema's own folder, dropped, purged but for that, stays when the schema is dropped."""
+    session.sql("CREATE SCHEMA emptied")
+    spark.sql("CREATE TABLE emptied.t USING delta AS SELECT 1 AS a")
+    session.sql("CREATE TABLE c CLONE emptied.t")
+    session.sql("DROP TABLE emptied.t")
+    day(20)
+    purge(session, clock)
+    session.sql("DROP SCHEMA emptied")
+    assert session.sql("SELECT a FROM c").collect()[0][0] == 1
+
+
 def test_what_a_clone_needs_stays(session, schema, clock, day):
     """The source is emptied, purged, dropped, purged: the clone reads on, until it is past it all, too."""
     session.sql("CREATE TABLE t AS SELECT /*+ REPARTITION(1) */ id AS a FROM range(100)")
