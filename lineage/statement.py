@@ -39,12 +39,26 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Shows:
+    """What a SHOW or DESCRIBE of policies, tags or roles asks for.
+
+    `like` is a pattern of names with % and _, "" for all; `schema` the one asked for, () for the current one,
+    None for all; `name` is what DESCRIBE describes.
+    """
+
+    domain: Domain
+    like: str = ""
+    schema: tuple[str, ...] | None = ()
+    name: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Command:
     """A statement that a reader of its own took from the tokens, since sqlglot lacks it.
 
     `columns` are pairs of a column's name and its subOperationType; `policy` is the definition that a
     CREATE of a policy gives, under the name as it was written; `swap` says that `source` is the other
-    object of a SWAP.
+    object of a SWAP; `shows` is what a SHOW or DESCRIBE of governance asks for.
     """
 
     kind: str
@@ -61,6 +75,7 @@ class Command:
     changes: tuple[Change, ...] = ()
     policy: Policy | None = None
     swap: bool = False
+    shows: Shows | None = None
 
 
 @dataclass(frozen=True, slots=True)

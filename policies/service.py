@@ -11,20 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 from audit import jvm
 from lineage.model import Domain
-from lineage.names import qualify, quote_name
+from lineage.names import qualify, quote_name, sql_name
 from policies import roles
 from policies.attaching import changes_of, copied
 from policies.defining import altered, created, dropped, renamed
-from policies.errors import AccessDeniedError
+from policies.errors import AccessDeniedError, UnknownPolicyError
 from policies.governor import Governor
 from policies.ledger import Ledger
+from policies.showing import DESCRIBED, SHOWN, Asking, described, schema_of, shown
 from policies.state import ADMIN, PUBLIC, State
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from audit.by import By
-    from lineage.statement import Command, Statement
+    from lineage.statement import Command, Shows, Statement
     from policies.events import Event
     from policies.ledger import Decide
 
@@ -33,6 +34,7 @@ Run = Callable[["SparkSession", str], Any]
 _POLICIES = frozenset({Domain.MASKING_POLICY, Domain.ROW_ACCESS_POLICY})
 _ROLES: Mapping[str, Callable[[Command, By, State], Sequence[Event]]] = {
     "CREATE_ROLE": roles.created,
+    "ALTER_ROLE": roles.altered,
     "DROP_ROLE": roles.dropped,
     "GRANT_ROLE": roles.granted,
     "REVOKE_ROLE": roles.revoked,
@@ -100,7 +102,7 @@ class Policies:
         """Whether one plan may show different users different things."""
         return self._governor.is_shared and bool(state.objects)
 
-    def way_of(self, statement: Statement) -> Callable[[SparkSession, str, By, Run], Any] | None:
+    def way_of(self, statement: Statement) -> Callable[[SparkSession, str, By, Run], Any] | None:  # noqa: PLR0911
         """What runs a statement instead of Spark; None where it is not about governance.
 
         Each is called with the session, the text as Spark would get it, who runs it, and Spark's own way.
@@ -108,6 +110,8 @@ class Policies:
         command = statement.command
         if command is None:
             return None
+        if command.shows is not None:
+            return partial(self._show, command.shows)
         if command.domain in _POLICIES and command.kind.partition("_")[0] in _DEFINING:
             return partial(self._define, command)
         if command.kind == "USE_ROLE":
@@ -118,6 +122,19 @@ class Policies:
         if is_about and command.domain in (Domain.TABLE, Domain.VIEW):
             return partial(self._attach, command)
         return None
+
+    def _show(self, shows: Shows, spark: SparkSession, text: str, by: By, run: Run) -> Any:
+        """Anybody may look."""
+        del text, run
+        state, here = self._ledger.state(), _here(spark)
+        if shows.name:
+            return spark.createDataFrame(described(shows, state, here), DESCRIBED)
+        schema = schema_of(shows, here)
+        if schema is not None and not spark.catalog.databaseExists(sql_name(schema)):
+            raise UnknownPolicyError(f"there is no schema {quote_name(schema)}", "SHOW SCHEMAS lists them")
+        session_id = jvm.session_id(spark)
+        asking = Asking(here, self._held(state, by.user, by.roles), self.role(session_id, by.user, by.roles))
+        return spark.createDataFrame(shown(shows, state, asking), SHOWN[shows.domain])
 
     def _define(self, command: Command, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         del text, run

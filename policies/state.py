@@ -27,6 +27,15 @@ class Defined:
 
 
 @dataclass(frozen=True, slots=True)
+class Made:
+    """Who made a role when (UTC microseconds), and what they say of it."""
+
+    created: int
+    owner: str | None
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Use:
     """A policy on columns, the masked one first; `columns` are keys that a rename keeps."""
 
@@ -68,6 +77,7 @@ class State:
         by_object_id: the key of an object by its objectId.
         roles: the roles that there are, by name in upper case: the roles granted to each.
         granted: the roles granted to each user.
+        made: who made each role.
     """
 
     policies: dict[str, Defined] = field(default_factory=dict)
@@ -76,6 +86,7 @@ class State:
     by_object_id: dict[int, str] = field(default_factory=dict)
     roles: dict[str, frozenset[str]] = field(default_factory=dict)
     granted: dict[str, frozenset[str]] = field(default_factory=dict)
+    made: dict[str, Made] = field(default_factory=dict)
 
     def find(self, domain: Domain, name: str) -> tuple[str, Defined] | None:
         """A policy by its fully qualified name, with its id."""
@@ -134,7 +145,7 @@ def folded(events: Iterable[Event], before: State | None = None) -> State:
     old = State() if before is None else before
     state = State(
         dict(old.policies), dict(old.names), dict(old.objects), dict(old.by_object_id), dict(old.roles),
-        dict(old.granted),
+        dict(old.granted), dict(old.made),
     )  # fmt: skip
     for event in events:
         _FOLDS[event.event](state, event)
@@ -239,13 +250,20 @@ def _copy(state: State, event: Event) -> None:
 
 def _create_role(state: State, event: Event) -> None:
     state.roles[event.name] = frozenset()
+    owner = event.role or event.user
+    state.made[event.name] = Made(event.time, owner, event.details.get("comment"))
 
 
 def _drop_role(state: State, event: Event) -> None:
     gone = frozenset({event.name})
     state.roles.pop(event.name)
+    state.made.pop(event.name)
     state.roles |= {role: held - gone for role, held in state.roles.items()}
     state.granted |= {user: held - gone for user, held in state.granted.items()}
+
+
+def _comment_role(state: State, event: Event) -> None:
+    state.made[event.name] = replace(state.made[event.name], comment=event.details["comment"])
 
 
 def _grant_role(state: State, event: Event) -> None:
@@ -275,6 +293,7 @@ _FOLDS = {
     "COPY_POLICIES": _copy,
     "CREATE_ROLE": _create_role,
     "DROP_ROLE": _drop_role,
+    "SET_ROLE_COMMENT": _comment_role,
     "GRANT_ROLE": _grant_role,
     "REVOKE_ROLE": _revoke_role,
 }

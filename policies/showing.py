@@ -1,0 +1,143 @@
+"""SHOW and DESCRIBE of policies and roles: what there is, in Snowflake's columns.
+
+In: what is asked for, a state, who asks. Out: rows. `database_name` is the catalog. Sources: Snowflake's SHOW
+MASKING POLICIES, SHOW ROW ACCESS POLICIES, SHOW ROLES and DESCRIBE MASKING POLICY, each under Output;
+`version` is ours: how often the body has been said.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lineage.model import Domain
+from lineage.names import qualify, quote_name, split_name
+from lineage.patterns import matcher
+from policies.errors import UnknownPolicyError
+from policies.events import moment_of
+from policies.state import ADMIN, PUBLIC
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from lineage.statement import Shows
+    from policies.state import Defined, State
+
+Row = tuple[Any, ...]
+_POLICIES = (
+    "created_on TIMESTAMP, name STRING, database_name STRING, schema_name STRING, kind STRING, owner STRING,"
+    " comment STRING, version INT"
+)
+_ROLES = (
+    "created_on TIMESTAMP, name STRING, is_default STRING, is_current STRING, is_inherited STRING,"
+    " assigned_to_users INT, granted_to_roles INT, granted_roles INT, owner STRING, comment STRING"
+)
+SHOWN: Mapping[Domain, str] = {
+    Domain.MASKING_POLICY: _POLICIES,
+    Domain.ROW_ACCESS_POLICY: _POLICIES,
+    Domain.ROLE: _ROLES,
+}
+"""The columns of a SHOW."""
+DESCRIBED = "name STRING, signature STRING, return_type STRING, body STRING, version INT"
+"""The columns of a DESCRIBE."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Who asks, and where.
+
+    Attributes:
+        here: the current catalog and schema.
+        held: all roles of theirs, in upper case.
+        role: the primary one.
+    """
+
+    here: tuple[str, str]
+    held: frozenset[str]
+    role: str
+
+
+def schema_of(shows: Shows, here: tuple[str, str]) -> tuple[str, ...] | None:
+    """The catalog and schema that are asked for; None for all of them, and for what belongs to none."""
+    if shows.schema is None or shows.domain is Domain.ROLE:
+        return None
+    return here if not shows.schema else (*here[: max(0, 2 - len(shows.schema))], *shows.schema)
+
+
+def shown(shows: Shows, state: State, asking: Asking) -> list[Row]:
+    """The rows of a SHOW, by name."""
+    if shows.domain is Domain.ROLE:
+        return _roles(shows, state, asking)
+    fits, schema = matcher(shows.like), schema_of(shows, asking.here)
+    wanted = None if schema is None else _folded(schema)
+    found = [known for (domain, _), known in _policies(state) if domain is shows.domain]
+    rows = [(split_name(known.policy.name), known) for known in found]
+    return [
+        _policy(name, known)
+        for name, known in sorted(rows, key=lambda row: row[0])
+        if fits(name[-1]) and (wanted is None or _folded(name[:-1]) == wanted)
+    ]
+
+
+def described(shows: Shows, state: State, here: tuple[str, str]) -> list[Row]:
+    """The row of a DESCRIBE.
+
+    Raises:
+        UnknownPolicyError: there is no such policy.
+    """
+    name = quote_name(qualify(shows.name, here))
+    found = state.find(shows.domain, name)
+    if found is None:
+        raise UnknownPolicyError(
+            f"there is no {shows.domain.value.lower()} {name}", "look at its schema and spelling"
+        )
+    policy, version = found[1].policy, found[1].version
+    return [(split_name(policy.name)[-1], policy.argument_signature, policy.data_type, policy.body, version)]
+
+
+def _policies(state: State) -> list[tuple[tuple[Domain, str], Defined]]:
+    return [(key, state.policies[identity]) for key, identity in state.names.items()]
+
+
+def _folded(name: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(part.casefold() for part in name)
+
+
+def _policy(name: tuple[str, ...], known: Defined) -> Row:
+    return (
+        moment_of(known.created), name[-1], name[0], name[-2], known.policy.kind, known.owner,
+        known.comment or "", known.version,
+    )  # fmt: skip
+
+
+def _roles(shows: Shows, state: State, asking: Asking) -> list[Row]:
+    """The roles that have been made, and the system's own."""
+    fits = matcher(shows.like)
+    users, holders = _counts(state.granted), _counts(state.roles)
+    rows: list[Row] = []
+    for name in sorted({*state.roles, ADMIN, PUBLIC}):
+        if not fits(name):
+            continue
+        made = state.made.get(name)
+        created: datetime | None = None if made is None else moment_of(made.created)
+        rows.append((
+            created, name, "Y" if name == PUBLIC else "N", _yes(name == asking.role),
+            _yes(name in asking.held and name != asking.role), users.get(name, 0), holders.get(name, 0),
+            len(state.roles.get(name, ())), None if made is None else made.owner,
+            "" if made is None else made.comment or "",
+        ))  # fmt: skip
+    return rows
+
+
+def _counts(held: Mapping[str, frozenset[str]]) -> dict[str, int]:
+    """How many hold each role."""
+    found: dict[str, int] = {}
+    for roles in held.values():
+        for role in roles:
+            found[role] = found.get(role, 0) + 1
+    return found
+
+
+def _yes(value: bool) -> str:  # noqa: FBT001 - the answer itself
+    return "Y" if value else "N"
