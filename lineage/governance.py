@@ -72,12 +72,12 @@ class Governance:
             return policy.policy_id
         return None if self._below is None else self._below.governance_id(domain, name)
 
-    def tagged(self, name: str, column: str | None, tag: str) -> bool:
+    def tagged(self, relation: Relation, column: str | None, tag: str) -> bool:
         """Whether a tag is set on an object, or on a column of it, by itself."""
-        place = self._places.get((name.casefold(), None if column is None else column.casefold()))
+        place = self._places.get((relation.name.casefold(), None if column is None else column.casefold()))
         if place is not None and tag.casefold() in place.tags:
             return True
-        return self._below is not None and self._below.tagged(name, column, tag)
+        return self._below is not None and self._below.tagged(relation, column, tag)
 
     # -- DDL -----------------------------------------------------------------------------------
 
@@ -178,7 +178,7 @@ class Governance:
         whole = self._places.get((name, None), _Set())
         for policy, columns in whole.row_access.values():
             found += (Attachment(self._policy(Domain.ROW_ACCESS_POLICY, policy), columns),)
-        tags = {**self._schema_tags(relation), **whole.tags}
+        tags = {**whole.tags, **self._schema_tags(relation)}  # the nearest first
         masked = (self._masking(name, column, tags) for column in relation.columns)
         return found + tuple(mask for mask in masked if mask is not None)
 

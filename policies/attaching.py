@@ -1,4 +1,4 @@
-"""Policies are put on tables, views and columns, or taken off.
+"""Policies and tags are put on tables, views and columns, or taken off.
 
 In: a command as lineage has read it, what its target is, and the state that it meets. Out: the events that it
 comes to; an error where it cannot be, before anything is done.
@@ -6,6 +6,7 @@ comes to; an error where it cannot be, before anything is done.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from lineage.model import Domain
@@ -14,13 +15,17 @@ from lineage.object_ids import object_id
 from policies.errors import BadPolicyError, PolicyExistsError, UnknownPolicyError
 from policies.events import Event
 from policies.state import Protected, folded
+from policies.tagging import column_of, tagged
 from policies.types import fits
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from audit.by import By
     from lineage.statement import Change, Command
     from policies.governor import Found, Governor
     from policies.state import Defined, State
+    from policies.tagging import Reads
 
 
 def changes_of(
@@ -33,20 +38,26 @@ def changes_of(
             f"{name} cannot be protected: nothing tells it apart when it is read",
             "make it a table or a view of the catalog",
         )
+    reads = cache(governor.reads)
     events: list[Event] = []
+    now = state
     for change in command.changes:
-        now = folded(events, state)
-        events += _change(change, found, here, governor, by, now)
+        if change.domain is Domain.TAG:
+            new = tagged(change, found, here, reads, by, now)
+        else:
+            new = _change(change, found, here, reads, by, now)
+        events += new
+        now = folded(new, now)
     return events
 
 
 def copied(source_id: str, clone_id: str, by: By, state: State) -> list[Event]:
     """A clone of a Delta table, both by Delta's ids, is protected as the table is, and was."""
     source, key = state.objects.get(f"delta:{source_id}"), f"delta:{clone_id}"
-    if source is None or source_id == clone_id or not (source.masks or source.rows or source.had_rows):
+    if source is None or source_id == clone_id or not (any(_set_on(source)) or source.had_rows):
         return []
     known = state.objects.get(key)
-    if known is not None and (known.masks, known.rows) == (source.masks, source.rows):
+    if known is not None and _set_on(known) == _set_on(source):
         return []
     details = {"source": source.key, "object_id": object_id("TABLE", clone_id)}
     return [
@@ -56,8 +67,12 @@ def copied(source_id: str, clone_id: str, by: By, state: State) -> list[Event]:
     ]
 
 
+def _set_on(protected: Protected) -> tuple[Mapping[str, Any], ...]:
+    return protected.masks, protected.rows, protected.tags, protected.column_tags
+
+
 def _change(
-    change: Change, found: Found, here: tuple[str, str], governor: Governor, by: By, state: State
+    change: Change, found: Found, here: tuple[str, str], reads: Reads, by: By, state: State
 ) -> list[Event]:
     is_masking = change.domain is Domain.MASKING_POLICY
     known = state.objects.get(found.key or "")
@@ -72,9 +87,9 @@ def _change(
     named = change.columns
     if own and named[:1] and named[0].lower() == own[0].lower():
         named = named[1:]  # USING (ssn, role) names the masked column first
-    columns = [_column(found, column) for column in (*own, *named)]
+    columns = [column_of(found, column) for column in (*own, *named)]
     _require_fitting(policy, columns, found)
-    if found.key in governor.reads(policy.policy):
+    if found.key in reads(policy.policy):
         raise BadPolicyError(
             f"policy {policy.policy.name} reads {quote_name(found.name)}, which it is to protect",
             "keep what it looks up in a table of its own",
@@ -98,7 +113,7 @@ def _change(
 
 
 def _unmask(change: Change, found: Found, known: Protected | None, by: By) -> list[Event]:
-    column = _column(found, change.column or "")
+    column = column_of(found, change.column or "")
     if known is None or column[1] not in known.masks:
         raise UnknownPolicyError(
             f"column {column[0]} of {quote_name(found.name)} has no masking policy",
@@ -128,14 +143,6 @@ def _policy(change: Change, here: tuple[str, str], state: State) -> tuple[str, D
     if known is None:
         raise UnknownPolicyError(f"there is no {domain.value.lower()} {name}", "create it first")
     return known
-
-
-def _column(found: Found, name: str) -> tuple[str, str, int, str]:
-    column = found.columns.get(name.lower())
-    if column is None:
-        there = ", ".join(one[0] for one in found.columns.values())
-        raise UnknownPolicyError(f"{quote_name(found.name)} has no column {name}", f"it has {there}")
-    return column
 
 
 def _require_fitting(policy: Defined, columns: list[tuple[str, str, int, str]], found: Found) -> None:

@@ -128,7 +128,7 @@ class Governor:
         protected = {key: state.objects.get(key) for key in objects}
         said = {
             "policies": {key: one and _policy(one.policy) for key, one in defined.items()},
-            "tables": {key: one and _protection(one) for key, one in protected.items()},
+            "tables": {key: one and _protection(one, state) for key, one in protected.items()},
         }
         self._java.learn(json.dumps(said))
 
@@ -210,12 +210,34 @@ def _policy(policy: Policy) -> dict[str, Any]:
     }
 
 
-def _protection(protected: Protected) -> dict[str, Any] | None:
-    if not protected.masks and not protected.rows and not protected.had_rows:
+def _protection(protected: Protected, state: State) -> dict[str, Any] | None:
+    """What the JVM learns of an object, by its key; None where nothing protects it.
+
+    An object of a key `delta:<table id>` or `name:<name in lower case>` is told as
+
+        {"name": "c.s.t", "hadRows": false,
+         "rows": [[["<policy>", ["<column>", …]], …], …],
+         "masks": {"<column>": ["<policy>", ["<column>", …]], …},
+         "tagged": {"<kind of type>": "<policy>", …}}
+
+    Policies go by their ids, columns by their keys. Of each inner list of `rows` one policy has to let a row
+    through. `masks` has what is set on columns, and what comes to them through tags of theirs, or of the
+    object, as far as its columns were known when it was tagged. `tagged` is what the object's own tags come
+    to: a column without an entry in `masks`, whose type is of the kind, is behind the policy, whose one
+    parameter the column stands for. The kind of a type is `DataType.sql()` in lower case without spaces,
+    and "decimal" for every DECIMAL(p,s); see `policies.types.kind_of`.
+
+    A schema is told under the key `schema:<catalog>.<schema>` (lower case, a part in back-ticks only where
+    it holds a dot or a back-tick), with its name, no `rows` and no `masks`, and its `tagged`: that goes for
+    the columns of its tables and views for which `masks` and the `tagged` of their own say nothing.
+    """
+    masks, tagged = state.masks(protected), state.tagged_kinds(protected)
+    if not masks and not tagged and not protected.rows and not protected.had_rows:
         return None
     return {
         "name": protected.name,
         "hadRows": protected.had_rows,
         "rows": [[[use.policy, use.columns]] for use in protected.rows.values()],
-        "masks": {key: [use.policy, use.columns] for key, use in protected.masks.items()},
+        "masks": {key: [use.policy, use.columns] for key, use in masks.items()},
+        "tagged": dict(tagged),
     }

@@ -20,6 +20,8 @@ from policies.governor import Governor
 from policies.ledger import Ledger
 from policies.showing import DESCRIBED, SHOWN, Asking, described, schema_of, shown
 from policies.state import ADMIN, PUBLIC, State
+from policies.tagging import schema_name, schema_tagged
+from policies.tags import tag_altered, tag_brought_back, tag_created, tag_dropped, tag_renamed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,12 +34,20 @@ if TYPE_CHECKING:
 Run = Callable[["SparkSession", str], Any]
 """Runs a text in a session, as Spark does."""
 _POLICIES = frozenset({Domain.MASKING_POLICY, Domain.ROW_ACCESS_POLICY})
+_SET = _POLICIES | {Domain.TAG}
 _ROLES: Mapping[str, Callable[[Command, By, State], Sequence[Event]]] = {
     "CREATE_ROLE": roles.created,
     "ALTER_ROLE": roles.altered,
     "DROP_ROLE": roles.dropped,
     "GRANT_ROLE": roles.granted,
     "REVOKE_ROLE": roles.revoked,
+}
+_TAGS = {
+    "CREATE_TAG": tag_created,
+    "ALTER_TAG": tag_altered,
+    "RENAME_TAG": tag_renamed,
+    "DROP_TAG": tag_dropped,
+    "UNDROP_TAG": tag_brought_back,
 }
 _DEFINING = {"CREATE": created, "ALTER": altered, "RENAME": renamed, "DROP": dropped}
 
@@ -118,9 +128,13 @@ class Policies:
             return partial(self._use_role, command.target[0])
         if command.domain is Domain.ROLE and command.kind in _ROLES:
             return partial(self._change_role, command)
-        is_about = {change.domain for change in command.changes} & _POLICIES
+        if command.kind in _TAGS:
+            return partial(self._change_tag, command)
+        is_about = {change.domain for change in command.changes} & _SET
         if is_about and command.domain in (Domain.TABLE, Domain.VIEW):
             return partial(self._attach, command)
+        if is_about and command.domain is Domain.SCHEMA:
+            return partial(self._tag_schema, command)
         return None
 
     def _show(self, shows: Shows, spark: SparkSession, text: str, by: By, run: Run) -> Any:
@@ -130,8 +144,8 @@ class Policies:
         if shows.name:
             return spark.createDataFrame(described(shows, state, here), DESCRIBED)
         schema = schema_of(shows, here)
-        if schema is not None and not spark.catalog.databaseExists(sql_name(schema)):
-            raise UnknownPolicyError(f"there is no schema {quote_name(schema)}", "SHOW SCHEMAS lists them")
+        if schema is not None:
+            _require_schema(spark, schema)
         session_id = jvm.session_id(spark)
         asking = Asking(here, self._held(state, by.user, by.roles), self.role(session_id, by.user, by.roles))
         return spark.createDataFrame(shown(shows, state, asking), SHOWN[shows.domain])
@@ -147,6 +161,17 @@ class Policies:
     def _change_role(self, command: Command, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         del text, run
         return self._run(spark, by, partial(_ROLES[command.kind], command, by))
+
+    def _change_tag(self, command: Command, spark: SparkSession, text: str, by: By, run: Run) -> Any:
+        del text, run
+        here, reads = _here(spark), self._governor.reads
+        return self._run(spark, by, partial(_TAGS[command.kind], command, here, reads, by))
+
+    def _tag_schema(self, command: Command, spark: SparkSession, text: str, by: By, run: Run) -> Any:
+        del text, run
+        here = _here(spark)
+        _require_schema(spark, schema_name(command.target, here))
+        return self._run(spark, by, partial(schema_tagged, command, here, by))
 
     def _use_role(self, role: str, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         del text, run
@@ -194,10 +219,17 @@ class Policies:
         gone = {event.of_id or "" for event in events if event.event == "DROP_POLICY"}
         policies = {identity for identity in about if identity in state.policies} | gone
         objects = {event.object_key for event in events if event.object_key is not None}
+        changed = {event.of_id or "" for event in events if "policies" in event.details}
+        objects.update(key for tag in changed for key in state.carriers.get(tag, ()))
         self._governor.learn(state, policies, objects)
         if any("ROLE" in event.event for event in events):
             for session_id in list(self._sessions):
                 self._belong(session_id, state)
+
+
+def _require_schema(spark: SparkSession, name: Sequence[str]) -> None:
+    if not spark.catalog.databaseExists(sql_name(name)):
+        raise UnknownPolicyError(f"there is no schema {quote_name(name)}", "SHOW SCHEMAS lists them")
 
 
 def _done(spark: SparkSession) -> Any:

@@ -1,8 +1,8 @@
-"""SHOW and DESCRIBE of policies and roles: what there is, in Snowflake's columns.
+"""SHOW and DESCRIBE of policies, tags and roles: what there is, in Snowflake's columns.
 
 In: what is asked for, a state, who asks. Out: rows. `database_name` is the catalog. Sources: Snowflake's SHOW
-MASKING POLICIES, SHOW ROW ACCESS POLICIES, SHOW ROLES and DESCRIBE MASKING POLICY, each under Output;
-`version` is ours: how often the body has been said.
+MASKING POLICIES, SHOW ROW ACCESS POLICIES, SHOW TAGS, SHOW ROLES and DESCRIBE MASKING POLICY, each under
+Output; `version` is ours: how often the body has been said.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from policies.events import moment_of
 from policies.state import ADMIN, PUBLIC
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from datetime import datetime
 
     from lineage.statement import Shows
@@ -29,6 +29,10 @@ _POLICIES = (
     "created_on TIMESTAMP, name STRING, database_name STRING, schema_name STRING, kind STRING, owner STRING,"
     " comment STRING, version INT"
 )
+_TAGS = (
+    "created_on TIMESTAMP, name STRING, database_name STRING, schema_name STRING, owner STRING,"
+    " comment STRING, allowed_values ARRAY<STRING>"
+)
 _ROLES = (
     "created_on TIMESTAMP, name STRING, is_default STRING, is_current STRING, is_inherited STRING,"
     " assigned_to_users INT, granted_to_roles INT, granted_roles INT, owner STRING, comment STRING"
@@ -36,6 +40,7 @@ _ROLES = (
 SHOWN: Mapping[Domain, str] = {
     Domain.MASKING_POLICY: _POLICIES,
     Domain.ROW_ACCESS_POLICY: _POLICIES,
+    Domain.TAG: _TAGS,
     Domain.ROLE: _ROLES,
 }
 """The columns of a SHOW."""
@@ -71,11 +76,10 @@ def shown(shows: Shows, state: State, asking: Asking) -> list[Row]:
         return _roles(shows, state, asking)
     fits, schema = matcher(shows.like), schema_of(shows, asking.here)
     wanted = None if schema is None else _folded(schema)
-    found = [known for (domain, _), known in _policies(state) if domain is shows.domain]
-    rows = [(split_name(known.policy.name), known) for known in found]
+    names = _tags(state) if shows.domain is Domain.TAG else _policies(shows.domain, state)
     return [
-        _policy(name, known)
-        for name, known in sorted(rows, key=lambda row: row[0])
+        row
+        for name, row in sorted(names, key=lambda found: found[0])
         if fits(name[-1]) and (wanted is None or _folded(name[:-1]) == wanted)
     ]
 
@@ -96,8 +100,25 @@ def described(shows: Shows, state: State, here: tuple[str, str]) -> list[Row]:
     return [(split_name(policy.name)[-1], policy.argument_signature, policy.data_type, policy.body, version)]
 
 
-def _policies(state: State) -> list[tuple[tuple[Domain, str], Defined]]:
-    return [(key, state.policies[identity]) for key, identity in state.names.items()]
+def _policies(domain: Domain, state: State) -> Iterator[tuple[tuple[str, ...], Row]]:
+    for (of, _), identity in state.names.items():
+        if of is domain:
+            known = state.policies[identity]
+            name = split_name(known.policy.name)
+            yield name, _policy(name, known)
+
+
+def _tags(state: State) -> Iterator[tuple[tuple[str, ...], Row]]:
+    for identity in state.tag_names.values():
+        tag = state.tags[identity]
+        name = split_name(tag.name)
+        allowed = None if tag.allowed is None else list(tag.allowed)
+        yield (
+            name,
+            (
+                moment_of(tag.created), name[-1], name[0], name[-2], tag.owner, tag.comment or "", allowed,
+            ),
+        )  # fmt: skip
 
 
 def _folded(name: tuple[str, ...]) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ In: the text of a type. Out: Spark's text; whether a policy's type fits a column
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 # Snowflake's (summary of data types); Spark knows all others by their own names.
 _NAMES = {
@@ -41,10 +42,16 @@ def fits(policy: str, column: str) -> bool:
     >>> fits("STRING", "varchar(10)"), fits("INT", "bigint"), fits("DECIMAL(38,0)", "decimal(10,2)")
     (True, False, True)
     """
-    return _kind(policy) == _kind(column)
+    return kind_of(policy) == kind_of(column)
 
 
-def _kind(text: str) -> str:
+@lru_cache(maxsize=1024)
+def kind_of(text: str) -> str:
+    """What types have in common that fit each other, whatever a decimal's precision or a text's length.
+
+    >>> kind_of("DECIMAL(38,0)"), kind_of("varchar(10)"), kind_of("array<int>")
+    ('decimal', 'string', 'array<int>')
+    """
     name = re.sub(r"\s", "", spark_type(text).lower())
     if name.startswith(("decimal(", "dec(", "dec")):
         return "decimal"
