@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from lineage.catalog import GovernedCatalog
 from lineage.model import Attachment, Column, Domain, Policy, Relation
-from lineage.names import qualify, quote_name, split_name
+from lineage.names import qualify, quote_name, split_name, sql_name
 from lineage.object_ids import object_id
 from lineage.statement import Change, Command
 
@@ -145,7 +145,17 @@ class Governance:
         for change in changes:
             column = change.column.casefold() if change.column is not None else None
             place = self._places.setdefault((name.casefold(), column), _Set())
+            if change.function and change.name:
+                self._function(change, here)
             _change(place, change, here)
+
+    def _function(self, change: Change, here: Here) -> None:
+        """A function that masks or filters: a policy that calls it."""
+        columns = change.columns if change.column is None else (change.column, *change.columns)
+        arguments = tuple(Column(f"arg{number}") for number in range(len(columns)))
+        name = qualify(change.name, here)
+        body = f"{sql_name(name)}({', '.join(one.name for one in arguments)})"
+        self.define(name, Policy("", change.domain or Domain.MASKING_POLICY, body, arguments), here)
 
     def made(self, name: str) -> None:
         """A table or view is new under a name: what was set on an earlier one of that name is gone."""

@@ -26,7 +26,8 @@ class Change:
     empty `name` means whatever is there (UNSET MASKING POLICY, DROP ALL ROW ACCESS POLICIES).
     `column` is the column that it is about, None for the whole object; `columns` those that stand for
     the policy's further parameters; `value` a tag's value or an allowed one; `force` that what is there
-    may be replaced.
+    may be replaced; `function` that `name` is a function, which stands for a policy (Databricks' masks and
+    row filters).
     """
 
     operation: str
@@ -36,6 +37,7 @@ class Change:
     columns: tuple[str, ...] = ()
     value: str | None = None
     force: bool = False
+    function: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from lineage.names import qualify, quote_name
 from lineage.object_ids import object_id
 from policies.errors import BadPolicyError, PolicyExistsError, UnknownPolicyError
 from policies.events import Event
+from policies.functions import called, calling
 from policies.state import Protected, folded
 from policies.tagging import column_of, tagged
 from policies.types import fits
@@ -45,7 +46,8 @@ def changes_of(
         if change.domain is Domain.TAG:
             new = tagged(change, found, here, reads, by, now)
         else:
-            new = _change(change, found, here, reads, by, now)
+            made = _made(change, here, governor, by, now)
+            new = [*made, *_change(change, found, here, reads, by, folded(made, now))]
         events += new
         now = folded(new, now)
     return events
@@ -82,13 +84,18 @@ def _change(
             if is_masking
             else _drop_rows(change, found, known, here, by, state)
         )
-    identity, policy = _policy(change, here, state)
-    own = () if change.column is None else (change.column,)
-    named = change.columns
-    if own and named[:1] and named[0].lower() == own[0].lower():
-        named = named[1:]  # USING (ssn, role) names the masked column first
-    columns = [column_of(found, column) for column in (*own, *named)]
+    columns = _arguments(change, found)
+    if change.function:
+        identity, policy = called(change, here, state)
+    else:
+        identity, policy = _policy(change, here, state)
     _require_fitting(policy, columns, found)
+    if change.function and is_masking and not fits(policy.policy.data_type, columns[0][3]):
+        raise BadPolicyError(
+            f"function {policy.policy.name} returns {policy.policy.data_type.lower()}, and column"
+            f" {columns[0][0]} of {quote_name(found.name)} is {columns[0][3].lower()}",
+            "a mask keeps the type of its column",
+        )
     if found.key in reads(policy.policy):
         raise BadPolicyError(
             f"policy {policy.policy.name} reads {quote_name(found.name)}, which it is to protect",
@@ -96,20 +103,45 @@ def _change(
         )
     if is_masking:
         mask = None if known is None else known.masks.get(columns[0][1])
-        if mask is not None and not change.force:
+        if mask is not None and not (change.force or _replaces(change, mask.policy, state)):
             raise PolicyExistsError(
                 f"column {columns[0][0]} of {quote_name(found.name)} is masked by"
                 f" {state.policies[mask.policy].policy.name} already",
                 "add FORCE to put another mask in its place, or UNSET MASKING POLICY first",
             )
         return [_event(by, "SET_MASKING_POLICY", identity, found, columns)]
-    if known is not None and known.rows:
+    replaced: list[Event] = []
+    if change.function and known is not None:
+        filters = [row for row in known.rows if _replaces(change, row, state)]
+        replaced = [_event(by, "DROP_ROW_ACCESS_POLICY", row, found, []) for row in filters]
+    if known is not None and len(known.rows) > len(replaced):
         there = state.policies[next(iter(known.rows))].policy.name
         raise PolicyExistsError(
             f"{quote_name(found.name)} has row access policy {there} already",
             "a table has one: drop that first, or change its body",
         )
-    return [_event(by, "ADD_ROW_ACCESS_POLICY", identity, found, columns)]
+    return [*replaced, _event(by, "ADD_ROW_ACCESS_POLICY", identity, found, columns)]
+
+
+def _made(change: Change, here: tuple[str, str], governor: Governor, by: By, state: State) -> list[Event]:
+    """What has to be there first: the policy that stands for a function."""
+    if not change.function or change.operation == "DROP":
+        return []
+    return calling(change, here, governor, by, state)
+
+
+def _arguments(change: Change, found: Found) -> list[tuple[str, str, int, str]]:
+    """The columns that stand for a policy's parameters, the masked one first."""
+    own = () if change.column is None else (change.column,)
+    named = change.columns
+    if own and named[:1] and named[0].lower() == own[0].lower() and not change.function:
+        named = named[1:]  # USING (ssn, role) names the masked column first
+    return [column_of(found, column) for column in (*own, *named)]
+
+
+def _replaces(change: Change, policy: str, state: State) -> bool:
+    """Whether a function stands where another does, which it replaces (Databricks: SET MASK)."""
+    return change.function and state.policies[policy].function
 
 
 def _unmask(change: Change, found: Found, known: Protected | None, by: By) -> list[Event]:
@@ -126,6 +158,12 @@ def _drop_rows(
     change: Change, found: Found, known: Protected | None, here: tuple[str, str], by: By, state: State
 ) -> list[Event]:
     rows = () if known is None else tuple(known.rows)
+    if change.function:
+        rows = tuple(row for row in rows if state.policies[row].function)
+        if not rows:
+            raise UnknownPolicyError(
+                f"{quote_name(found.name)} has no row filter", "there is nothing to drop"
+            )
     if not change.name:
         return [_event(by, "DROP_ROW_ACCESS_POLICY", identity, found, []) for identity in rows]
     identity, policy = _policy(change, here, state)

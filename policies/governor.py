@@ -14,16 +14,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from audit import jvm
-from lineage.model import Policy
-from lineage.names import sql_name
+from lineage.model import Column, Function, Policy
+from lineage.names import quote_name, sql_name
 from lineage.object_ids import column_id, object_id
-from policies.errors import AccessDeniedError, BadPolicyError
+from policies.errors import AccessDeniedError, BadPolicyError, UnknownPolicyError
 from policies.state import ADMIN, Protected, State
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _IDENTITY = "spark.audit.identity"
+_SQL_FUNCTION = "sqlFunction."
+"""SQLFunction.SQL_FUNCTION_PREFIX in Spark 4.2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ class Governor:
         self._java: Any = jvm.compiled(jvm.view(session.sparkContext), "policies", "Governor")
         self._java.begin(session._jsparkSession, secrets.token_hex(16))
         self._context = session.sparkContext
+        self._session = session
         self._account = account
         self._tokens: dict[tuple[str, str | None, frozenset[str]], str] = {}
         self._thread = threading.local()
@@ -144,6 +147,31 @@ class Governor:
     def reads(self, policy: Policy) -> frozenset[str]:
         """The keys of the tables and views that the body of a policy reads."""
         return frozenset(self._java.reads(json.dumps(_policy(policy))).split("\n")) - {""}
+
+    def function(self, parts: Sequence[str]) -> Function:
+        """A SQL function of Spark's catalog, by its full name.
+
+        Raises:
+            UnknownPolicyError: there is none.
+            BadPolicyError: it is no expression in SQL.
+        """
+        name = quote_name(parts)
+        catalog = self._session._jsparkSession.sessionState().catalog()
+        identifier = jvm.function_identifier(self._session, parts)
+        if not catalog.isPersistentFunction(identifier):
+            raise UnknownPolicyError(f"there is no function {name}", "create it first: CREATE FUNCTION")
+        metadata = catalog.getFunctionMetadata(identifier)
+        if metadata.className().startswith(_SQL_FUNCTION):
+            found = jvm.sql_function(self._session, metadata)
+            body, declared = jvm.option(found.exprText()), jvm.option(found.inputParam())
+            if body is not None and not found.isTableFunc():
+                fields = () if declared is None else declared.fields()
+                parameters = tuple(Column(field.name(), field.dataType().sql()) for field in fields)
+                returns = found.returnType().value().sql()
+                return Function(name, parameters=parameters, data_type=returns, body=body)
+        raise BadPolicyError(
+            f"function {name} is no expression in SQL", "CREATE FUNCTION … RETURNS type RETURN expression"
+        )
 
     def describe(self, spark: SparkSession, parts: Sequence[str]) -> Found:
         """What a name stands for; raises Spark's own error where it stands for nothing."""

@@ -10,12 +10,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from audit import jvm
+from lineage.functions import function_named, read_function
 from lineage.model import Domain
-from lineage.names import qualify, quote_name, sql_name
+from lineage.names import qualify, quote_name, split_name, sql_name
 from policies import roles
 from policies.attaching import changes_of, copied
 from policies.defining import altered, created, dropped, renamed
 from policies.errors import AccessDeniedError, UnknownPolicyError
+from policies.functions import changed, protected_by, require_same, require_unused
 from policies.governor import Governor
 from policies.ledger import Ledger
 from policies.showing import DESCRIBED, SHOWN, Asking, described, schema_of, shown
@@ -42,6 +44,7 @@ _ROLES: Mapping[str, Callable[[Command, By, State], Sequence[Event]]] = {
     "GRANT_ROLE": roles.granted,
     "REVOKE_ROLE": roles.revoked,
 }
+_FUNCTIONS = frozenset({"CREATE_FUNCTION", "DROP_FUNCTION"})
 _TAGS = {
     "CREATE_TAG": tag_created,
     "ALTER_TAG": tag_altered,
@@ -117,6 +120,8 @@ class Policies:
 
         Each is called with the session, the text as Spark would get it, who runs it, and Spark's own way.
         """
+        if statement.statement_type in _FUNCTIONS:
+            return partial(self._change_function, statement)
         command = statement.command
         if command is None:
             return None
@@ -173,6 +178,22 @@ class Policies:
         _require_schema(spark, schema_name(command.target, here))
         return self._run(spark, by, partial(schema_tagged, command, here, by))
 
+    def _change_function(self, statement: Statement, spark: SparkSession, text: str, by: By, run: Run) -> Any:
+        """A function that masks or filters is an administrator's to change."""
+        parts = function_named(text)
+        state = self._ledger.state()
+        name = _full(spark, parts) if parts else ""
+        if not protected_by(name, state):
+            return run(spark, text)
+        self._require_admin(by, f"function {name}, which protects data")
+        if statement.statement_type == "DROP_FUNCTION":
+            require_unused(name, state)
+            return run(spark, text)
+        require_same(read_function(text), name, state)
+        result = run(spark, text)
+        self._ledger.change(partial(changed, self._governor.function(split_name(name)), by))
+        return result
+
     def _use_role(self, role: str, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         del text, run
         if role not in self._held(self._ledger.state(), by.user, by.roles):
@@ -193,13 +214,16 @@ class Policies:
 
     def _run(self, spark: SparkSession, by: By, decide: Decide) -> Any:
         """Change the governance, which is an administrator's to change."""
-        if ADMIN not in self._held(self._ledger.state(), by.user, by.roles):
-            raise AccessDeniedError(
-                f"{by.user} may not change policies or roles",
-                f"an administrator may (configuration `admins`), or who is granted role {ADMIN}",
-            )
+        self._require_admin(by, "policies or roles")
         self._ledger.change(decide)
         return _done(spark)
+
+    def _require_admin(self, by: By, what: str) -> None:
+        if ADMIN not in self._held(self._ledger.state(), by.user, by.roles):
+            raise AccessDeniedError(
+                f"{by.user} may not change {what}",
+                f"an administrator may (configuration `admins`), or who is granted role {ADMIN}",
+            )
 
     def require_stream(self, spark: SparkSession, frame: Any) -> None:
         """See `Governor.require_stream`."""

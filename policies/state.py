@@ -18,7 +18,10 @@ from policies.types import kind_of
 
 @dataclass(frozen=True, slots=True)
 class Defined:
-    """A policy: its definition, how often its body has changed, and who made it when (UTC microseconds)."""
+    """A policy: its definition, how often its body has changed, and who made it when (UTC microseconds).
+
+    `function` says that it stands for a function of its name.
+    """
 
     policy: Policy
     version: int
@@ -26,6 +29,7 @@ class Defined:
     changed: int
     owner: str | None
     comment: str | None = None
+    function: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +114,7 @@ class State:
         by_object_id: the key of an object by its objectId.
         roles: the roles that there are, by name in upper case: the roles granted to each.
         granted: the roles granted to each user.
+        functions: the policies that stand for a function, by domain and its name.
         made: who made each role.
         tags: by the id of the event that made them, dropped ones too.
         tag_names: the name in lower case to that id.
@@ -124,6 +129,7 @@ class State:
     roles: dict[str, frozenset[str]] = field(default_factory=dict)
     granted: dict[str, frozenset[str]] = field(default_factory=dict)
     made: dict[str, Made] = field(default_factory=dict)
+    functions: dict[tuple[Domain, str], str] = field(default_factory=dict)
     tags: dict[str, Tag] = field(default_factory=dict)
     tag_names: dict[str, str] = field(default_factory=dict)
     carriers: dict[str, dict[str, None]] = field(default_factory=dict)
@@ -274,7 +280,8 @@ def folded(events: Iterable[Event], before: State | None = None) -> State:
     old = State() if before is None else before
     state = State(
         dict(old.policies), dict(old.names), dict(old.objects), dict(old.by_object_id), dict(old.roles),
-        dict(old.granted), dict(old.made), dict(old.tags), dict(old.tag_names), dict(old.carriers),
+        dict(old.granted), dict(old.made), dict(old.functions), dict(old.tags), dict(old.tag_names),
+        dict(old.carriers),
     )  # fmt: skip
     for event in events:
         _FOLDS[event.event](state, event)
@@ -291,14 +298,22 @@ def _create_policy(state: State, event: Event) -> None:
     policy = Policy(
         event.name, domain, said["body"], columns, object_id(domain.value, event.event_id), said["returns"]
     )
-    made = Defined(policy, 1, event.time, event.time, event.role or event.user, said.get("comment"))
+    owner = event.role or event.user
+    is_function = "function" in said
+    made = Defined(policy, 1, event.time, event.time, owner, said.get("comment"), is_function)
     state.policies[event.event_id] = made
-    state.names[domain, event.name.casefold()] = event.event_id
+    if "function" in said:
+        state.functions[domain, event.name.casefold()] = event.event_id
+    else:
+        state.names[domain, event.name.casefold()] = event.event_id
 
 
 def _set_body(state: State, event: Event) -> None:
     known = state.policies[event.of_id or ""]
-    policy = replace(known.policy, body=event.details["body"])
+    given = event.details.get("parameters")
+    parameters = known.policy.parameters if given is None else tuple(Column(*one) for one in given)
+    returns = event.details.get("returns", known.policy.data_type)
+    policy = replace(known.policy, body=event.details["body"], parameters=parameters, data_type=returns)
     state.policies[event.of_id or ""] = replace(
         known, policy=policy, version=known.version + 1, changed=event.time
     )
