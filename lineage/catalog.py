@@ -59,8 +59,8 @@ class GovernedCatalog(Catalog, Protocol):
     def governance_id(self, domain: Domain, name: str) -> int | None:
         """The id of a policy or tag by its fully qualified name, None where there is none."""
 
-    def tagged(self, name: str, column: str | None, tag: str) -> bool:
-        """Whether a tag is set on an object (fully qualified), or on a column of it, by itself."""
+    def tagged(self, relation: Relation, column: str | None, tag: str) -> bool:
+        """Whether a tag is set on a table, view or schema, or on a column of it, by itself."""
 
 
 class ListedCatalog(Catalog, Protocol):

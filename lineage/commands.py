@@ -14,6 +14,7 @@ from lineage.governance_commands import read_governance, speaks_of_governance
 from lineage.grant_commands import read_grant, read_show_grants
 from lineage.model import Domain
 from lineage.role_commands import read_roles
+from lineage.showing_commands import read_describe, read_show
 from lineage.statement import Command
 from lineage.tokens import read_name, word
 
@@ -60,6 +61,9 @@ def _named(kind: str, *skip: str) -> _Reader:
 
 
 def _describe(tokens: list[Token], text: str) -> Command | None:
+    asked = read_describe(tokens, text)
+    if asked is not None:
+        return asked
     at = 1
     if word(tokens, at) == "QUERY":
         return Command("DESCRIBE", text=text[tokens[at].end + 1 :])
@@ -79,6 +83,9 @@ def _describe(tokens: list[Token], text: str) -> Command | None:
 def _show(tokens: list[Token], text: str) -> Command | None:
     if word(tokens, 1) == "GRANTS":
         return read_show_grants(tokens, text) or Command("SHOW")
+    asked = read_show(tokens, text)
+    if asked is not None:
+        return asked
     if word(tokens, 1) == "CREATE" and word(tokens, 2) == "TABLE":
         return Command("SHOW", target=read_name(tokens, 3)[0])
     if word(tokens, 1) in ("COLUMNS", "TBLPROPERTIES", "PARTITIONS"):

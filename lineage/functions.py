@@ -49,6 +49,22 @@ def read_function(text: str) -> Function:
     return Function(name[-1], None, parameters, data_type, body or None, is_table)
 
 
+def function_named(text: str) -> tuple[str, ...]:
+    """The function of the catalog that a CREATE or DROP FUNCTION is about; () for a temporary one.
+
+    >>> function_named("CREATE OR REPLACE FUNCTION s.f(n INT) RETURNS INT RETURN n + 1")
+    ('s', 'f')
+    """
+    at = Cursor(tokenize(text) or [], text)
+    if not at.take_one("CREATE", "DROP"):
+        return ()
+    at.take("OR", "REPLACE")
+    if not at.take("FUNCTION"):
+        return ()
+    take_if(at)
+    return at.name()
+
+
 def _returned(at: Cursor) -> tuple[str, bool]:
     if not at.take("RETURNS"):
         return "", False

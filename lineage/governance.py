@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from lineage.catalog import GovernedCatalog
 from lineage.model import Attachment, Column, Domain, Policy, Relation
-from lineage.names import qualify, quote_name, split_name
+from lineage.names import qualify, quote_name, split_name, sql_name
 from lineage.object_ids import object_id
 from lineage.statement import Change, Command
 
@@ -72,12 +72,12 @@ class Governance:
             return policy.policy_id
         return None if self._below is None else self._below.governance_id(domain, name)
 
-    def tagged(self, name: str, column: str | None, tag: str) -> bool:
+    def tagged(self, relation: Relation, column: str | None, tag: str) -> bool:
         """Whether a tag is set on an object, or on a column of it, by itself."""
-        place = self._places.get((name.casefold(), None if column is None else column.casefold()))
+        place = self._places.get((relation.name.casefold(), None if column is None else column.casefold()))
         if place is not None and tag.casefold() in place.tags:
             return True
-        return self._below is not None and self._below.tagged(name, column, tag)
+        return self._below is not None and self._below.tagged(relation, column, tag)
 
     # -- DDL -----------------------------------------------------------------------------------
 
@@ -145,7 +145,17 @@ class Governance:
         for change in changes:
             column = change.column.casefold() if change.column is not None else None
             place = self._places.setdefault((name.casefold(), column), _Set())
+            if change.function and change.name:
+                self._function(change, here)
             _change(place, change, here)
+
+    def _function(self, change: Change, here: Here) -> None:
+        """A function that masks or filters: a policy that calls it."""
+        columns = change.columns if change.column is None else (change.column, *change.columns)
+        arguments = tuple(Column(f"arg{number}") for number in range(len(columns)))
+        name = qualify(change.name, here)
+        body = f"{sql_name(name)}({', '.join(one.name for one in arguments)})"
+        self.define(name, Policy("", change.domain or Domain.MASKING_POLICY, body, arguments), here)
 
     def made(self, name: str) -> None:
         """A table or view is new under a name: what was set on an earlier one of that name is gone."""
@@ -178,7 +188,7 @@ class Governance:
         whole = self._places.get((name, None), _Set())
         for policy, columns in whole.row_access.values():
             found += (Attachment(self._policy(Domain.ROW_ACCESS_POLICY, policy), columns),)
-        tags = {**self._schema_tags(relation), **whole.tags}
+        tags = {**whole.tags, **self._schema_tags(relation)}  # the nearest first
         masked = (self._masking(name, column, tags) for column in relation.columns)
         return found + tuple(mask for mask in masked if mask is not None)
 

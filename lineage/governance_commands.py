@@ -32,7 +32,15 @@ _OBJECTS = {
     "NAMESPACE": Domain.SCHEMA,
 }  # fmt: skip
 _CLAUSES = frozenset(
-    {("MASKING", "POLICY"), ("ACCESS", "POLICY"), ("ACCESS", "POLICIES"), ("SET", "TAG"), ("UNSET", "TAG")}
+    {
+        ("MASKING", "POLICY"),
+        ("ACCESS", "POLICY"),
+        ("ACCESS", "POLICIES"),
+        ("SET", "TAG"),
+        ("UNSET", "TAG"),
+        ("SET", "MASK"),
+        ("ROW", "FILTER"),
+    }
 )
 _NOUNS = {Domain.TABLE: "TABLE", Domain.VIEW: "VIEW", Domain.SCHEMA: "SCHEMA"}
 

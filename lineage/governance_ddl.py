@@ -229,7 +229,7 @@ def _was_set(tracer: Tracer, change: Change, relation: Relation | None, tag: str
     """Whether a tag that is set has a value already, so that it is changed."""
     if change.domain is not Domain.TAG or change.operation != "ADD" or relation is None:
         return False
-    return tracer.governance is not None and tracer.governance.tagged(relation.name, change.column, tag)
+    return tracer.governance is not None and tracer.governance.tagged(relation, change.column, tag)
 
 
 def _in_force(tracer: Tracer, change: Change, relation: Relation | None) -> list[str]:

@@ -173,9 +173,9 @@ class MemoryCatalog:
         """The id of a policy or tag by its fully qualified name."""
         return self._governance.governance_id(domain, name)
 
-    def tagged(self, name: str, column: str | None, tag: str) -> bool:
+    def tagged(self, relation: Relation, column: str | None, tag: str) -> bool:
         """Whether a tag is set on an object, or on a column of it, by itself."""
-        return self._governance.tagged(name, column, tag)
+        return self._governance.tagged(relation, column, tag)
 
     def has_schema(self, parts: Sequence[str]) -> bool:
         """Whether it is the current schema or holds a table, view or function."""

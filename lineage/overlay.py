@@ -76,9 +76,9 @@ class Overlay:
         """The id of a policy or tag after the statements so far."""
         return self._governance.governance_id(domain, name)
 
-    def tagged(self, name: str, column: str | None, tag: str) -> bool:
+    def tagged(self, relation: Relation, column: str | None, tag: str) -> bool:
         """Whether a tag is set on an object, or on a column of it, by itself."""
-        return self._governance.tagged(name, column, tag)
+        return self._governance.tagged(relation, column, tag)
 
     def follow(self, statement: Statement, access: Access) -> None:
         """Take over what a statement changed."""

@@ -101,17 +101,43 @@ def row_access(at: Cursor) -> Change | None:
 
 
 def column_policy(at: Cursor, column: str) -> Change | None:
-    """`SET MASKING POLICY p [USING (…)] [FORCE]` or `UNSET MASKING POLICY` of a column."""
+    """`SET MASKING POLICY p [USING (…)] [FORCE]` or `UNSET MASKING POLICY` of a column; SET or DROP MASK."""
     if at.take("UNSET", "MASKING", "POLICY"):
         return Change("DROP", Domain.MASKING_POLICY, column=column)
+    if at.take("DROP", "MASK"):
+        return Change("DROP", Domain.MASKING_POLICY, column=column, function=True)
+    if at.take("SET", "MASK"):
+        return _mask(at, column)
     if not at.take("SET", "MASKING", "POLICY"):
         return None
     change = masking(at, column)
     return replace(change, force=True) if change is not None and at.take("FORCE") else change
 
 
+def _mask(at: Cursor, column: str) -> Change | None:
+    """`f [USING COLUMNS (…)]`, the cursor after MASK."""
+    name = at.name()
+    using = at.names() if at.take("USING", "COLUMNS") else ()
+    return Change("ADD", Domain.MASKING_POLICY, name, column, using, function=True) if name else None
+
+
+def _row_filter(at: Cursor) -> Change | None:
+    """`f ON (…)`, the cursor after ROW FILTER; a function may ask for no column."""
+    name = at.name()
+    if not name or not at.take("ON") or at.word() != "(":
+        return None
+    return Change("ADD", Domain.ROW_ACCESS_POLICY, name, columns=at.names(), function=True)
+
+
 def row_policy(at: Cursor) -> Change | None:
-    """`ADD ROW ACCESS POLICY p ON (…)`, `DROP ROW ACCESS POLICY p`, `DROP ALL ROW ACCESS POLICIES`."""
+    """`ADD ROW ACCESS POLICY p ON (…)`, `DROP ROW ACCESS POLICY p`, `DROP ALL ROW ACCESS POLICIES`.
+
+    And what Databricks calls a row filter: `SET ROW FILTER f ON (…)`, `DROP ROW FILTER`.
+    """
+    if at.take("SET", "ROW", "FILTER"):
+        return _row_filter(at)
+    if at.take("DROP", "ROW", "FILTER"):
+        return Change("DROP", Domain.ROW_ACCESS_POLICY, function=True)
     if at.take("ADD", "ROW", "ACCESS", "POLICY"):
         return row_access(at)
     if at.take("DROP", "ALL", "ROW", "ACCESS", "POLICIES"):

@@ -26,7 +26,8 @@ class Change:
     empty `name` means whatever is there (UNSET MASKING POLICY, DROP ALL ROW ACCESS POLICIES).
     `column` is the column that it is about, None for the whole object; `columns` those that stand for
     the policy's further parameters; `value` a tag's value or an allowed one; `force` that what is there
-    may be replaced.
+    may be replaced; `function` that `name` is a function, which stands for a policy (Databricks' masks and
+    row filters).
     """
 
     operation: str
@@ -36,6 +37,21 @@ class Change:
     columns: tuple[str, ...] = ()
     value: str | None = None
     force: bool = False
+    function: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Shows:
+    """What a SHOW or DESCRIBE of policies, tags or roles asks for.
+
+    `like` is a pattern of names with % and _, "" for all; `schema` the one asked for, () for the current one,
+    None for all; `name` is what DESCRIBE describes.
+    """
+
+    domain: Domain
+    like: str = ""
+    schema: tuple[str, ...] | None = ()
+    name: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +60,7 @@ class Command:
 
     `columns` are pairs of a column's name and its subOperationType; `policy` is the definition that a
     CREATE of a policy gives, under the name as it was written; `swap` says that `source` is the other
-    object of a SWAP.
+    object of a SWAP; `shows` is what a SHOW or DESCRIBE of governance asks for.
     """
 
     kind: str
@@ -61,6 +77,7 @@ class Command:
     changes: tuple[Change, ...] = ()
     policy: Policy | None = None
     swap: bool = False
+    shows: Shows | None = None
 
 
 @dataclass(frozen=True, slots=True)

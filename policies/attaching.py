@@ -1,4 +1,4 @@
-"""Policies are put on tables, views and columns, or taken off.
+"""Policies and tags are put on tables, views and columns, or taken off.
 
 In: a command as lineage has read it, what its target is, and the state that it meets. Out: the events that it
 comes to; an error where it cannot be, before anything is done.
@@ -6,6 +6,7 @@ comes to; an error where it cannot be, before anything is done.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from lineage.model import Domain
@@ -14,14 +15,19 @@ from lineage.object_ids import object_id
 from lineage.tokens import tokenize
 from policies.errors import BadPolicyError, PolicyExistsError, UnknownPolicyError
 from policies.events import Event
+from policies.functions import called, calling
 from policies.state import Protected, folded
+from policies.tagging import column_of, tagged
 from policies.types import fits
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from audit.by import By
     from lineage.statement import Change, Command
     from policies.governor import Found, Governor
     from policies.state import Defined, State
+    from policies.tagging import Reads
 
 
 def changes_of(
@@ -39,10 +45,17 @@ def changes_of(
             f"{name} cannot be protected: nothing tells it apart when it is read",
             "make it a table or a view of the catalog",
         )
+    reads = cache(governor.reads)
     events: list[Event] = []
+    now = state
     for change in command.changes:
-        now = folded(events, state)
-        events += _change(change, found, here, governor, by, now)
+        if change.domain is Domain.TAG:
+            new = tagged(change, found, here, reads, by, now)
+        else:
+            made = _made(change, here, governor, by, now)
+            new = [*made, *_change(change, found, here, reads, by, folded(made, now))]
+        events += new
+        now = folded(new, now)
     return events
 
 
@@ -56,14 +69,14 @@ def copied(source_id: str, clone_id: str, by: By, state: State) -> list[Event]:
     known = state.objects.get(key)
     if source_id == clone_id:
         return []
-    if known is not None and (known.masks or known.rows):
-        if source is not None and (known.masks, known.rows) == (source.masks, source.rows):
+    if known is not None and any(_set_on(known)):
+        if source is not None and _set_on(known) == _set_on(source):
             return []
         raise PolicyExistsError(
             f"{known.name} would be replaced by a clone, and policies of its own protect it",
             "DROP it first, which keeps it for UNDROP, or take its policies off",
         )
-    if source is None or not (source.masks or source.rows or source.had_rows):
+    if source is None or not (any(_set_on(source)) or source.had_rows):
         return []
     details = {"source": source.key, "object_id": object_id("TABLE", clone_id)}
     return [
@@ -73,8 +86,12 @@ def copied(source_id: str, clone_id: str, by: By, state: State) -> list[Event]:
     ]
 
 
+def _set_on(protected: Protected) -> tuple[Mapping[str, Any], ...]:
+    return protected.masks, protected.rows, protected.tags, protected.column_tags
+
+
 def _change(
-    change: Change, found: Found, here: tuple[str, str], governor: Governor, by: By, state: State
+    change: Change, found: Found, here: tuple[str, str], reads: Reads, by: By, state: State
 ) -> list[Event]:
     is_masking = change.domain is Domain.MASKING_POLICY
     known = state.objects.get(found.key or "")
@@ -84,36 +101,66 @@ def _change(
             if is_masking
             else _drop_rows(change, found, known, here, by, state)
         )
-    identity, policy = _policy(change, here, state)
-    own = () if change.column is None else (change.column,)
-    named = change.columns
-    if own and named[:1] and named[0].lower() == own[0].lower():
-        named = named[1:]  # USING (ssn, role) names the masked column first
-    columns = [_column(found, column) for column in (*own, *named)]
+    columns = _arguments(change, found)
+    if change.function:
+        identity, policy = called(change, here, state)
+    else:
+        identity, policy = _policy(change, here, state)
     _require_fitting(policy, columns, found)
     if is_masking:
         _require_maskable(columns[0][0], found, known)
-    if found.key in governor.reads(policy.policy):
+    if change.function and is_masking and not fits(policy.policy.data_type, columns[0][3]):
+        raise BadPolicyError(
+            f"function {policy.policy.name} returns {policy.policy.data_type.lower()}, and column"
+            f" {columns[0][0]} of {quote_name(found.name)} is {columns[0][3].lower()}",
+            "a mask keeps the type of its column",
+        )
+    if found.key in reads(policy.policy):
         raise BadPolicyError(
             f"policy {policy.policy.name} reads {quote_name(found.name)}, which it is to protect",
             "keep what it looks up in a table of its own",
         )
     if is_masking:
         mask = None if known is None else known.masks.get(columns[0][1])
-        if mask is not None and not change.force:
+        if mask is not None and not (change.force or _replaces(change, mask.policy, state)):
             raise PolicyExistsError(
                 f"column {columns[0][0]} of {quote_name(found.name)} is masked by"
                 f" {state.policies[mask.policy].policy.name} already",
                 "add FORCE to put another mask in its place, or UNSET MASKING POLICY first",
             )
         return [_event(by, "SET_MASKING_POLICY", identity, found, columns)]
-    if known is not None and known.rows:
+    replaced: list[Event] = []
+    if change.function and known is not None:
+        filters = [row for row in known.rows if _replaces(change, row, state)]
+        replaced = [_event(by, "DROP_ROW_ACCESS_POLICY", row, found, []) for row in filters]
+    if known is not None and len(known.rows) > len(replaced):
         there = state.policies[next(iter(known.rows))].policy.name
         raise PolicyExistsError(
             f"{quote_name(found.name)} has row access policy {there} already",
             "a table has one: drop that first, or change its body",
         )
-    return [_event(by, "ADD_ROW_ACCESS_POLICY", identity, found, columns)]
+    return [*replaced, _event(by, "ADD_ROW_ACCESS_POLICY", identity, found, columns)]
+
+
+def _made(change: Change, here: tuple[str, str], governor: Governor, by: By, state: State) -> list[Event]:
+    """What has to be there first: the policy that stands for a function."""
+    if not change.function or change.operation == "DROP":
+        return []
+    return calling(change, here, governor, by, state)
+
+
+def _arguments(change: Change, found: Found) -> list[tuple[str, str, int, str]]:
+    """The columns that stand for a policy's parameters, the masked one first."""
+    own = () if change.column is None else (change.column,)
+    named = change.columns
+    if own and named[:1] and named[0].lower() == own[0].lower() and not change.function:
+        named = named[1:]  # USING (ssn, role) names the masked column first
+    return [column_of(found, column) for column in (*own, *named)]
+
+
+def _replaces(change: Change, policy: str, state: State) -> bool:
+    """Whether a function stands where another does, which it replaces (Databricks: SET MASK)."""
+    return change.function and state.policies[policy].function
 
 
 def _require_maskable(column: str, found: Found, known: Protected | None) -> None:
@@ -141,7 +188,7 @@ def _unmask(change: Change, found: Found, known: Protected | None, by: By) -> li
     gone = [key for key in masks if known is not None and known.columns[key][0].lower() == named]
     key = found.columns[named][1] if named in found.columns and not gone else next(iter(gone), None)
     if key is None:
-        _column(found, change.column or "")
+        column_of(found, change.column or "")
     if key is None or key not in masks:
         raise UnknownPolicyError(
             f"column {change.column} of {quote_name(found.name)} has no masking policy",
@@ -154,6 +201,12 @@ def _drop_rows(
     change: Change, found: Found, known: Protected | None, here: tuple[str, str], by: By, state: State
 ) -> list[Event]:
     rows = () if known is None else tuple(known.rows)
+    if change.function:
+        rows = tuple(row for row in rows if state.policies[row].function)
+        if not rows:
+            raise UnknownPolicyError(
+                f"{quote_name(found.name)} has no row filter", "there is nothing to drop"
+            )
     if not change.name:
         return [_event(by, "DROP_ROW_ACCESS_POLICY", identity, found, []) for identity in rows]
     identity, policy = _policy(change, here, state)
@@ -171,14 +224,6 @@ def _policy(change: Change, here: tuple[str, str], state: State) -> tuple[str, D
     if known is None:
         raise UnknownPolicyError(f"there is no {domain.value.lower()} {name}", "create it first")
     return known
-
-
-def _column(found: Found, name: str) -> tuple[str, str, int, str]:
-    column = found.columns.get(name.lower())
-    if column is None:
-        there = ", ".join(one[0] for one in found.columns.values())
-        raise UnknownPolicyError(f"{quote_name(found.name)} has no column {name}", f"it has {there}")
-    return column
 
 
 def _require_fitting(policy: Defined, columns: list[tuple[str, str, int, str]], found: Found) -> None:

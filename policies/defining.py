@@ -95,6 +95,7 @@ def dropped(
 def _dropping(identity: str, known: Defined, state: State, by: By) -> Event:
     policy = known.policy
     used = sorted(one.name for one in state.users_of(identity))
+    used += sorted(f"what carries tag {tag.name}" for tag in state.tags_of(identity))
     if used:
         others = f" and {len(used) - 3} more" if len(used) > 3 else ""  # noqa: PLR2004 - enough to find them
         raise PolicyInUseError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 COLUMNS = (
@@ -46,12 +46,20 @@ class Event:
 
 def row_of(sequence: int, event: Event) -> tuple[Any, ...]:
     """An event as a row of `COLUMNS`."""
-    moment = datetime.fromtimestamp(event.time // 1_000_000, timezone.utc)
     return (
-        sequence, moment.replace(microsecond=event.time % 1_000_000), event.event, event.event_id,
+        sequence, moment_of(event.time), event.event, event.event_id,
         event.of_id, event.object_key, event.name, event.user, event.role, event.query_id,
         json.dumps(dict(event.details), ensure_ascii=False),
     )  # fmt: skip
+
+
+def moment_of(time: int) -> datetime:
+    """UTC microseconds as a moment.
+
+    >>> moment_of(1719418800000001).isoformat()
+    '2024-06-26T16:20:00.000001+00:00'
+    """
+    return _EPOCH + timedelta(microseconds=time)
 
 
 def event_of(row: Any) -> Event:

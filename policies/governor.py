@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from audit import jvm
-from lineage.model import Domain, Policy
-from lineage.names import sql_name
+from lineage.model import Column, Domain, Function, Policy
+from lineage.names import quote_name, sql_name
 from lineage.object_ids import column_id, object_id
-from policies.errors import AccessDeniedError, BadPolicyError
+from policies.errors import AccessDeniedError, BadPolicyError, UnknownPolicyError
 from policies.state import ADMIN, Protected, State
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ _BESIDE = (
     "Expressions",
     "Relations",
 )
+_SQL_FUNCTION = "sqlFunction."
+"""SQLFunction.SQL_FUNCTION_PREFIX in Spark 4.2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,7 @@ class Governor:
         self._java: Any = jvm.compiled(jvm.view(session.sparkContext), "policies", "Governor", *_BESIDE)
         self._java.begin(session._jsparkSession, secrets.token_hex(16), "\n".join(ours))
         self._context = session.sparkContext
+        self._session = session
         self._account = account
         self._tokens: dict[tuple[str, str | None, frozenset[str]], str] = {}
         self._thread = threading.local()
@@ -180,7 +183,7 @@ class Governor:
         protected = {key: state.objects.get(key) for key in objects}
         said = {
             "policies": {key: one and _policy(one.policy) for key, one in defined.items()},
-            "tables": {key: one and _protection(one) for key, one in protected.items()},
+            "tables": {key: one and _protection(one, state) for key, one in protected.items()},
         }
         self._java.learn(json.dumps(said))
 
@@ -196,6 +199,31 @@ class Governor:
     def reads(self, policy: Policy) -> frozenset[str]:
         """The keys of the tables and views that the body of a policy reads."""
         return frozenset(self._java.reads(json.dumps(_policy(policy))).split("\n")) - {""}
+
+    def function(self, parts: Sequence[str]) -> Function:
+        """A SQL function of Spark's catalog, by its full name.
+
+        Raises:
+            UnknownPolicyError: there is none.
+            BadPolicyError: it is no expression in SQL.
+        """
+        name = quote_name(parts)
+        catalog = self._session._jsparkSession.sessionState().catalog()
+        identifier = jvm.function_identifier(self._session, parts)
+        if not catalog.isPersistentFunction(identifier):
+            raise UnknownPolicyError(f"there is no function {name}", "create it first: CREATE FUNCTION")
+        metadata = catalog.getFunctionMetadata(identifier)
+        if metadata.className().startswith(_SQL_FUNCTION):
+            found = jvm.sql_function(self._session, metadata)
+            body, declared = jvm.option(found.exprText()), jvm.option(found.inputParam())
+            if body is not None and not found.isTableFunc():
+                fields = () if declared is None else declared.fields()
+                parameters = tuple(Column(field.name(), field.dataType().sql()) for field in fields)
+                returns = found.returnType().value().sql()
+                return Function(name, parameters=parameters, data_type=returns, body=body)
+        raise BadPolicyError(
+            f"function {name} is no expression in SQL", "CREATE FUNCTION … RETURNS type RETURN expression"
+        )
 
     def describe(self, spark: SparkSession, parts: Sequence[str]) -> Found:
         """What a name stands for; raises Spark's own error where it stands for nothing."""
@@ -263,8 +291,29 @@ def _policy(policy: Policy) -> dict[str, Any]:
     }
 
 
-def _protection(protected: Protected) -> dict[str, Any] | None:
-    if not protected.masks and not protected.rows and not protected.had_rows:
+def _protection(protected: Protected, state: State) -> dict[str, Any] | None:
+    """What the JVM learns of an object, by its key; None where nothing protects it.
+
+    An object of a key `delta:<table id>` or `name:<name in lower case>` is told as
+
+        {"name": "c.s.t", "hadRows": false,
+         "rows": [[["<policy>", ["<column>", …]], …], …],
+         "masks": {"<column>": ["<policy>", ["<column>", …]], …},
+         "tagged": {"<kind of type>": "<policy>", …}}
+
+    Policies go by their ids, columns by their keys. Of each inner list of `rows` one policy has to let a row
+    through. `masks` has what is set on columns, and what comes to them through tags of theirs, or of the
+    object, as far as its columns were known when it was tagged. `tagged` is what the object's own tags come
+    to: a column without an entry in `masks`, whose type is of the kind, is behind the policy, whose one
+    parameter the column stands for. The kind of a type is `DataType.sql()` in lower case without spaces,
+    and "decimal" for every DECIMAL(p,s); see `policies.types.kind_of`.
+
+    A schema is told under the key `schema:<catalog>.<schema>` (lower case, a part in back-ticks only where
+    it holds a dot or a back-tick), with its name, no `rows` and no `masks`, and its `tagged`: that goes for
+    the columns of its tables and views for which `masks` and the `tagged` of their own say nothing.
+    """
+    masks, tagged = state.masks(protected), state.tagged_kinds(protected)
+    if not masks and not tagged and not protected.rows and not protected.had_rows:
         return None
     return {
         "name": protected.name,
@@ -272,5 +321,6 @@ def _protection(protected: Protected) -> dict[str, Any] | None:
         "hadRows": protected.had_rows,
         "names": {key: name for key, (name, _) in protected.columns.items()},
         "rows": [[[use.policy, use.columns]] for use in protected.rows.values()],
-        "masks": {key: [use.policy, use.columns] for key, use in protected.masks.items()},
+        "masks": {key: [use.policy, use.columns] for key, use in masks.items()},
+        "tagged": dict(tagged),
     }

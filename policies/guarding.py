@@ -18,7 +18,7 @@ from policies import granting
 from policies.errors import BadPolicyError, UnknownPolicyError
 from policies.grants import ACCOUNT
 from policies.privileges import Holder, Made, Securable, Who, noun_of
-from policies.showing import COLUMNS, Row, rows_of, rows_on, rows_to
+from policies.shown_grants import COLUMNS, Row, rows_of, rows_on, rows_to
 from policies.state import ADMIN, PUBLIC
 
 if TYPE_CHECKING:

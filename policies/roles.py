@@ -1,4 +1,4 @@
-"""CREATE, DROP, GRANT and REVOKE of roles.
+"""CREATE, ALTER, DROP, GRANT and REVOKE of roles.
 
 In: a command as lineage has read it, and the state that it meets. Out: the events that it comes to; an error
 where it cannot be. A role holds what the roles granted to it hold, as in Snowflake.
@@ -29,7 +29,19 @@ def created(command: Command, by: By, state: State) -> list[Event]:
     if is_there and (not command.replace or name in _SYSTEM):
         raise PolicyExistsError(f"role {name} is there already", "grant it, or choose another name")
     events = [_event(by, "DROP_ROLE", name)] if is_there else []
-    return [*events, _event(by, "CREATE_ROLE", name)]
+    comment = dict(command.properties).get("comment")
+    return [*events, _event(by, "CREATE_ROLE", name, comment=comment)]
+
+
+def altered(command: Command, by: By, state: State) -> list[Event]:
+    """ALTER ROLE [IF EXISTS] … SET | UNSET COMMENT."""
+    name = command.target[0]
+    if name in _SYSTEM:
+        raise BadPolicyError(f"role {name} is the system's own", "it cannot be changed")
+    if name not in state.roles and command.if_clause:
+        return []
+    _require(name, state)
+    return [_event(by, "SET_ROLE_COMMENT", name, comment=dict(command.properties)["comment"])]
 
 
 def dropped(command: Command, by: By, state: State) -> list[Event]:
@@ -83,5 +95,5 @@ def _require(name: str, state: State) -> None:
         raise UnknownPolicyError(f"there is no role {name}", "create it first: CREATE ROLE")
 
 
-def _event(by: By, kind: str, name: str, **details: str) -> Event:
+def _event(by: By, kind: str, name: str, **details: str | None) -> Event:
     return Event(by.time, kind, by.new_id(), name=name, user=by.user, query_id=by.query_id, details=details)

@@ -10,34 +10,49 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from audit import jvm
+from lineage.functions import function_named, read_function
 from lineage.grant_commands import GRANTS
 from lineage.model import Domain
-from lineage.names import qualify, quote_name
+from lineage.names import qualify, quote_name, split_name, sql_name
 from policies import roles
 from policies.attaching import changes_of, copied
 from policies.defining import altered, created, dropped, renamed
-from policies.errors import AccessDeniedError
+from policies.errors import AccessDeniedError, UnknownPolicyError
+from policies.functions import changed, protected_by, require_same, require_unused
 from policies.governor import Governor
 from policies.guarding import Creations, Privileges
 from policies.ledger import NAME, Ledger
+from policies.showing import DESCRIBED, SHOWN, Asking, described, schema_of, shown
 from policies.state import ADMIN, PUBLIC, State
+from policies.tagging import schema_name, schema_tagged
+from policies.tags import tag_altered, tag_brought_back, tag_created, tag_dropped, tag_renamed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from audit.by import By
-    from lineage.statement import Command, Statement
+    from lineage.statement import Command, Shows, Statement
     from policies.events import Event
     from policies.ledger import Decide
 
 Run = Callable[["SparkSession", str], Any]
 """Runs a text in a session, as Spark does."""
 _POLICIES = frozenset({Domain.MASKING_POLICY, Domain.ROW_ACCESS_POLICY})
+_SET = _POLICIES | {Domain.TAG}
 _ROLES: Mapping[str, Callable[[Command, By, State], Sequence[Event]]] = {
     "CREATE_ROLE": roles.created,
+    "ALTER_ROLE": roles.altered,
     "DROP_ROLE": roles.dropped,
     "GRANT_ROLE": roles.granted,
     "REVOKE_ROLE": roles.revoked,
+}
+_FUNCTIONS = frozenset({"CREATE_FUNCTION", "DROP_FUNCTION"})
+_TAGS = {
+    "CREATE_TAG": tag_created,
+    "ALTER_TAG": tag_altered,
+    "RENAME_TAG": tag_renamed,
+    "DROP_TAG": tag_dropped,
+    "UNDROP_TAG": tag_brought_back,
 }
 _DEFINING = {"CREATE": created, "ALTER": altered, "RENAME": renamed, "DROP": dropped}
 
@@ -118,12 +133,16 @@ class Policies:
 
         Each is called with the session, the text as Spark would get it, who runs it, and Spark's own way.
         """
+        if statement.statement_type in _FUNCTIONS:
+            return partial(self._change_function, statement)
         command = statement.command
         if command is None:
             return None
+        if command.shows is not None:
+            return partial(self._show, command.shows)
         if command.domain in _POLICIES and command.kind.partition("_")[0] in _DEFINING:
             return partial(self._define, command)
-        is_about = {change.domain for change in command.changes} & _POLICIES
+        is_about = {change.domain for change in command.changes} & _SET
         if is_about and command.domain in (Domain.TABLE, Domain.VIEW):
             return partial(self._attach, command)
         return self._way_of_rights(command)
@@ -136,7 +155,25 @@ class Policies:
             return partial(self._change_role, command)
         if command.kind in GRANTS:
             return partial(self._grant, command)
-        return partial(self._show, command) if command.kind == "SHOW" and command.properties else None
+        if command.kind in _TAGS:
+            return partial(self._change_tag, command)
+        if command.kind == "SHOW" and command.properties:
+            return partial(self._show_grants, command)
+        is_about = {change.domain for change in command.changes} & _SET
+        return partial(self._tag_schema, command) if is_about and command.domain is Domain.SCHEMA else None
+
+    def _show(self, shows: Shows, spark: SparkSession, text: str, by: By, run: Run) -> Any:
+        """Anybody may look."""
+        del text, run
+        state, here = self._ledger.state(), _here(spark)
+        if shows.name:
+            return spark.createDataFrame(described(shows, state, here), DESCRIBED)
+        schema = schema_of(shows, here)
+        if schema is not None:
+            _require_schema(spark, schema)
+        session_id = jvm.session_id(spark)
+        asking = Asking(here, self._held(state, by.user, by.roles), self.role(session_id, by.user, by.roles))
+        return spark.createDataFrame(shown(shows, state, asking), SHOWN[shows.domain])
 
     def _define(self, command: Command, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         del text, run
@@ -155,13 +192,40 @@ class Policies:
         self._privileges.change(command, spark, by)
         return _done(spark)
 
-    def _show(self, command: Command, spark: SparkSession, text: str, by: By, run: Run) -> Any:
+    def _show_grants(self, command: Command, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         del text, run
         return self._privileges.show(command, spark, by)
 
     def require_undrop(self, kind: str, name: Sequence[str], table_id: str | None, by: By) -> None:
         """See `Privileges.require_undrop`."""
         self._privileges.require_undrop(kind, name, table_id, by)
+
+    def _change_tag(self, command: Command, spark: SparkSession, text: str, by: By, run: Run) -> Any:
+        del text, run
+        here, reads = _here(spark), self._governor.reads
+        return self._run(spark, by, partial(_TAGS[command.kind], command, here, reads, by))
+
+    def _tag_schema(self, command: Command, spark: SparkSession, text: str, by: By, run: Run) -> Any:
+        del text, run
+        here = _here(spark)
+        _require_schema(spark, schema_name(command.target, here))
+        return self._run(spark, by, partial(schema_tagged, command, here, by))
+
+    def _change_function(self, statement: Statement, spark: SparkSession, text: str, by: By, run: Run) -> Any:
+        """A function that masks or filters is an administrator's to change."""
+        parts = function_named(text)
+        state = self._ledger.state()
+        name = _full(spark, parts) if parts else ""
+        if not protected_by(name, state):
+            return run(spark, text)
+        self._require_admin(by, f"function {name}, which protects data")
+        if statement.statement_type == "DROP_FUNCTION":
+            require_unused(name, state)
+            return run(spark, text)
+        require_same(read_function(text), name, state)
+        result = run(spark, text)
+        self._ledger.change(partial(changed, self._governor.function(split_name(name)), by))
+        return result
 
     def _use_role(self, role: str, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         del text, run
@@ -183,11 +247,7 @@ class Policies:
 
     def _run(self, spark: SparkSession, by: By, decide: Decide) -> Any:
         """Change the governance, which is an administrator's to change."""
-        if ADMIN not in self._held(self._ledger.state(), by.user, by.roles):
-            raise AccessDeniedError(
-                f"{by.user} may not change policies or roles",
-                f"an administrator may (configuration `admins`), or who is granted role {ADMIN}",
-            )
+        self._require_admin(by, "policies or roles")
         self._ledger.change(decide)
         return _done(spark)
 
@@ -195,6 +255,17 @@ class Policies:
     def governor(self) -> Governor:
         """What enforces."""
         return self._governor
+
+    def _require_admin(self, by: By, what: str) -> None:
+        if ADMIN not in self._held(self._ledger.state(), by.user, by.roles):
+            raise AccessDeniedError(
+                f"{by.user} may not change {what}",
+                f"an administrator may (configuration `admins`), or who is granted role {ADMIN}",
+            )
+
+    def require_stream(self, spark: SparkSession, frame: Any) -> None:
+        """See `Governor.require_stream`."""
+        self._governor.require_stream(spark, frame)
 
     def copy(self, source_id: str, clone_id: str, by: By, *, is_past: bool) -> None:
         """A Delta table is about to be cloned, and the clone is protected as it is; by Delta's own ids.
@@ -213,10 +284,17 @@ class Policies:
         gone = {event.of_id or "" for event in events if event.event == "DROP_POLICY"}
         policies = {identity for identity in about if identity in state.policies} | gone
         objects = {event.object_key for event in events if event.object_key in state.objects}
+        changed = {event.of_id or "" for event in events if "policies" in event.details}
+        objects.update(key for tag in changed for key in state.carriers.get(tag, ()))
         self._governor.learn(state, policies, objects)
         if any("ROLE" in event.event for event in events):
             for session_id in list(self._sessions):
                 self._belong(session_id, state)
+
+
+def _require_schema(spark: SparkSession, name: Sequence[str]) -> None:
+    if not spark.catalog.databaseExists(sql_name(name)):
+        raise UnknownPolicyError(f"there is no schema {quote_name(name)}", "SHOW SCHEMAS lists them")
 
 
 def _done(spark: SparkSession) -> Any:

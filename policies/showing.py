@@ -1,74 +1,164 @@
-"""SHOW GRANTS: what is granted on an object, to somebody, and who holds a role.
+"""SHOW and DESCRIBE of policies, tags and roles: what there is, in Snowflake's columns.
 
-In: a state. Out: rows in Snowflake's columns. A role that is granted stands among what somebody has as USAGE
-of a ROLE.
+In: what is asked for, a state, who asks. Out: rows. `database_name` is the catalog. Sources: Snowflake's SHOW
+MASKING POLICIES, SHOW ROW ACCESS POLICIES, SHOW TAGS, SHOW ROLES and DESCRIBE MASKING POLICY, each under
+Output; `version` is ours: how often the body has been said.
 """
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from lineage.model import Domain
-from policies.grants import Given
-from policies.privileges import OWNERSHIP, Holder, Securable
+from lineage.names import qualify, quote_name, split_name
+from lineage.patterns import matcher
+from policies.errors import UnknownPolicyError
+from policies.events import moment_of
+from policies.state import ADMIN, PUBLIC
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator, Mapping
+    from datetime import datetime
 
-    from policies.state import State
+    from lineage.statement import Shows
+    from policies.state import Defined, State
 
-COLUMNS = (
-    "created_on TIMESTAMP, privilege STRING, granted_on STRING, name STRING, granted_to STRING,"
-    " grantee_name STRING, grant_option STRING, granted_by STRING"
+Row = tuple[Any, ...]
+_POLICIES = (
+    "created_on TIMESTAMP, name STRING, database_name STRING, schema_name STRING, kind STRING, owner STRING,"
+    " comment STRING, version INT"
 )
-Row = tuple[datetime | None, str, str, str, str, str, str, str]
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_TAGS = (
+    "created_on TIMESTAMP, name STRING, database_name STRING, schema_name STRING, owner STRING,"
+    " comment STRING, allowed_values ARRAY<STRING>"
+)
+_ROLES = (
+    "created_on TIMESTAMP, name STRING, is_default STRING, is_current STRING, is_inherited STRING,"
+    " assigned_to_users INT, granted_to_roles INT, granted_roles INT, owner STRING, comment STRING"
+)
+SHOWN: Mapping[Domain, str] = {
+    Domain.MASKING_POLICY: _POLICIES,
+    Domain.ROW_ACCESS_POLICY: _POLICIES,
+    Domain.TAG: _TAGS,
+    Domain.ROLE: _ROLES,
+}
+"""The columns of a SHOW."""
+DESCRIBED = "name STRING, signature STRING, return_type STRING, body STRING, version INT"
+"""The columns of a DESCRIBE."""
 
 
-def rows_on(state: State, on: Securable) -> list[Row]:
-    """What is granted on an object itself; its owner comes first."""
-    owned = state.grants.ownership(on)
-    owner = state.owner(on)
-    found = [
-        _row(on.domain, on.name, holder, privilege, given)
-        for (holder, privilege), given in state.grants.on(on).items()
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Who asks, and where.
+
+    Attributes:
+        here: the current catalog and schema.
+        held: all roles of theirs, in upper case.
+        role: the primary one.
+    """
+
+    here: tuple[str, str]
+    held: frozenset[str]
+    role: str
+
+
+def schema_of(shows: Shows, here: tuple[str, str]) -> tuple[str, ...] | None:
+    """The catalog and schema that are asked for; None for all of them, and for what belongs to none."""
+    if shows.schema is None or shows.domain is Domain.ROLE:
+        return None
+    return here if not shows.schema else (*here[: max(0, 2 - len(shows.schema))], *shows.schema)
+
+
+def shown(shows: Shows, state: State, asking: Asking) -> list[Row]:
+    """The rows of a SHOW, by name."""
+    if shows.domain is Domain.ROLE:
+        return _roles(shows, state, asking)
+    fits, schema = matcher(shows.like), schema_of(shows, asking.here)
+    wanted = None if schema is None else _folded(schema)
+    names = _tags(state) if shows.domain is Domain.TAG else _policies(shows.domain, state)
+    return [
+        row
+        for name, row in sorted(names, key=lambda found: found[0])
+        if fits(name[-1]) and (wanted is None or _folded(name[:-1]) == wanted)
     ]
-    first = _row(
-        on.domain, on.name, owner, OWNERSHIP, Given(0 if owned is None else owned.time, owner, option=True)
-    )
-    return [(None, *first[1:]) if owned is None else first, *_ordered(found)]
 
 
-def rows_to(state: State, holder: Holder) -> list[Row]:
-    """What somebody was granted, and the roles that they hold."""
-    roles = (_member(role, holder, given) for (role, one), given in _members(state) if one == holder)
-    found = (
-        _row(domain, name, holder, privilege, given)
-        for domain, name, privilege, given in state.grants.to(holder)
-    )
-    return _ordered((*roles, *found))
+def described(shows: Shows, state: State, here: tuple[str, str]) -> list[Row]:
+    """The row of a DESCRIBE.
+
+    Raises:
+        UnknownPolicyError: there is no such policy.
+    """
+    name = quote_name(qualify(shows.name, here))
+    found = state.find(shows.domain, name)
+    if found is None:
+        raise UnknownPolicyError(
+            f"there is no {shows.domain.value.lower()} {name}", "look at its schema and spelling"
+        )
+    policy, version = found[1].policy, found[1].version
+    return [(split_name(policy.name)[-1], policy.argument_signature, policy.data_type, policy.body, version)]
 
 
-def rows_of(state: State, role: str) -> list[Row]:
-    """Who holds a role."""
-    return _ordered(_member(role, holder, given) for (name, holder), given in _members(state) if name == role)
+def _policies(domain: Domain, state: State) -> Iterator[tuple[tuple[str, ...], Row]]:
+    for (of, _), identity in state.names.items():
+        if of is domain:
+            known = state.policies[identity]
+            name = split_name(known.policy.name)
+            yield name, _policy(name, known)
 
 
-def _members(state: State) -> Iterable[tuple[tuple[str, Holder], Given]]:
-    return state.grants.members.items()
+def _tags(state: State) -> Iterator[tuple[tuple[str, ...], Row]]:
+    for identity in state.tag_names.values():
+        tag = state.tags[identity]
+        name = split_name(tag.name)
+        allowed = None if tag.allowed is None else list(tag.allowed)
+        yield (
+            name,
+            (
+                moment_of(tag.created), name[-1], name[0], name[-2], tag.owner, tag.comment or "", allowed,
+            ),
+        )  # fmt: skip
 
 
-def _member(role: str, holder: Holder, given: Given) -> Row:
-    return _row(Domain.ROLE, role, holder, "USAGE", given)
+def _folded(name: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(part.casefold() for part in name)
 
 
-def _row(domain: Domain, name: str, holder: Holder, privilege: str, given: Given) -> Row:
+def _policy(name: tuple[str, ...], known: Defined) -> Row:
     return (
-        _EPOCH + timedelta(microseconds=given.time), privilege, domain.value.upper(), name, holder.kind,
-        holder.name, str(given.option).lower(), given.by.name,
+        moment_of(known.created), name[-1], name[0], name[-2], known.policy.kind, known.owner,
+        known.comment or "", known.version,
     )  # fmt: skip
 
 
-def _ordered(rows: Iterable[Row]) -> list[Row]:
-    return sorted(rows, key=lambda row: row[2:6] + row[1:2])
+def _roles(shows: Shows, state: State, asking: Asking) -> list[Row]:
+    """The roles that have been made, and the system's own."""
+    fits = matcher(shows.like)
+    users, holders = _counts(state.granted), _counts(state.roles)
+    rows: list[Row] = []
+    for name in sorted({*state.roles, ADMIN, PUBLIC}):
+        if not fits(name):
+            continue
+        made = state.made.get(name)
+        created: datetime | None = None if made is None else moment_of(made.created)
+        rows.append((
+            created, name, "Y" if name == PUBLIC else "N", _yes(name == asking.role),
+            _yes(name in asking.held and name != asking.role), users.get(name, 0), holders.get(name, 0),
+            len(state.roles.get(name, ())), None if made is None else made.owner,
+            "" if made is None else made.comment or "",
+        ))  # fmt: skip
+    return rows
+
+
+def _counts(held: Mapping[str, frozenset[str]]) -> dict[str, int]:
+    """How many hold each role."""
+    found: dict[str, int] = {}
+    for roles in held.values():
+        for role in roles:
+            found[role] = found.get(role, 0) + 1
+    return found
+
+
+def _yes(value: bool) -> str:  # noqa: FBT001 - the answer itself
+    return "Y" if value else "N"

@@ -10,16 +10,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lineage.model import Attachment, Column, Domain, Policy, Relation
+from lineage.names import quote_name, split_name
 from lineage.object_ids import object_id
 from policies.errors import GovernanceError
 from policies.events import Event
 from policies.grants import Grants
 from policies.privileges import ADMIN, PUBLIC, Holder, Securable, Who
+from policies.types import kind_of
 
 
 @dataclass(frozen=True, slots=True)
 class Defined:
-    """A policy: its definition, how often its body has changed, and who made it when (UTC microseconds)."""
+    """A policy: its definition, how often its body has changed, and who made it when (UTC microseconds).
+
+    `function` says that it stands for a function of its name.
+    """
 
     policy: Policy
     version: int
@@ -27,6 +32,41 @@ class Defined:
     changed: int
     owner: str | None
     comment: str | None = None
+    function: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Who made a role when (UTC microseconds), and what they say of it."""
+
+    created: int
+    owner: str | None
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A tag, and who made it when (UTC microseconds).
+
+    Attributes:
+        name: fully qualified.
+        tag_id: its objectId.
+        allowed: the values that it takes; None for any.
+        policies: the masking policies that come with it, by the kind of type that each masks.
+        created: when it was made.
+        owner: who made it.
+        comment: what they say of it.
+        dropped: nobody finds it, and UNDROP brings it back with all that it is set on.
+    """
+
+    name: str
+    tag_id: int
+    allowed: tuple[str, ...] | None
+    policies: Mapping[str, str]
+    created: int
+    owner: str | None
+    comment: str | None = None
+    dropped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +82,16 @@ class Protected:
     """An object and what protects it.
 
     Attributes:
-        key: `delta:<table id>` or `name:<name in lower case>`.
-        name: fully qualified, as it was when a policy was last set on it.
-        domain: a table or a view.
-        columns: of each column that a policy names, by its key: name and columnId.
+        key: `delta:<table id>`, `name:<name in lower case>`, or `schema:<name in lower case>`.
+        name: fully qualified, as it was when a policy or a tag was last set on it.
+        domain: a table, a view or a schema.
+        columns: of each column that a policy or a tag names, by its key: name and columnId.
         masks: by the key of the masked column.
         rows: row access policies, by id.
         had_rows: whether it ever had a row access policy.
+        tags: the values of its own tags, by the tag's id, the first that was set first.
+        column_tags: the same of its columns, by their keys.
+        types: what was known of the columns when tags were set: the kind of type, by key.
     """
 
     key: str
@@ -58,6 +101,9 @@ class Protected:
     masks: Mapping[str, Use] = field(default_factory=dict)
     rows: Mapping[str, Use] = field(default_factory=dict)
     had_rows: bool = False
+    tags: Mapping[str, str] = field(default_factory=dict)
+    column_tags: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    types: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -72,6 +118,12 @@ class State:
         roles: the roles that there are, by name in upper case: the roles granted to each.
         granted: the roles granted to each user.
         grants: privileges, and who owns what.
+        functions: the policies that stand for a function, by domain and its name.
+        made: who made each role.
+        tags: by the id of the event that made them, dropped ones too.
+        tag_names: the name in lower case to that id.
+        carriers: the keys of the objects that ever had a tag, on themselves or on a column, by the tag's id.
+        fresh: the tags whose carriers are this state's own.
     """
 
     policies: dict[str, Defined] = field(default_factory=dict)
@@ -81,6 +133,12 @@ class State:
     roles: dict[str, frozenset[str]] = field(default_factory=dict)
     granted: dict[str, frozenset[str]] = field(default_factory=dict)
     grants: Grants = field(default_factory=Grants)
+    made: dict[str, Made] = field(default_factory=dict)
+    functions: dict[tuple[Domain, str], str] = field(default_factory=dict)
+    tags: dict[str, Tag] = field(default_factory=dict)
+    tag_names: dict[str, str] = field(default_factory=dict)
+    carriers: dict[str, dict[str, None]] = field(default_factory=dict)
+    fresh: set[str] = field(default_factory=set, repr=False, compare=False)
 
     def find(self, domain: Domain, name: str) -> tuple[str, Defined] | None:
         """A policy by its fully qualified name, with its id."""
@@ -92,21 +150,100 @@ class State:
         key = self.by_object_id.get(relation.object_id or 0) or f"name:{relation.name.casefold()}"
         return self.objects.get(key)
 
+    def identity(self, domain: Domain, name: str) -> int | None:
+        """The objectId of a policy or tag by its fully qualified name; None where there is none."""
+        if domain is Domain.TAG:
+            tag = self.tag_names.get(name.casefold())
+            return None if tag is None else self.tags[tag].tag_id
+        found = self.find(domain, name)
+        return None if found is None else found[1].policy.policy_id
+
+    def tagged(self, relation: Relation, column: str | None, tag: str) -> bool:
+        """Whether a tag is set on a table, view or schema, or on a column of it, by itself."""
+        is_schema = relation.domain is Domain.SCHEMA
+        found = self.objects.get(schema_key(relation.name)) if is_schema else self.protected(relation)
+        identity = self.tag_names.get(tag.casefold())
+        if found is None or identity is None:
+            return False
+        if column is None:
+            return identity in found.tags
+        known = relation.index.get(column.lower())
+        wanted = (column.casefold(), None if known is None else known.column_id)
+        return any(
+            identity in tags and _is(found.columns[key], wanted) for key, tags in found.column_tags.items()
+        )
+
     def attachments(self, relation: Relation) -> tuple[Attachment, ...]:
-        """The policies in force on a relation, as lineage knows them."""
+        """The policies in force on a relation, as lineage knows them; those that come through tags, too."""
         found = self.protected(relation)
-        if found is None:
+        schema = self._schema_of(relation)
+        if found is None and schema is None:
             return ()
-        uses = [*found.rows.values(), *found.masks.values()]
         names = {column.column_id: column.name for column in relation.columns if column.column_id is not None}
+        known: Mapping[str, tuple[str, int]] = {} if found is None else found.columns
 
         def name_of(key: str) -> str:
-            name, identity = found.columns[key]
+            name, identity = known[key]
             return names.get(identity, name)
 
-        return tuple(
+        masks = {} if found is None else self.masks(found)
+        uses = [*(() if found is None else found.rows.values()), *masks.values()]
+        attached = [
             Attachment(self.policies[use.policy].policy, tuple(map(name_of, use.columns))) for use in uses
-        )
+        ]
+        by_kind = self._by_kind(one.tags for one in (found, schema) if one is not None)
+        masked = {name_of(key).casefold() for key in masks} if by_kind else set()
+        for column in relation.columns if by_kind else ():
+            policy = by_kind.get(kind_of(column.type)) if column.name.casefold() not in masked else None
+            if policy is not None:
+                attached.append(Attachment(self.policies[policy].policy, (column.name,)))
+        return tuple(attached)
+
+    def masks(self, protected: Protected) -> Mapping[str, Use]:
+        """The masks of the columns of an object, by their keys, those through tags included.
+
+        One set on the column by itself comes first, then those of the column's tags, then those of the
+        object's (Snowflake, Tag-based masking policies: precedence). What its schema is tagged with, and
+        columns that came after their table was tagged, are not among them: see `tagged_kinds`.
+        """
+        of_all = self.tagged_kinds(protected)
+        if not of_all and not protected.column_tags:
+            return protected.masks
+        found = dict(protected.masks)
+        for key in protected.types if of_all else protected.column_tags:
+            kind = protected.types[key]
+            own = self._by_kind([protected.column_tags.get(key, {})])
+            policy = own.get(kind) or of_all.get(kind)
+            if policy is not None:
+                found.setdefault(key, Use(policy, (key,)))
+        return found
+
+    def tagged_kinds(self, protected: Protected) -> Mapping[str, str]:
+        """The masking policies of an object's own tags, by the kind of type that they mask."""
+        return self._by_kind([protected.tags])
+
+    def _by_kind(self, tags: Iterable[Mapping[str, str]]) -> dict[str, str]:
+        # Of two tags on one level the one that was set first masks: a column has one mask.
+        found: dict[str, str] = {}
+        for level in tags:
+            for tag in level:
+                for kind, policy in self.tags[tag].policies.items():
+                    found.setdefault(kind, policy)
+        return found
+
+    def _schema_of(self, relation: Relation) -> Protected | None:
+        if relation.domain is Domain.STAGE or relation.temporary:
+            return None
+        return self.objects.get(schema_key(quote_name(split_name(relation.name)[:-1])))
+
+    def find_tag(self, name: str) -> tuple[str, Tag] | None:
+        """A tag by its fully qualified name, with its id."""
+        found = self.tag_names.get(name.casefold())
+        return None if found is None else (found, self.tags[found])
+
+    def tags_of(self, policy: str) -> list[Tag]:
+        """The tags that a policy comes with."""
+        return [tag for tag in self.tags.values() if policy in tag.policies.values()]
 
     def users_of(self, policy: str) -> list[Protected]:
         """What a policy protects."""
@@ -136,12 +273,22 @@ class State:
         return self.grants.owner(on)
 
 
+def schema_key(name: str) -> str:
+    """The key of a schema by its fully qualified name."""
+    return f"schema:{name.casefold()}"
+
+
+def _is(column: tuple[str, int], wanted: tuple[str, int | None]) -> bool:
+    return column[1] == wanted[1] or (wanted[1] is None and column[0].casefold() == wanted[0])
+
+
 def folded(events: Iterable[Event], before: State | None = None) -> State:
     """What events lead to, oldest first; the state before stays as it is."""
     old = State() if before is None else before
     state = State(
         dict(old.policies), dict(old.names), dict(old.objects), dict(old.by_object_id), dict(old.roles),
-        dict(old.granted), old.grants.copy(),
+        dict(old.granted), old.grants.copy(), dict(old.made), dict(old.functions), dict(old.tags),
+        dict(old.tag_names), dict(old.carriers),
     )  # fmt: skip
     for event in events:
         if event.event not in _FOLDS:
@@ -163,14 +310,22 @@ def _create_policy(state: State, event: Event) -> None:
     policy = Policy(
         event.name, domain, said["body"], columns, object_id(domain.value, event.event_id), said["returns"]
     )
-    made = Defined(policy, 1, event.time, event.time, event.role or event.user, said.get("comment"))
+    owner = event.role or event.user
+    is_function = "function" in said
+    made = Defined(policy, 1, event.time, event.time, owner, said.get("comment"), is_function)
     state.policies[event.event_id] = made
-    state.names[domain, event.name.casefold()] = event.event_id
+    if "function" in said:
+        state.functions[domain, event.name.casefold()] = event.event_id
+    else:
+        state.names[domain, event.name.casefold()] = event.event_id
 
 
 def _set_body(state: State, event: Event) -> None:
     known = state.policies[event.of_id or ""]
-    policy = replace(known.policy, body=event.details["body"])
+    given = event.details.get("parameters")
+    parameters = known.policy.parameters if given is None else tuple(Column(*one) for one in given)
+    returns = event.details.get("returns", known.policy.data_type)
+    policy = replace(known.policy, body=event.details["body"], parameters=parameters, data_type=returns)
     state.policies[event.of_id or ""] = replace(
         known, policy=policy, version=known.version + 1, changed=event.time
     )
@@ -204,7 +359,7 @@ def _object(state: State, event: Event) -> Protected:
     known = state.objects.get(event.object_key or "") or Protected(
         event.object_key or "", event.name, Domain(said["object_domain"])
     )
-    columns = {key: (name, identity) for key, name, identity in said.get("columns", ())}
+    columns = {key: (name, identity) for key, name, identity, *_ in said.get("columns", ())}
     return replace(known, name=event.name, columns={**known.columns, **columns})
 
 
@@ -246,6 +401,88 @@ def _copy(state: State, event: Event) -> None:
     known, clone = state.objects[event.details["source"]], state.objects.get(event.object_key or "")
     had_rows = known.had_rows or (clone is not None and clone.had_rows)
     _put(state, event, replace(known, key=event.object_key or "", name=event.name, had_rows=had_rows))
+    for tags in (known.tags, *known.column_tags.values()):
+        for tag in tags:
+            _carry(state, tag, event.object_key or "")
+
+
+# -- tags --------------------------------------------------------------------------------------
+
+
+def _create_tag(state: State, event: Event) -> None:
+    said = event.details
+    allowed = None if said.get("allowed") is None else tuple(said["allowed"])
+    identity = object_id(Domain.TAG.value, event.event_id)
+    owner = event.role or event.user
+    state.tags[event.event_id] = Tag(
+        event.name, identity, allowed, {}, event.time, owner, said.get("comment")
+    )
+    state.tag_names[event.name.casefold()] = event.event_id
+
+
+def _change_tag(state: State, event: Event) -> None:
+    """What the details name is as they say."""
+    said = dict(event.details)
+    if said.get("allowed") is not None:
+        said["allowed"] = tuple(said["allowed"])
+    state.tags[event.of_id or ""] = replace(state.tags[event.of_id or ""], **said)
+
+
+def _rename_tag(state: State, event: Event) -> None:
+    identity = event.of_id or ""
+    del state.tag_names[state.tags[identity].name.casefold()]
+    state.tag_names[event.name.casefold()] = identity
+    state.tags[identity] = replace(state.tags[identity], name=event.name)
+
+
+def _drop_tag(state: State, event: Event) -> None:
+    identity = event.of_id or ""
+    del state.tag_names[state.tags[identity].name.casefold()]
+    # The last to be dropped is the first that UNDROP finds.
+    state.tags[identity] = replace(state.tags.pop(identity), dropped=True)
+
+
+def _undrop_tag(state: State, event: Event) -> None:
+    identity = event.of_id or ""
+    state.tags[identity] = replace(state.tags[identity], dropped=False)
+    state.tag_names[event.name.casefold()] = identity
+
+
+def _set_tag(state: State, event: Event) -> None:
+    known, tag, said = _object(state, event), event.of_id or "", event.details
+    types = {key: kind_of(kind) for key, _, _, kind in said.get("columns", ())}
+    known = replace(known, types={**known.types, **types})
+    column = said.get("column")
+    if column is None:
+        known = replace(known, tags={**known.tags, tag: said["value"]})
+    else:
+        tags = {**known.column_tags.get(column, {}), tag: said["value"]}
+        known = replace(known, column_tags={**known.column_tags, column: tags})
+    _put(state, event, known)
+    _carry(state, tag, known.key)
+
+
+def _unset_tag(state: State, event: Event) -> None:
+    known, column = _object(state, event), event.details.get("column")
+    if column is None:
+        _put(state, event, replace(known, tags=_without(known.tags, event.of_id)))
+        return
+    tags = _without(known.column_tags[column], event.of_id)
+    others = {key: one for key, one in known.column_tags.items() if key != column}
+    _put(state, event, replace(known, column_tags={**others, column: tags} if tags else others))
+
+
+def _without(tags: Mapping[str, str], gone: str | None) -> dict[str, str]:
+    return {tag: value for tag, value in tags.items() if tag != gone}
+
+
+def _carry(state: State, tag: str, key: str) -> None:
+    known = state.carriers.get(tag, {})
+    if key not in known:
+        if tag not in state.fresh:  # the state before has this very dict
+            state.fresh.add(tag)
+            known = state.carriers[tag] = dict(known)
+        known[key] = None
 
 
 # -- roles -------------------------------------------------------------------------------------
@@ -253,14 +490,21 @@ def _copy(state: State, event: Event) -> None:
 
 def _create_role(state: State, event: Event) -> None:
     state.roles[event.name] = frozenset()
+    owner = event.role or event.user
+    state.made[event.name] = Made(event.time, owner, event.details.get("comment"))
 
 
 def _drop_role(state: State, event: Event) -> None:
     gone = frozenset({event.name})
     state.roles.pop(event.name)
+    state.made.pop(event.name)
     state.roles |= {role: held - gone for role, held in state.roles.items()}
     state.granted |= {user: held - gone for user, held in state.granted.items()}
     state.grants.drop_role(event)
+
+
+def _comment_role(state: State, event: Event) -> None:
+    state.made[event.name] = replace(state.made[event.name], comment=event.details["comment"])
 
 
 def _grant_role(state: State, event: Event) -> None:
@@ -290,8 +534,16 @@ _FOLDS: Mapping[str, Callable[[State, Event], None]] = {
     "ADD_ROW_ACCESS_POLICY": _add_rows,
     "DROP_ROW_ACCESS_POLICY": _drop_rows,
     "COPY_POLICIES": _copy,
+    "CREATE_TAG": _create_tag,
+    "CHANGE_TAG": _change_tag,
+    "RENAME_TAG": _rename_tag,
+    "DROP_TAG": _drop_tag,
+    "UNDROP_TAG": _undrop_tag,
+    "SET_TAG": _set_tag,
+    "UNSET_TAG": _unset_tag,
     "CREATE_ROLE": _create_role,
     "DROP_ROLE": _drop_role,
+    "SET_ROLE_COMMENT": _comment_role,
     "GRANT_ROLE": _grant_role,
     "REVOKE_ROLE": _revoke_role,
     "GRANT_PRIVILEGES": lambda state, event: state.grants.grant(event),

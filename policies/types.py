@@ -6,6 +6,7 @@ In: the text of a type. Out: Spark's text; whether a policy's type fits a column
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 # Snowflake's (summary of data types); Spark knows all others by their own names.
 _NAMES = {
@@ -46,7 +47,7 @@ def fits(policy: str, column: str) -> bool:
     """
     of_policy, of_column = _digits(policy), _digits(column)
     if of_policy is None or of_column is None:
-        return of_policy is of_column and _kind(policy) == _kind(column)
+        return of_policy is of_column and kind_of(policy) == kind_of(column)
     return of_policy[0] >= of_column[0] and of_policy[1] >= of_column[1]
 
 
@@ -59,6 +60,14 @@ def _digits(text: str) -> tuple[int, int] | None:
     return precision - scale, scale
 
 
-def _kind(text: str) -> str:
+@lru_cache(maxsize=1024)
+def kind_of(text: str) -> str:
+    """What types have in common that fit each other, whatever a decimal's precision or a text's length.
+
+    >>> kind_of("DECIMAL(38,0)"), kind_of("varchar(10)"), kind_of("array<int>")
+    ('decimal', 'string', 'array<int>')
+    """
     name = re.sub(r"\s", "", spark_type(text).lower())
+    if name.startswith(("decimal(", "dec(", "dec")):
+        return "decimal"
     return {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}.get(name, name)

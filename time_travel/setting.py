@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lineage.names import quote_name, sql_name
+from lineage.patterns import matcher
 from time_travel.errors import UnknownObjectError
 from time_travel.lake import Table
 from time_travel.parameters import DESCRIPTIONS, KNOWN, Change, Question, require_transient
@@ -31,7 +32,6 @@ from time_travel.retention import (
     key,
     lasting,
 )
-from time_travel.showing import matcher
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,13 +8,13 @@ a separate row" (Listing dropped objects). What is past its retention is left ou
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lineage.cursor import Cursor
 from lineage.names import quote_name
+from lineage.patterns import matcher
 from lineage.tokens import tokenize
 from time_travel.errors import BadClauseError, UnknownObjectError, UnreadableTableError
 from time_travel.lake import SESSION_CATALOG, Size, Table
@@ -239,12 +239,3 @@ def _schema_row(
         SESSION_CATALOG, properties.get("owner"), facts.get("comment") or "", options, days,
         None if dropped is None else moment_of(dropped),
     )  # fmt: skip
-
-
-def matcher(pattern: str) -> Callable[[str], bool]:
-    """A pattern of SHOW … LIKE: % and _, whatever the case; * as Spark's SHOW has it; "" fits all."""
-    if not pattern:
-        return lambda _name: True
-    wild = {"%": ".*", "*": ".*", "_": "."}
-    compiled = re.compile("".join(wild.get(c, re.escape(c)) for c in pattern), re.IGNORECASE | re.DOTALL)
-    return lambda name: compiled.fullmatch(name) is not None

@@ -247,13 +247,11 @@ class StatementCatalog:
 
     def governance_id(self, domain: Domain, name: str) -> int | None:
         """See `lineage.catalog.GovernedCatalog`."""
-        found = self.governance.find(domain, name)
-        return None if found is None else found[1].policy.policy_id
+        return self.governance.identity(domain, name)
 
-    def tagged(self, name: str, column: str | None, tag: str) -> bool:
+    def tagged(self, relation: Relation, column: str | None, tag: str) -> bool:
         """See `lineage.catalog.GovernedCatalog`."""
-        del name, column, tag
-        return False
+        return self.governance.tagged(relation, column, tag)
 
 
 def read_relations(found: Sequence[Leaf]) -> dict[str, Relation]:

@@ -22,7 +22,7 @@ from policies.events import Event
 from policies.granting import granted, require_create, require_ownership, revoked, transferred
 from policies.grants import ACCOUNT
 from policies.privileges import ADMIN, PUBLIC, Holder, Made, Securable, Who
-from policies.showing import rows_of, rows_on, rows_to
+from policies.shown_grants import rows_of, rows_on, rows_to
 from policies.state import folded
 
 SCHEMA = Securable("schema:c.s", Domain.SCHEMA, "c.s", (ACCOUNT,))

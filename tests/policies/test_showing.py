@@ -1,0 +1,91 @@
+"""SHOW and DESCRIBE of policies and roles."""
+
+from __future__ import annotations
+
+import pytest
+
+import audit
+from lineage.model import Domain
+from lineage.statement import Shows
+from policies.errors import UnknownPolicyError
+from policies.events import Event
+from policies.showing import Asking, described, shown
+from policies.state import folded
+
+HERE = ("c", "g")
+ANN = Asking(HERE, frozenset({"A", "PUBLIC"}), "A")
+
+
+def _policy(name, kind=Domain.MASKING_POLICY, comment=None):
+    details = {
+        "domain": kind.value, "body": "val", "parameters": [["val", "STRING"]], "returns": "STRING",
+        "comment": comment,
+    }  # fmt: skip
+    return Event(1_000_000, "CREATE_POLICY", name, name=name, user="ann", details=details)
+
+
+STATE = folded([
+    _policy("c.g.m1", comment="hides"), _policy("c.g.M2"), _policy("c.h.m1"), _policy("d.g.m1"),
+    _policy("c.g.r", Domain.ROW_ACCESS_POLICY),
+    Event(2_000_000, "SET_BODY", "e", "c.g.m1", name="c.g.m1", details={"body": "'*'"}),
+    Event(3, "CREATE_ROLE", "a", name="A", user="ann", details={"comment": "first"}),
+    Event(3, "CREATE_ROLE", "b", name="B", user="bob"),
+    Event(3, "GRANT_ROLE", "x", name="A", details={"to": "ROLE", "grantee": "B"}),
+    Event(3, "GRANT_ROLE", "y", name="A", details={"to": "USER", "grantee": "zoe"}),
+])  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("shows", "names"),
+    [
+        (Shows(Domain.MASKING_POLICY), ["c.g.M2", "c.g.m1"]),
+        (Shows(Domain.MASKING_POLICY, "%1"), ["c.g.m1"]),
+        (Shows(Domain.MASKING_POLICY, schema=("H",)), ["c.h.m1"]),
+        (Shows(Domain.MASKING_POLICY, schema=("d", "g")), ["d.g.m1"]),
+        (Shows(Domain.MASKING_POLICY, "m1", None), ["c.g.m1", "c.h.m1", "d.g.m1"]),
+        (Shows(Domain.ROW_ACCESS_POLICY), ["c.g.r"]),
+    ],
+)
+def test_which_policies(shows, names):
+    """Those of the schema asked for, or of all, whose name fits; by name."""
+    assert [f"{row[2]}.{row[3]}.{row[1]}" for row in shown(shows, STATE, ANN)] == names
+
+
+def test_what_a_policy_is():
+    """Who made it when, as what, with which words; the body with its version."""
+    row = shown(Shows(Domain.MASKING_POLICY, "m1"), STATE, ANN)[0]
+    assert row[0].isoformat() == "1970-01-01T00:00:01+00:00"
+    assert row[4:] == ("MASKING_POLICY", "ann", "hides", 2)
+    found = described(Shows(Domain.MASKING_POLICY, name=("m1",)), STATE, HERE)
+    assert found == [("m1", "(val STRING)", "STRING", "'*'", 2)]
+    with pytest.raises(UnknownPolicyError, match=r"c\.g\.r"):
+        described(Shows(Domain.MASKING_POLICY, name=("r",)), STATE, HERE)
+
+
+def test_roles():
+    """Those made and the system's own; which are the asker's, how often each is granted."""
+    rows = {row[1]: row for row in shown(Shows(Domain.ROLE), STATE, ANN)}
+    assert list(rows) == ["A", "ACCOUNTADMIN", "B", "PUBLIC"]
+    assert rows["A"][2:] == ("N", "Y", "N", 1, 1, 0, "ann", "first")
+    assert rows["B"][2:] == ("N", "N", "N", 0, 0, 1, "bob", "")
+    assert rows["PUBLIC"][:5] == (None, "PUBLIC", "Y", "N", "Y")
+
+
+def test_in_a_session(session, schema):
+    """They are DataFrames under Snowflake's column names, and anybody may look."""
+    session.sql("CREATE MASKING POLICY m AS (val STRING) RETURNS STRING -> '***' COMMENT = 'hides'")
+    session.sql("CREATE ROLE looker COMMENT = 'looks'")
+    with audit.as_user(session, "mallory"):
+        frame = session.sql("SHOW MASKING POLICIES")
+        assert frame.columns[:4] == ["created_on", "name", "database_name", "schema_name"]
+        assert [(row.name, row.schema_name, row.owner) for row in frame.collect()] == [("m", schema, "ann")]
+        row = session.sql(f"DESC MASKING POLICY {schema}.m").first()
+        assert row.asDict() == {
+            "name": "m", "signature": "(val STRING)", "return_type": "STRING", "body": "'***'", "version": 1,
+        }  # fmt: skip
+        assert session.sql("SHOW ROLES LIKE 'look%'").first().comment == "looks"
+    session.sql("ALTER ROLE looker UNSET COMMENT")
+    assert session.sql("SHOW ROLES LIKE 'look%'").first().comment == ""
+    with pytest.raises(UnknownPolicyError, match="no schema"):
+        session.sql("SHOW MASKING POLICIES IN SCHEMA nowhere")
+    session.sql("DROP ROLE looker")
