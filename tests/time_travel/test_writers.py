@@ -158,7 +158,7 @@ def test_a_writers_table_made_again(session, schema):
 
 
 def test_a_builders_table_made_again(session, schema):
-    """So does one of a DeltaTableBuilder; its commits, and those of what it returns, know their statements."""
+    """So does a DeltaTableBuilder's; its commits, and those of what it returns, know their statements."""
     builder = DeltaTable.create(session).tableName("again").addColumn("id", "BIGINT")
     for value in (1, 2):
         made = builder.execute()
