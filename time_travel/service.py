@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -83,6 +84,22 @@ _CLONES_SCHEMA = re.compile(
 )
 _RESTORES = re.compile(r"(?:\s|/\*.*?\*/|--[^\n]*\n)*RESTORE\b", re.IGNORECASE | re.DOTALL)
 _SETS = re.compile(r"DATA_RETENTION_TIME_IN_DAYS|MAX_TIME_TRAVEL_HOURS", re.IGNORECASE)
+
+Place = tuple[str, dict[str, str]]
+"""Where a new table lies, and the properties that Delta is to keep it by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a writer writes to.
+
+    Attributes:
+        is_delta: it is a Delta table, or will be one.
+        place: of a table that is made.
+    """
+
+    is_delta: bool
+    place: Place | None = None
 
 
 class TimeTravel:
@@ -230,18 +247,24 @@ class TimeTravel:
         found = [lake.find(target.parts) for target in statement.targets]
         return bool(found) and all(isinstance(one, Table) and one.provider == "delta" for one in found)
 
-    def is_delta(self, spark: SparkSession, table: Sequence[str], provider: str) -> bool:
-        """Whether a writer writes to Delta.
+    def written(self, spark: SparkSession, table: tuple[str, ...], provider: str, *, makes: bool) -> Written:
+        """What a writer writes to.
 
         Args:
             spark: whose tables count.
             table: the parts of a name; () for a path.
             provider: of what is not there yet; "" for the session's own.
+            makes: a table that is not there is made, at a place that is left open.
         """
-        found = self._lake(spark).find(table) if table else None
+        lake = self._lake(spark)
+        found = lake.find(table) if table else None
         if found is not None:
-            return isinstance(found, Table) and found.provider == "delta"
-        return (provider or str(spark.conf.get("spark.sql.sources.default"))).lower() == "delta"
+            return Written(isinstance(found, Table) and found.provider == "delta")
+        is_delta = (provider or str(spark.conf.get("spark.sql.sources.default"))).lower() == "delta"
+        is_new = makes and is_delta
+        return Written(
+            is_delta, self._guarded(lambda: self._placed(lake, table, {}), None) if is_new else None
+        )
 
     @cached_property
     def upkeep(self) -> Upkeep:
@@ -355,22 +378,27 @@ class TimeTravel:
         schema = lake.schema_facts(creation.name[-2] if len(creation.name) > 1 else lake.current[1]) or {}
         require_transient(creation.name, int(days), transient=is_transient(schema.get("properties", {})))
 
-    def place_of_new(self, spark: SparkSession, table: tuple[str, ...]) -> tuple[str, dict[str, str]] | None:
-        """Where a Delta table of a writer's is to lie, and its properties; None for one that is there."""
-        return self._place_of_new(self._lake(spark), Creation(table, "", "delta", (), False, 0, None))  # noqa: FBT003
-
     def _located(self, spark: SparkSession, creation: Creation) -> str | None:
-        place = self._place_of_new(self._lake(spark), creation)
+        """The text with a place for its new Delta table; None where the text or another catalog decides."""
+        lake = self._lake(spark)
+        if creation.has_location or lake.find(creation.name) is not None:
+            return None
+        provider = creation.provider or self._provider_like(lake, creation.like)
+        if (provider or str(spark.conf.get("spark.sql.sources.default"))).lower() != "delta":
+            return None
+        place = self._placed(lake, creation.name, creation.properties)
         return None if place is None else with_location(creation, *place)
 
-    def _place_of_new(self, lake: Lake, creation: Creation) -> tuple[str, dict[str, str]] | None:
-        place = self._own_location(lake, creation)
-        if place is None:
+    def _placed(self, lake: Lake, name: tuple[str, ...], properties: Mapping[str, str]) -> Place | None:
+        """Where a table lies that is not there yet; None for one of another catalog, or by its path."""
+        is_elsewhere = len(name) == _FULL and name[0].lower() != SESSION_CATALOG
+        if is_elsewhere or name[0].lower() == "delta" or lake.current[0] != SESSION_CATALOG:
             return None
-        location, schema = place
-        parameters = self.registry.objects(lake).parameters
-        periods = in_force(creation.properties, schema["properties"], parameters)
-        return location, NEW_TABLE | delta_properties(periods)
+        schema = lake.schema_facts(name[-2] if len(name) > 1 else lake.current[1])
+        if schema is None:
+            return None
+        periods = in_force(properties, schema["properties"], self.registry.objects(lake).parameters)
+        return place_in(schema["location"], lake.warehouse, name[-1]), NEW_TABLE | delta_properties(periods)
 
     def _create_schema(self, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         creation = read_creation(text)
@@ -389,20 +417,6 @@ class TimeTravel:
         """Whether a schema of the session catalog is to be made that is not there."""
         catalog = creation.name[0].lower() if len(creation.name) > 1 else lake.current[0]
         return catalog == SESSION_CATALOG and lake.schema_facts(creation.name[-1]) is None
-
-    def _own_location(self, lake: Lake, creation: Creation) -> tuple[str, dict[str, Any]] | None:
-        """Where a new Delta table lies, with its schema; None where the text or another catalog decides."""
-        if creation.has_location or creation.name[0].lower() == "delta":
-            return None
-        if lake.current[0] != SESSION_CATALOG or lake.find(creation.name) is not None:
-            return None
-        provider = creation.provider or self._provider_like(lake, creation.like)
-        if (provider or str(lake.spark.conf.get("spark.sql.sources.default"))).lower() != "delta":
-            return None
-        facts = lake.schema_facts(creation.name[-2] if len(creation.name) > 1 else lake.current[1])
-        if facts is None:
-            return None
-        return place_in(facts["location"], lake.warehouse, creation.name[-1]), facts
 
     def _clone_table(self, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         del by

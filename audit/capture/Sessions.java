@@ -1,3 +1,4 @@
+import io.delta.tables.DeltaTableBuilder;
 import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
 import java.util.ArrayList;
@@ -14,12 +15,12 @@ import org.apache.spark.sql.connector.catalog.CatalogManager;
 public class Sessions {
   private static final String[] KEPT = {"_currentNamespace", "_currentCatalogName", "_sessionPath"};
   private static final String MARK = "spark.databricks.delta.commitInfo.userMetadata";
-  private static final String WRITER = "org.apache.spark.sql.classic.DataFrameWriter";
   /** What writes, and what those are made of, by class: each knows its session, by itself or by a Dataset. */
   private static final List WRITERS = Arrays.asList(new String[] {
-      WRITER, "org.apache.spark.sql.classic.DataFrameWriterV2", "org.apache.spark.sql.classic.MergeIntoWriter",
+      "org.apache.spark.sql.classic.DataFrameWriter", "org.apache.spark.sql.classic.DataFrameWriterV2",
+      "org.apache.spark.sql.classic.MergeIntoWriter",
       "io.delta.tables.DeltaTable", "io.delta.tables.DeltaMergeBuilder", "io.delta.tables.DeltaOptimizeBuilder",
-      "org.apache.spark.sql.delta.catalog.DeltaTableV2"});
+      "io.delta.tables.DeltaTableBuilder", "org.apache.spark.sql.delta.catalog.DeltaTableV2"});
 
   /** The clone has the session's settings, temporary views and functions (Spark clones those), and what Spark
    *  4.2 does not clone: its variables, its current catalog, and the catalogs that it has opened. */
@@ -61,9 +62,14 @@ public class Sessions {
     return moved(writer, marked(home(writer), statement));
   }
 
+  /** What a marked writer has made, in the session of the user's: what is done with it is of other statements. */
+  public Object atHome(Object made, Object writer) throws Exception {
+    return moved(made, home(writer));
+  }
+
   /** What a call has changed about the marked writer, it would have changed about the user's. */
   public void giveBack(Object marked, Object writer, boolean placed) throws Exception {
-    if (!marked.getClass().getName().equals(WRITER)) return;
+    if (!(marked instanceof DataFrameWriter)) return;
     List fields = fields(marked.getClass());
     for (int i = 0; i < fields.size(); i++) {
       Field field = (Field) fields.get(i);
@@ -75,13 +81,16 @@ public class Sessions {
 
   /** Has a marked writer make its table at a location, with properties of Delta's. */
   public void place(Object writer, String location, java.util.Map properties) throws Exception {
-    Iterator each = properties.entrySet().iterator();
     if (writer instanceof DataFrameWriter) {
-      DataFrameWriter one = (DataFrameWriter) writer;
-      one.option("path", location);
-      while (each.hasNext()) {
-        java.util.Map.Entry pair = (java.util.Map.Entry) each.next();
-        one.option((String) pair.getKey(), (String) pair.getValue());
+      ((DataFrameWriter) writer).option("path", location).options(properties);
+      return;
+    }
+    if (writer instanceof DeltaTableBuilder) {
+      DeltaTableBuilder one = ((DeltaTableBuilder) writer).location(location);
+      Iterator pairs = properties.entrySet().iterator();
+      while (pairs.hasNext()) {
+        java.util.Map.Entry pair = (java.util.Map.Entry) pairs.next();
+        one.property((String) pair.getKey(), (String) pair.getValue());
       }
       return;
     }
@@ -90,6 +99,7 @@ public class Sessions {
     held.set(writer, ((scala.collection.mutable.HashMap) held.get(writer)).clone());
     scala.collection.mutable.HashMap found = (scala.collection.mutable.HashMap) held.get(writer);
     found.put("location", location);
+    Iterator each = properties.entrySet().iterator();
     while (each.hasNext()) {
       java.util.Map.Entry pair = (java.util.Map.Entry) each.next();
       found.put(pair.getKey(), pair.getValue());
@@ -100,6 +110,7 @@ public class Sessions {
   public boolean isPlaced(Object writer) throws Exception {
     if (writer instanceof DataFrameWriter)
       return ((scala.collection.immutable.Map) field(writer, "extraOptions").get(writer)).contains("path");
+    if (writer instanceof DeltaTableBuilder) return ((scala.Option) field(writer, "location").get(writer)).isDefined();
     return ((scala.collection.mutable.HashMap) field(writer, "properties").get(writer)).contains("location");
   }
 
@@ -113,6 +124,7 @@ public class Sessions {
       if (field.getName().equals("source") && value instanceof String) provider = (String) value;
       if (field.getName().equals("provider") && value instanceof scala.Some)
         provider = (String) ((scala.Some) value).value();
+      if (field.getName().equals("identifier") && value instanceof String) table = (String) value;
       if (field.getName().equals("tableName"))
         table = org.apache.spark.sql.connector.catalog.CatalogV2Implicits$.MODULE$.MultipartIdentifierHelper(
             (scala.collection.immutable.Seq) value).quoted();

@@ -128,7 +128,8 @@ class Interceptor:
         if marked is None:
             return original(writer, *args, **kwargs)
         try:
-            return original(marked, *args, **kwargs)
+            made = original(marked, *args, **kwargs)
+            return self.driver.guarded(lambda: self.driver.marking.at_home(made, writer, action), made)
         finally:
             self.driver.guarded(lambda: self.driver.marking.give_back(marked, writer, action), None)
 
@@ -137,15 +138,15 @@ class Interceptor:
         to = self.driver.marking.destination(writer, action, args, kwargs)
         if to is None or query_id in (None, ANALYSIS_TAG):
             return None
-        if not to.is_delta and not self.driver.time_travel.is_delta(self.spark, to.table, to.provider):
-            return None
+        place = None
+        if not to.is_delta:
+            found = self.driver.time_travel.written(self.spark, to.table, to.provider, makes=to.makes)
+            if not found.is_delta:
+                return None
+            place = found.place
         marked = self.driver.marking.writer(writer, action, str(query_id))
-        if to.makes:
-            place = self.driver.guarded(
-                lambda: self.driver.time_travel.place_of_new(self.spark, to.table), None
-            )
-            if place is not None:
-                self.driver.marking.place(marked, action, *place)
+        if place is not None:
+            self.driver.marking.place(marked, action, *place)
         return marked
 
     def _is_lazy(self, statement: lineage.Statement) -> bool:

@@ -37,12 +37,16 @@ _WRITERS = {
     "MergeIntoWriter": ("_jwriter", "merge"),
     "DeltaTable": ("_jdt", "delete restoreToTimestamp restoreToVersion update"),
     "DeltaMergeBuilder": ("_jbuilder", "execute"),
+    "DeltaTableBuilder": ("_jbuilder", "execute"),
     "DeltaOptimizeBuilder": ("_jbuilder", "executeCompaction executeZOrderBy"),
 }
 """What commits from Python: the attribute that holds the JVM's side, and the methods, by class."""
 _HELD = {f"{name}.{method}": held for name, (held, methods) in _WRITERS.items() for method in methods.split()}
 _PLACED = "_audit_placed"
-_MAKING = frozenset({"saveAsTable", "create", "createOrReplace"})
+_BUILT = "DeltaTableBuilder.execute"
+_MAKING = frozenset(
+    {"DataFrameWriter.saveAsTable", "DataFrameWriterV2.create", "DataFrameWriterV2.createOrReplace", _BUILT}
+)
 _FORMAT = 1
 """The place of `format` among the arguments of `save` and `saveAsTable`."""
 
@@ -90,7 +94,7 @@ class Marking:
         if action not in _HELD:
             return None
         owner, _, method = action.partition(".")
-        if owner.startswith("Delta"):
+        if owner.startswith("Delta") and action != _BUILT:
             return Destination(is_delta=True)
         provider, _, table = self._sessions.target(getattr(writer, _HELD[action])).partition(" ")
         if owner == "DataFrameWriter" and method != "save":
@@ -98,8 +102,10 @@ class Marking:
         if owner == "DataFrameWriter" and method != "insertInto":
             given = args[_FORMAT] if len(args) > _FORMAT else kwargs.get("format")
             provider = given or provider
-        makes = method in _MAKING and not self._sessions.isPlaced(getattr(writer, _HELD[action]))
-        return Destination(split_name(table) if table else (), provider, makes=makes)
+        if action == _BUILT:
+            provider = "delta"
+        makes = table and action in _MAKING and not self._sessions.isPlaced(getattr(writer, _HELD[action]))
+        return Destination(split_name(table) if table else (), provider, makes=bool(makes))
 
     def writer(self, writer: Any, action: str, query_id: str) -> Any:
         """The same writer, whose commits carry a query id."""
@@ -117,3 +123,10 @@ class Marking:
         """PySpark's `save(mode=…)` sets the mode of its writer for good: the user's has it, too."""
         held = _HELD[action]
         self._sessions.giveBack(getattr(marked, held), getattr(writer, held), _PLACED in marked.__dict__)
+
+    def at_home(self, made: Any, writer: Any, action: str) -> Any:
+        """The table that a marked builder has made, in the session of the user's."""
+        if action == _BUILT:
+            held = _WRITERS["DeltaTable"][0]
+            setattr(made, held, self._sessions.atHome(getattr(made, held), getattr(writer, _HELD[action])))
+        return made

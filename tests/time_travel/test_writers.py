@@ -155,3 +155,35 @@ def test_a_writers_table_made_again(session, schema):
     writer.saveAsTable("first")
     writer.saveAsTable("second")
     assert session.table("first").count() == session.table("second").count() == 4
+
+
+def test_a_builders_table_made_again(session, schema):
+    """So does a DeltaTableBuilder's; its commits, and those of what it returns, know their statements."""
+    builder = DeltaTable.create(session).tableName("again").addColumn("id", "BIGINT")
+    for value in (1, 2):
+        made = builder.execute()
+        session.range(value).write.insertInto("again")
+        made.delete("id < 0")
+        made.delete("id = 0")
+        assert made.toDF().count() == value - 1
+        assert len(set(marks(session, "again"))) == 3
+        session.sql("DROP TABLE again")
+    DeltaTable.createOrReplace(session).tableName("again").addColumn("id", "BIGINT").property(
+        "a", "b"
+    ).execute()
+    DeltaTable.replace(session).tableName("again").addColumn("id", "STRING").execute()
+    assert marks(session, "again") == recorded(session, "DeltaTableBuilder.execute")[-2:]
+    session.sql("ALTER TABLE again RENAME TO newest")
+    for value in (2, 1):
+        session.sql("UNDROP TABLE again")
+        assert session.table("again").count() == value - 1
+        session.sql(f"ALTER TABLE again RENAME TO again_{value}")
+
+
+def test_a_builder_that_says_where(session, schema, tmp_path):
+    """Its table lies there, by a name and by a path alone."""
+    DeltaTable.create(session).tableName("t").location(f"{tmp_path}/t").addColumn("id", "INT").execute()
+    DeltaTable.createIfNotExists(session).location(f"{tmp_path}/u").addColumn("id", "INT").execute()
+    DeltaTable.createIfNotExists(session).tableName("t").addColumn("id", "INT").execute()
+    assert session.sql("DESCRIBE DETAIL t").first().location.endswith(f"{tmp_path}/t")
+    assert rows(session, f"SELECT id FROM delta.`{tmp_path}/u`") == []
