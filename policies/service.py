@@ -19,6 +19,7 @@ from policies.defining import altered, created, dropped, renamed
 from policies.errors import AccessDeniedError, UnknownPolicyError
 from policies.functions import changed, protected_by, require_same, require_unused
 from policies.governor import Governor
+from policies.granting import rows_granted
 from policies.ledger import Ledger
 from policies.showing import DESCRIBED, SHOWN, Asking, described, schema_of, shown
 from policies.state import ADMIN, PUBLIC, State
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 Run = Callable[["SparkSession", str], Any]
 """Runs a text in a session, as Spark does."""
+Way = Callable[["SparkSession", str, "By", Run], Any]
+"""Runs a statement instead of Spark."""
 _POLICIES = frozenset({Domain.MASKING_POLICY, Domain.ROW_ACCESS_POLICY})
 _SET = _POLICIES | {Domain.TAG}
 _ROLES: Mapping[str, Callable[[Command, By, State], Sequence[Event]]] = {
@@ -115,7 +118,7 @@ class Policies:
         """Whether one plan may show different users different things."""
         return self._governor.is_shared and bool(state.objects)
 
-    def way_of(self, statement: Statement) -> Callable[[SparkSession, str, By, Run], Any] | None:  # noqa: PLR0911
+    def way_of(self, statement: Statement) -> Way | None:
         """What runs a statement instead of Spark; None where it is not about governance.
 
         Each is called with the session, the text as Spark would get it, who runs it, and Spark's own way.
@@ -123,10 +126,13 @@ class Policies:
         if statement.statement_type in _FUNCTIONS:
             return partial(self._change_function, statement)
         command = statement.command
-        if command is None:
-            return None
+        return None if command is None else self._way_of(command)
+
+    def _way_of(self, command: Command) -> Way | None:  # noqa: PLR0911  one return a kind of command
         if command.shows is not None:
             return partial(self._show, command.shows)
+        if command.on:
+            return partial(self._grant_rows, command)
         if command.domain in _POLICIES and command.kind.partition("_")[0] in _DEFINING:
             return partial(self._define, command)
         if command.kind == "USE_ROLE":
@@ -135,12 +141,9 @@ class Policies:
             return partial(self._change_role, command)
         if command.kind in _TAGS:
             return partial(self._change_tag, command)
-        is_about = {change.domain for change in command.changes} & _SET
-        if is_about and command.domain in (Domain.TABLE, Domain.VIEW):
-            return partial(self._attach, command)
-        if is_about and command.domain is Domain.SCHEMA:
-            return partial(self._tag_schema, command)
-        return None
+        if not {change.domain for change in command.changes} & _SET:
+            return None
+        return partial(self._tag_schema if command.domain is Domain.SCHEMA else self._attach, command)
 
     def _show(self, shows: Shows, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         """Anybody may look."""
@@ -211,6 +214,11 @@ class Policies:
         found = self._governor.describe(spark, command.target)
         here = _here(spark)
         return self._run(spark, by, partial(changes_of, command, found, here, self._governor, by))
+
+    def _grant_rows(self, command: Command, spark: SparkSession, text: str, by: By, run: Run) -> Any:
+        del text, run
+        found = self._governor.describe(spark, command.on)
+        return self._run(spark, by, partial(rows_granted, command, found, self._governor, by))
 
     def _run(self, spark: SparkSession, by: By, decide: Decide) -> Any:
         """Change the governance, which is an administrator's to change."""
