@@ -83,6 +83,8 @@ class Governance:
 
     def follow(self, command: Command, here: Here) -> None:
         """Take over what a statement about policies or tags changed."""
+        if command.on:
+            return  # BigQuery's belong to tables; whose columns they ask for only a catalog knows
         if command.domain in _GOVERNED:
             self._object(command, here)
         elif command.domain is Domain.SCHEMA:

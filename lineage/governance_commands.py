@@ -106,6 +106,9 @@ def _clone_schema(at: Cursor, *, replace: bool) -> Command | None:
 
 
 def _drop(at: Cursor) -> Command | None:
+    if at.take("ALL", "ROW", "ACCESS", "POLICIES", "ON"):
+        table, changes = at.name(), (Change("DROP", Domain.ROW_ACCESS_POLICY),)
+        return Command("ALTER_TABLE", Domain.TABLE, table, changes=changes) if table and at.done else None
     domain = take_policy(at)
     if domain is not None:
         return drop_policy(at, domain)

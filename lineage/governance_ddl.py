@@ -77,6 +77,8 @@ def _object(tracer: Tracer, command: Command) -> ObjectDdl:
         # A role belongs to no schema.
         here = _here(tracer)
         name = quote_name(command.target if domain is Domain.ROLE else qualify(command.target, here))
+        if command.on:
+            name = quote_name((*qualify(command.on, here), *command.target))
         return ObjectDdl(name, domain, "ALTER", _id(tracer, domain, name))
     if domain is Domain.ACCOUNT:
         return ObjectDdl(domain.value, domain, "ALTER", object_id(domain.value, domain.value))
@@ -163,6 +165,8 @@ def _properties(tracer: Tracer, command: Command) -> Json:
             "argumentSignature": policy.argument_signature, "dataType": policy.data_type, "body": policy.body,
         }  # fmt: skip
         found = {**{key: {"value": value} for key, value in said.items()}, **found}
+    if command.grantees:
+        found["grantees"] = {grantee: {"subOperationType": "ADD"} for grantee in command.grantees}
     if command.new_name:
         found["objectName"] = {"value": _new_name(tracer, command)}
     relation = (

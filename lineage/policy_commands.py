@@ -36,6 +36,8 @@ def create_policy(at: Cursor, domain: Domain, *, replace: bool) -> Command | Non
     """`name AS (val STRING, …) RETURNS STRING -> body [COMMENT = '…']`, the cursor after POLICY."""
     if_clause = take_if(at)
     name = at.name()
+    if domain is Domain.ROW_ACCESS_POLICY and at.take("ON"):
+        return _granted_rows(at, name, if_clause=if_clause, replace=replace)
     if not name or not at.take("AS"):
         return None
     parameters = at.columns()
@@ -47,6 +49,26 @@ def create_policy(at: Cursor, domain: Domain, *, replace: bool) -> Command | Non
     return Command(
         f"CREATE_{_noun(domain)}", domain, name, if_clause=if_clause, replace=replace, policy=policy,
         properties=options,
+    )  # fmt: skip
+
+
+def _granted_rows(at: Cursor, name: tuple[str, ...], *, if_clause: bool, replace: bool) -> Command | None:
+    """`t [GRANT TO ('user:a@b', …)] FILTER USING (expression)`, the cursor after ON: BigQuery's."""
+    table = at.name()
+    grantees: tuple[str, ...] = ()
+    if at.take("GRANT", "TO", "("):
+        grantees = at.strings()
+        if not grantees or not at.take(")"):
+            return None
+    if len(name) != 1 or not table or not at.take("FILTER", "USING", "("):
+        return None
+    body = at.span(")")
+    if not body or not at.take(")") or not at.done:
+        return None
+    domain = Domain.ROW_ACCESS_POLICY
+    return Command(
+        f"CREATE_{_noun(domain)}", domain, name, if_clause=if_clause, replace=replace,
+        policy=Policy(name[0], domain, body, data_type="BOOLEAN"), on=table, grantees=grantees,
     )  # fmt: skip
 
 
@@ -70,10 +92,17 @@ def alter_policy(at: Cursor, domain: Domain) -> Command | None:
 
 
 def drop_policy(at: Cursor, domain: Domain) -> Command | None:
-    """`[IF EXISTS] name`, the cursor after POLICY."""
+    """`[IF EXISTS] name [ON t]`, the cursor after POLICY."""
     if_clause = take_if(at)
     name = at.name()
-    return Command(f"DROP_{_noun(domain)}", domain, name, if_clause=if_clause) if name and at.done else None
+    table: tuple[str, ...] = ()
+    if domain is Domain.ROW_ACCESS_POLICY and len(name) == 1 and at.take("ON"):
+        table = at.name()
+        if not table:
+            return None
+    if not name or not at.done:
+        return None
+    return Command(f"DROP_{_noun(domain)}", domain, name, if_clause=if_clause, on=table)
 
 
 def take_comment(at: Cursor) -> tuple[tuple[str, str | None], ...] | None:

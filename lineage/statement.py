@@ -60,7 +60,8 @@ class Command:
 
     `columns` are pairs of a column's name and its subOperationType; `policy` is the definition that a
     CREATE of a policy gives, under the name as it was written; `swap` says that `source` is the other
-    object of a SWAP; `shows` is what a SHOW or DESCRIBE of governance asks for.
+    object of a SWAP; `shows` is what a SHOW or DESCRIBE of governance asks for; `on` is the table that a row
+    access policy of BigQuery's belongs to, `grantees` those whom it lets see the rows that pass.
     """
 
     kind: str
@@ -78,6 +79,8 @@ class Command:
     policy: Policy | None = None
     swap: bool = False
     shows: Shows | None = None
+    on: tuple[str, ...] = ()
+    grantees: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

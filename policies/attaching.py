@@ -16,6 +16,7 @@ from lineage.tokens import tokenize
 from policies.errors import BadPolicyError, PolicyExistsError, UnknownPolicyError
 from policies.events import Event
 from policies.functions import called, calling
+from policies.granted_rows import revoked
 from policies.state import Protected, folded
 from policies.tagging import column_of, tagged
 from policies.types import fits
@@ -87,7 +88,7 @@ def copied(source_id: str, clone_id: str, by: By, state: State) -> list[Event]:
 
 
 def _set_on(protected: Protected) -> tuple[Mapping[str, Any], ...]:
-    return protected.masks, protected.rows, protected.tags, protected.column_tags
+    return protected.masks, protected.rows, protected.grants, protected.tags, protected.column_tags
 
 
 def _change(
@@ -133,8 +134,8 @@ def _change(
     if change.function and known is not None:
         filters = [row for row in known.rows if _replaces(change, row, state)]
         replaced = [_event(by, "DROP_ROW_ACCESS_POLICY", row, found, []) for row in filters]
-    if known is not None and len(known.rows) > len(replaced):
-        there = state.policies[next(iter(known.rows))].policy.name
+    if known is not None and (known.grants or len(known.rows) > len(replaced)):
+        there = state.policies[next(iter((*known.rows.values(), *known.grants.values()))).policy].policy.name
         raise PolicyExistsError(
             f"{quote_name(found.name)} has row access policy {there} already",
             "a table has one: drop that first, or change its body",
@@ -208,7 +209,8 @@ def _drop_rows(
                 f"{quote_name(found.name)} has no row filter", "there is nothing to drop"
             )
     if not change.name:
-        return [_event(by, "DROP_ROW_ACCESS_POLICY", identity, found, []) for identity in rows]
+        granted = [] if known is None or change.function else revoked(known.grants, found, by)
+        return [*(_event(by, "DROP_ROW_ACCESS_POLICY", identity, found, []) for identity in rows), *granted]
     identity, policy = _policy(change, here, state)
     if identity not in rows:
         raise UnknownPolicyError(

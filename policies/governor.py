@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from audit import jvm
 from lineage.model import Column, Domain, Function, Policy
-from lineage.names import quote_name, sql_name
+from lineage.names import quote_name, split_name, sql_name
 from lineage.object_ids import column_id, object_id
 from policies.errors import AccessDeniedError, BadPolicyError, UnknownPolicyError
 from policies.state import ADMIN, Protected, State
@@ -280,7 +280,8 @@ def refusal_of(error: BaseException) -> AccessDeniedError | None:
 
 
 def _policy(policy: Policy) -> dict[str, Any]:
-    schema = policy.name.split(".")[-2] if "." in policy.name else ""
+    parts = split_name(policy.name)
+    schema = parts[1] if len(parts) > 2 else ""  # noqa: PLR2004 - catalog, schema, name
     parameters = [[column.name, column.type] for column in policy.parameters]
     return {
         "name": policy.name,
@@ -313,14 +314,17 @@ def _protection(protected: Protected, state: State) -> dict[str, Any] | None:
     the columns of its tables and views for which `masks` and the `tagged` of their own say nothing.
     """
     masks, tagged = state.masks(protected), state.tagged_kinds(protected)
-    if not masks and not tagged and not protected.rows and not protected.had_rows:
+    if not masks and not tagged and not protected.had_rows:
         return None
+    rows = [[[use.policy, use.columns]] for use in protected.rows.values()]
+    if protected.grants:
+        rows.append([[use.policy, use.columns] for use in protected.grants.values()])
     return {
         "name": protected.name,
         "isView": protected.domain is Domain.VIEW,
         "hadRows": protected.had_rows,
         "names": {key: name for key, (name, _) in protected.columns.items()},
-        "rows": [[[use.policy, use.columns]] for use in protected.rows.values()],
+        "rows": rows,
         "masks": {key: [use.policy, use.columns] for key, use in masks.items()},
         "tagged": dict(tagged),
     }

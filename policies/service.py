@@ -20,6 +20,7 @@ from policies.defining import altered, created, dropped, renamed
 from policies.errors import AccessDeniedError, UnknownPolicyError
 from policies.functions import changed, protected_by, require_same, require_unused
 from policies.governor import Governor
+from policies.granted_rows import rows_granted
 from policies.guarding import Creations, Privileges
 from policies.ledger import NAME, Ledger
 from policies.showing import DESCRIBED, SHOWN, Asking, described, schema_of, shown
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 Run = Callable[["SparkSession", str], Any]
 """Runs a text in a session, as Spark does."""
+Way = Callable[["SparkSession", str, "By", Run], Any]
+"""Runs a statement instead of Spark."""
 _POLICIES = frozenset({Domain.MASKING_POLICY, Domain.ROW_ACCESS_POLICY})
 _SET = _POLICIES | {Domain.TAG}
 _ROLES: Mapping[str, Callable[[Command, By, State], Sequence[Event]]] = {
@@ -128,7 +131,7 @@ class Policies:
         """Whether one plan may show different users different things."""
         return self._governor.is_shared and bool(state.objects)
 
-    def way_of(self, statement: Statement) -> Callable[[SparkSession, str, By, Run], Any] | None:
+    def way_of(self, statement: Statement) -> Way | None:
         """What runs a statement instead of Spark; None where it is not about governance.
 
         Each is called with the session, the text as Spark would get it, who runs it, and Spark's own way.
@@ -136,10 +139,13 @@ class Policies:
         if statement.statement_type in _FUNCTIONS:
             return partial(self._change_function, statement)
         command = statement.command
-        if command is None:
-            return None
+        return None if command is None else self._way_of(command)
+
+    def _way_of(self, command: Command) -> Way | None:
         if command.shows is not None:
             return partial(self._show, command.shows)
+        if command.on:
+            return partial(self._grant_rows, command)
         if command.domain in _POLICIES and command.kind.partition("_")[0] in _DEFINING:
             return partial(self._define, command)
         is_about = {change.domain for change in command.changes} & _SET
@@ -147,7 +153,7 @@ class Policies:
             return partial(self._attach, command)
         return self._way_of_rights(command)
 
-    def _way_of_rights(self, command: Command) -> Callable[[SparkSession, str, By, Run], Any] | None:
+    def _way_of_rights(self, command: Command) -> Way | None:
         """The same for roles and privileges."""
         if command.kind == "USE_ROLE":
             return partial(self._use_role, command.target[0])
@@ -244,6 +250,11 @@ class Policies:
         found = self._governor.describe(spark, command.target)
         here = _here(spark)
         return self._run(spark, by, partial(changes_of, command, found, here, self._governor, by))
+
+    def _grant_rows(self, command: Command, spark: SparkSession, text: str, by: By, run: Run) -> Any:
+        del text, run
+        found = self._governor.describe(spark, command.on)
+        return self._run(spark, by, partial(rows_granted, command, found, self._governor, by))
 
     def _run(self, spark: SparkSession, by: By, decide: Decide) -> Any:
         """Change the governance, which is an administrator's to change."""

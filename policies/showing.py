@@ -80,7 +80,7 @@ def shown(shows: Shows, state: State, asking: Asking) -> list[Row]:
     return [
         row
         for name, row in sorted(names, key=lambda found: found[0])
-        if fits(name[-1]) and (wanted is None or _folded(name[:-1]) == wanted)
+        if fits(name[-1]) and (wanted is None or _folded(name[:2]) == wanted)
     ]
 
 
@@ -127,7 +127,7 @@ def _folded(name: tuple[str, ...]) -> tuple[str, ...]:
 
 def _policy(name: tuple[str, ...], known: Defined) -> Row:
     return (
-        moment_of(known.created), name[-1], name[0], name[-2], known.policy.kind, known.owner,
+        moment_of(known.created), name[-1], name[0], name[1], known.policy.kind, known.owner,
         known.comment or "", known.version,
     )  # fmt: skip
 

@@ -89,6 +89,7 @@ class Protected:
         masks: by the key of the masked column.
         rows: row access policies, by id.
         had_rows: whether it ever had a row access policy.
+        grants: row access policies of which one has to let a row through (BigQuery's), by name in lower case.
         tags: the values of its own tags, by the tag's id, the first that was set first.
         column_tags: the same of its columns, by their keys.
         types: what was known of the columns when tags were set: the kind of type, by key.
@@ -101,6 +102,7 @@ class Protected:
     masks: Mapping[str, Use] = field(default_factory=dict)
     rows: Mapping[str, Use] = field(default_factory=dict)
     had_rows: bool = False
+    grants: Mapping[str, Use] = field(default_factory=dict)
     tags: Mapping[str, str] = field(default_factory=dict)
     column_tags: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     types: Mapping[str, str] = field(default_factory=dict)
@@ -187,7 +189,8 @@ class State:
             return names.get(identity, name)
 
         masks = {} if found is None else self.masks(found)
-        uses = [*(() if found is None else found.rows.values()), *masks.values()]
+        rows = () if found is None else (*found.rows.values(), *found.grants.values())
+        uses = [*rows, *masks.values()]
         attached = [
             Attachment(self.policies[use.policy].policy, tuple(map(name_of, use.columns))) for use in uses
         ]
@@ -250,7 +253,8 @@ class State:
         return [
             one
             for one in self.objects.values()
-            if policy in one.rows or any(use.policy == policy for use in one.masks.values())
+            if policy in one.rows
+            or any(use.policy == policy for use in (*one.masks.values(), *one.grants.values()))
         ]
 
     def roles_of(self, user: str, given: Sequence[str]) -> frozenset[str]:
@@ -396,6 +400,23 @@ def _drop_rows(state: State, event: Event) -> None:
     _put(state, event, replace(known, rows=kept))
 
 
+def _grant_rows(state: State, event: Event) -> None:
+    known = _object(state, event)
+    use = Use(event.of_id or "", tuple(column[0] for column in event.details["columns"]))
+    grants = {**known.grants, event.details["granted"]: use}
+    _put(state, event, replace(known, grants=grants, had_rows=True))
+
+
+def _revoke_rows(state: State, event: Event) -> None:
+    known = _object(state, event)
+    kept = {name: use for name, use in known.grants.items() if name != event.details["granted"]}
+    _put(state, event, replace(known, grants=kept))
+    # A clone may have the policy, too: it stays, and nobody finds it by name.
+    policy = state.policies[event.of_id or ""].policy
+    if state.names.get((policy.domain, policy.name.casefold())) == event.of_id:
+        del state.names[policy.domain, policy.name.casefold()]
+
+
 def _copy(state: State, event: Event) -> None:
     """A clone is protected as its source was."""
     known, clone = state.objects[event.details["source"]], state.objects.get(event.object_key or "")
@@ -533,6 +554,8 @@ _FOLDS: Mapping[str, Callable[[State, Event], None]] = {
     "UNSET_MASKING_POLICY": _unset_masking,
     "ADD_ROW_ACCESS_POLICY": _add_rows,
     "DROP_ROW_ACCESS_POLICY": _drop_rows,
+    "GRANT_ROWS": _grant_rows,
+    "REVOKE_ROWS": _revoke_rows,
     "COPY_POLICIES": _copy,
     "CREATE_TAG": _create_tag,
     "CHANGE_TAG": _change_tag,
