@@ -42,7 +42,9 @@ _CLAUSES = frozenset(
         ("ROW", "FILTER"),
     }
 )
-_NOUNS = {Domain.TABLE: "TABLE", Domain.VIEW: "VIEW", Domain.SCHEMA: "SCHEMA"}
+_NOUNS = {
+    Domain.TABLE: "TABLE", Domain.VIEW: "VIEW", Domain.SCHEMA: "SCHEMA", Domain.FUNCTION: "FUNCTION",
+}  # fmt: skip
 
 
 def read_governance(tokens: list[Token], text: str) -> Command | None:
@@ -120,11 +122,11 @@ def _drop(at: Cursor) -> Command | None:
 
 
 def _undrop(at: Cursor) -> Command | None:
-    noun = at.take_one(*_OBJECTS, "TAG")
+    noun = at.take_one(*_OBJECTS, "TAG", "FUNCTION")
     name = at.name()
     if not noun or not name or not at.done:
         return None
-    domain = _OBJECTS.get(noun, Domain.TAG)
+    domain = Domain.FUNCTION if noun == "FUNCTION" else _OBJECTS.get(noun, Domain.TAG)
     return Command(f"UNDROP_{_NOUNS.get(domain, 'TAG')}", domain, name)
 
 

@@ -43,7 +43,9 @@ class Creation:
 
 Creations = Callable[[Domain, str, "int | None"], "Creation | None"]
 """Who has created an object: by its domain, qualified name and, where that survives a rename, objectId."""
-_DOMAINS = {"TABLE": Domain.TABLE, "VIEW": Domain.VIEW, "SCHEMA": Domain.SCHEMA}
+_DOMAINS = {
+    "TABLE": Domain.TABLE, "VIEW": Domain.VIEW, "SCHEMA": Domain.SCHEMA, "FUNCTION": Domain.FUNCTION,
+}  # fmt: skip
 _CHANGES: Mapping[str, Callable[[Command, Securable, Who, By, State], Sequence[Event]]] = {
     "GRANT": granting.granted,
     "REVOKE": granting.revoked,
@@ -93,7 +95,7 @@ class Privileges:
         """Refuse to bring back what somebody does not own, or where they may create nothing.
 
         Args:
-            kind: TABLE, VIEW or SCHEMA.
+            kind: TABLE, VIEW, FUNCTION or SCHEMA.
             name: of what was dropped, in full.
             table_id: Delta's own id of a table, None for anything else.
             by: who asks.
@@ -151,9 +153,7 @@ class Privileges:
         above = (_schema(name[:-1]), ACCOUNT)
         if domain is Domain.FUNCTION:
             is_there = bool(spark._jsparkSession.catalog().functionExists(sql_name(name)))
-            full = quote_name(name)
-            on = Securable(f"function:{full.casefold()}", domain, full, above)
-            return _required(on, is_there=is_there)
+            return _required(_relation(domain, name, None, above), is_there=is_there)
         return self._policy(domain, quote_name(name), above)
 
     def _described(self, domain: Domain, parts: Sequence[str], spark: SparkSession) -> Securable:
@@ -205,6 +205,8 @@ def _relation(
     domain: Domain, name: Sequence[str], table_id: str | None, above: tuple[Securable, ...]
 ) -> Securable:
     full = quote_name(name)
+    if domain is Domain.FUNCTION:
+        return Securable(f"function:{full.casefold()}", domain, full, above)
     key = f"name:{full.casefold()}" if table_id is None else f"delta:{table_id}"
     return Securable(key, domain, full, above)
 

@@ -1,7 +1,7 @@
 """DROP keeps: an object goes from the catalog, its files and its history stay.
 
-In: DROP TABLE | VIEW | SCHEMA and how Spark runs it. Out: Spark's own result; events in the registry that
-UNDROP finds. A table whose files Spark would delete is made external first, so that nothing is lost.
+In: DROP TABLE | VIEW | FUNCTION | SCHEMA and how Spark runs it. Out: Spark's own result; events in the
+registry that UNDROP finds. A table whose files Spark would delete is made external first: nothing is lost.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from lineage.names import qualify
 from time_travel.errors import UnreadableTableError
 from time_travel.lake import SESSION_CATALOG, Table, View
 from time_travel.registry import MOVED_FROM, Event
@@ -53,6 +54,12 @@ class Drop:
         if event is None or meant is None:
             return run()
         return self._dropped([event], run, [(event, meant)])
+
+    def function(self, parts: Sequence[str], run: Callable[[], T]) -> T:
+        """DROP FUNCTION, of one that the catalog keeps."""
+        name = qualify(tuple(parts), self.lake.current)
+        facts = self.lake.function(name) if name[0].lower() == SESSION_CATALOG else None
+        return run() if facts is None else self._dropped([self._function(name[1], facts)], run, [])
 
     def schema(self, name: str, run: Callable[[], Any], *, cascade: bool) -> Any:
         """DROP SCHEMA: what is in it goes, and comes back, with it.

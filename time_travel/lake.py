@@ -226,6 +226,13 @@ class Lake:
         found: list[dict[str, Any]] = json.loads(self._catalog.functions(self._session, schema))
         return found
 
+    def function(self, name: Sequence[str]) -> dict[str, Any] | None:
+        """A function of the session's catalog by its full name, with what brings it back; None for none."""
+        if self.schema_facts(name[-2]) is None:
+            return None
+        found = (one for one in self.functions(name[-2]) if one["name"].lower() == name[-1].lower())
+        return next(found, None)
+
     def restore_function(self, schema: str, facts: Mapping[str, Any]) -> None:
         """Register a function as `functions` has found it."""
         self._catalog.restoreFunction(

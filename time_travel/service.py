@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from audit.by import By
     from lineage.statement import Statement
 
+_KEPT = ("_TABLE", "_VIEW", "_FUNCTION", "_SCHEMA")
 _FULL = 3
 Run = Callable[["SparkSession", str], Any]
 """Runs a text in a session, as Spark does."""
@@ -214,7 +215,7 @@ class TimeTravel:
         Each is called with the session, the text as Spark would get it, who runs it, and Spark's own way.
         """
         kind = statement.statement_type
-        if kind.startswith(("DROP_", "UNDROP_")) and kind.endswith(("_TABLE", "_VIEW", "_SCHEMA")):
+        if kind.startswith(("DROP_", "UNDROP_")) and kind.endswith(_KEPT):
             return partial(self._drop if kind.startswith("DROP_") else self._undrop, statement)
         if kind.startswith(("CREATE_TABLE", "REPLACE_TABLE", "CREATE_SCHEMA")):
             return self._creating(statement)
@@ -341,6 +342,9 @@ class TimeTravel:
         self._follow_files(lake)
         drop = Drop(lake, self.registry, partial(self._retention, lake), by)
         parts = targets[0].parts
+        if targets[0].domain is Domain.FUNCTION:
+            is_temporary = word(tokenize(text) or [], 1) in ("TEMPORARY", "TEMP")
+            return run(spark, text) if is_temporary else drop.function(parts, lambda: run(spark, text))
         if targets[0].domain is not Domain.SCHEMA:
             return drop.relation(parts, lambda: run(spark, text))
         if len(parts) > 1 and parts[0].lower() != SESSION_CATALOG:

@@ -1,7 +1,7 @@
 """UNDROP: what was dropped comes back in place, with its history, its name and its location.
 
-In: UNDROP TABLE | VIEW | SCHEMA | DATABASE and who asks. Out: a sentence that says what was restored. No
-bytes move: the object is registered again.
+In: UNDROP TABLE | VIEW | FUNCTION | SCHEMA | DATABASE and who asks. Out: a sentence that says what was
+restored. No bytes move: the object is registered again.
 
 "Restoring a dropped object restores the object in place"; "If an object with the same name already exists,
 UNDROP fails"; "Restoring tables and schemas is only supported in the current schema or current database, even
@@ -31,6 +31,11 @@ if TYPE_CHECKING:
     from time_travel.lake import Lake
     from time_travel.registry import Registry
 
+_CANNOT_BE_RENAMED = {
+    "SCHEMA": "clone it under another name (CREATE SCHEMA … CLONE {}), set its"
+    " DATA_RETENTION_TIME_IN_DAYS = 0, drop it, then UNDROP",
+    "FUNCTION": "Spark renames no functions: make it again under another name, drop {}, then UNDROP",
+}
 MayUndrop = Callable[[Event, "By"], None]
 """Refuses to bring back what somebody may not, by its drop, before anything has changed."""
 
@@ -54,7 +59,7 @@ class Undo:
     may: MayUndrop = lambda _event, _by: None
 
     def relation(self, domain: str, parts: Sequence[str]) -> str:
-        """UNDROP TABLE or UNDROP VIEW.
+        """UNDROP TABLE, VIEW or FUNCTION.
 
         Returns:
             What was done, in a sentence.
@@ -69,7 +74,7 @@ class Undo:
                 f"the schema {name[1]} of {domain.lower()} {name[2]} does not exist",
                 f"what was dropped with its schema returns with it: UNDROP SCHEMA {name[1]}",
             )
-        self._require_free(domain, name, self.lake.find(name))
+        self._require_free(domain, name, self._there(domain, name))
         return self.bring_back(self._allowed(self._newest(domain, name)))
 
     def bring_back(self, event: Event) -> str:
@@ -137,19 +142,19 @@ class Undo:
         )
 
     def _require_free_now(self, event: Event) -> None:
-        is_schema = event.domain == "SCHEMA"
-        there = self.lake.schema_facts(event.name[-1]) if is_schema else self.lake.find(event.name)
-        self._require_free(event.domain, event.name, there)
+        self._require_free(event.domain, event.name, self._there(event.domain, event.name))
+
+    def _there(self, domain: str, name: tuple[str, ...]) -> object:
+        """What has a name already; None where it is free."""
+        if domain == "SCHEMA":
+            return self.lake.schema_facts(name[-1])
+        return self.lake.function(name) if domain == "FUNCTION" else self.lake.find(name)
 
     def _require_free(self, domain: str, name: tuple[str, ...], there: object) -> None:
         if there is not None:
-            noun = "SCHEMA" if domain == "SCHEMA" else "TABLE" if domain == "TABLE" else "VIEW"
-            way_out = (
-                f"clone it under another name (CREATE SCHEMA … CLONE {name[-1]}), set its"
-                " DATA_RETENTION_TIME_IN_DAYS = 0, drop it, then UNDROP"
-                if domain == "SCHEMA"
-                else f"rename it first (ALTER {noun} {name[-1]} RENAME TO …), then UNDROP {noun} {name[-1]}"
-            )
+            noun = "TABLE" if domain == "TABLE" else "VIEW"
+            renamed = f"rename it first (ALTER {noun} {name[-1]} RENAME TO …), then UNDROP {noun} {name[-1]}"
+            way_out = _CANNOT_BE_RENAMED.get(domain, renamed).format(name[-1])
             raise ObjectExistsError(f"{quote_name(name)} exists: UNDROP would take its place", way_out)
 
     def _in_current_schema(self, parts: Sequence[str]) -> tuple[str, ...]:
@@ -172,7 +177,8 @@ class Undo:
             return retained[0]
         what = f"no {domain.lower()} {quote_name(name)} was dropped that could be brought back"
         if not dropped:
-            raise NothingDroppedError(what, f"SHOW {domain}S HISTORY lists what can")
+            way_out = f"SHOW {domain}S HISTORY lists what can"
+            raise NothingDroppedError(what, "look at its spelling" if domain == "FUNCTION" else way_out)
         last = dropped[0]
         raise NothingDroppedError(
             f"{what}: it was dropped at {show(last.time)} and retained until {show(last.retained_until)}",

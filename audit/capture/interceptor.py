@@ -76,12 +76,20 @@ class Interceptor:
             statement = _without_tree(statement)
         travels = self.driver.time_travel.may_travel(text)
 
-        way = self.driver.policies.way_of(statement) or self.driver.time_travel.way_of(statement)
+        governs = self.driver.policies.way_of(statement)
+        keeps = self.driver.time_travel.way_of(statement)
+        way = governs or keeps
+
+        def below(session: SparkSession, sent: str) -> T:
+            """Where governance has nothing against it."""
+            if governs is None or keeps is None:
+                return run(session, sent)
+            return cast("T", keeps(session, sent, self._by(), run))
 
         def call() -> T:
             sent = self.driver.time_travel.rewritten(self.spark, text) if travels else text
             session = self._running(statement)
-            return run(session, sent) if way is None else cast("T", way(session, sent, self._by(), run))
+            return run(session, sent) if way is None else cast("T", way(session, sent, self._by(), below))
 
         if way is None and self._is_lazy(statement):
             return self._analyse(statement, call, as_written=not travels)

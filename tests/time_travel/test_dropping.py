@@ -97,6 +97,26 @@ def test_a_view_is_dropped_and_restored(session, schema):
     assert session.sql("SELECT one FROM v").collect()[0][0] == 1
 
 
+def test_functions(session, schema):
+    """A function returns by itself: the newest of its name, where that is free."""
+    session.sql("CREATE FUNCTION plus(x INT) RETURNS INT RETURN x + 1")
+    session.sql("DROP FUNCTION plus")
+    session.sql("CREATE FUNCTION plus(x INT) RETURNS INT RETURN x + 2")
+    with pytest.raises(errors.ObjectExistsError, match="renames no functions"):
+        session.sql("UNDROP FUNCTION plus")
+    session.sql(f"DROP FUNCTION IF EXISTS {schema}.PLUS")
+    assert said(session, "UNDROP FUNCTION plus") == "Function plus successfully restored."
+    assert session.sql("SELECT plus(1)").first()[0] == 3
+    session.sql("CREATE TEMPORARY FUNCTION brief(x INT) RETURNS INT RETURN x")
+    session.sql("DROP TEMPORARY FUNCTION brief")
+    session.sql("DROP FUNCTION IF EXISTS nothing")
+    for name in ("brief", "nothing"):
+        with pytest.raises(errors.NothingDroppedError, match="spelling"):
+            session.sql(f"UNDROP FUNCTION {name}")
+    with pytest.raises(errors.NothingDroppedError, match="current schema only"):
+        session.sql("UNDROP FUNCTION elsewhere.plus")
+
+
 def test_a_drop_that_fails_is_no_drop(session, schema):
     """DROP VIEW of a table fails in Spark, and the registry says nothing of it."""
     session.sql("CREATE TABLE t AS SELECT 1 AS a")
