@@ -27,16 +27,20 @@ from audit.capture.interceptor import ANALYSIS_TAG, STATEMENT_TAG, Interceptor
 from audit.capture.marking import Marking
 from audit.capture.streaming import Streams
 from audit.errors import IngestError, RecordLossWarning
+from audit.graph import LineageGraph, Question, answer
+from audit.graph.errors import LineageNameUnknown
 from audit.ingest.thread import IngestThread
 from audit.jvm import EventQueue
 from audit.spool import Spool
 from audit.store.changes import changes_since
 from audit.store.creations import creation_of
+from audit.store.lineage_tables import snapshot_of
 from audit.store.own_session import own_session
 from audit.store.running import running_since
 from audit.store.tables import AUDIT_TABLES
 from audit.store.versions import recorded
 from lineage.parse import parse
+from policies import attached as governed
 from policies.service import Policies, Run
 from time_travel import attached
 from time_travel.registry import NAME as OBJECT_HISTORY
@@ -103,6 +107,7 @@ class Driver:
             config.admins.split(","),
             [*(table.name for table in AUDIT_TABLES), OBJECT_HISTORY],
             partial(creation_of, self),
+            self._downstream,
         )
         self.policies.exempt(self.spark)
         self.worker = Worker(self, self.analyst)
@@ -128,6 +133,7 @@ class Driver:
         self._interceptors[interceptor.session_id] = interceptor
         spark.__dict__["_audit"] = interceptor
         attached.give(spark, self.time_travel)
+        governed.give(spark, self.policies)
         # Clones of it in the JVM (foreachBatch has one) are found by this.
         spark.conf.set(SESSION_MARK, interceptor.session_id)
         self.policies.install(spark, interceptor.session_id, identity.user, identity.roles)
@@ -152,6 +158,19 @@ class Driver:
 
     def _cloned(self, source_id: str, clone_id: str, is_past: bool) -> None:  # noqa: FBT001  as `Cloned` is called
         self.policies.copy(source_id, clone_id, By(self.clock(), "", None, self.new_id), is_past=is_past)
+
+    def _downstream(self) -> Callable[[str], LineageGraph | None]:
+        """What was made of a column, by all that is on record."""
+        self.flush()
+        snapshot = snapshot_of(self.config.root, None, lambda: self.spark)
+
+        def downstream(column: str) -> LineageGraph | None:
+            try:
+                return answer(snapshot, Question(column, "downstream"))
+            except LineageNameUnknown:
+                return None
+
+        return downstream
 
     def _may_undrop(self, dropped: Event, by: By) -> None:
         self.policies.require_undrop(dropped.domain, dropped.name, dropped.object_id, by)
@@ -251,6 +270,7 @@ class Driver:
     def _forget(interceptor: Interceptor) -> None:
         interceptor.spark.__dict__.pop("_audit", None)
         attached.take(interceptor.spark)
+        governed.take(interceptor.spark)
 
     def _living(self) -> list[Interceptor]:
         found = [reference() for reference in self._interceptors.valuerefs()]

@@ -22,6 +22,7 @@ from policies.functions import changed, protected_by, require_same, require_unus
 from policies.governor import Governor
 from policies.granted_rows import rows_granted
 from policies.guarding import Creations, Privileges
+from policies.leaking import leaks_of
 from policies.ledger import NAME, Ledger
 from policies.showing import DESCRIBED, SHOWN, Asking, described, schema_of, shown
 from policies.state import ADMIN, PUBLIC, State
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from audit.by import By
     from lineage.statement import Command, Shows, Statement
     from policies.events import Event
+    from policies.leaking import Downstream, Leak
     from policies.ledger import Decide
 
 Run = Callable[["SparkSession", str], Any]
@@ -70,6 +72,7 @@ class Policies:
         admins: users who have role ACCOUNTADMIN, whatever is granted to them.
         ours: names of the tables under the root, which only the system writes to.
         creations: who has created an object.
+        graphs: gives what tells of a column what was made of it, as of now.
     """
 
     def __init__(
@@ -80,7 +83,9 @@ class Policies:
         admins: Sequence[str],
         ours: Sequence[str],
         creations: Creations,
+        graphs: Callable[[], Downstream],
     ) -> None:
+        self._graphs = graphs
         self._admins = frozenset(admin.strip() for admin in admins)
         self._own = own
         self._governor = Governor(own, account, (f"{root.rstrip('/')}/{name}" for name in (NAME, *ours)))
@@ -261,6 +266,16 @@ class Policies:
         self._require_admin(by, "policies or roles")
         self._ledger.change(decide)
         return _done(spark)
+
+    def leaks(self, spark: SparkSession) -> list[Leak]:
+        """See `policies.leaks`."""
+
+        def types(name: str) -> Mapping[str, str]:
+            if not spark.catalog.tableExists(sql_name(split_name(name))):
+                return {}
+            return dict(spark.table(sql_name(split_name(name))).dtypes)
+
+        return leaks_of(self._ledger.state(), self._graphs(), types)
 
     @property
     def governor(self) -> Governor:
