@@ -7,6 +7,7 @@ caller's thread needs is kept apart from what a worker may ask.
 from __future__ import annotations
 
 import re
+import secrets
 import tempfile
 import threading
 import uuid
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
+EXEMPT = "spark.audit.exempt"
+"""Set to this process' secret, a session is the system's own: policies hide nothing from it."""
+SECRET = secrets.token_hex(16)
 _INITIALIZE = True
 # By the connection to a JVM: the compiled classes of its class loaders.
 _COMPILED: WeakKeyDictionary[Any, dict[tuple[int, str, str], tuple[Any, str]]] = WeakKeyDictionary()

@@ -34,10 +34,29 @@ import scala.jdk.javaapi.CollectionConverters;
 /** What policies say: their bodies, resolved once, and what these come to for somebody. */
 class Bodies {
   final Map policies = new ConcurrentHashMap();
+  /** What a body reads may be dropped and made again, under the same name: it is looked up again after so long. */
+  private static final long STALE = 10000000000L;
+
   private final SparkSession own;
 
   /** `own` resolves the bodies of policies. */
   Bodies(SparkSession own) { this.own = own; }
+
+  /** A policy whose body reads a table or view, by its key; null for none. */
+  String readerOf(String key) {
+    Iterator each = policies.values().iterator();
+    while (each.hasNext()) {
+      Policy policy = (Policy) each.next();
+      if (reads(policy).contains(key)) return policy.name;
+    }
+    return null;
+  }
+
+  private List reads(Policy policy) {
+    if (policy.reads == null && policy.body.toUpperCase(Locale.ROOT).indexOf("SELECT") < 0) policy.reads = new ArrayList();
+    if (policy.reads == null) resolved(policy);
+    return policy.reads;
+  }
 
   Policy policy(String name) {
     Policy found = (Policy) policies.get(name);
@@ -46,8 +65,9 @@ class Bodies {
   }
 
   /** The body over attributes of its own, as its schema reads it. */
-  synchronized Expression resolved(Policy policy) {
-    if (policy.resolved != null) return policy.resolved;
+  synchronized Body resolved(Policy policy) {
+    boolean isOld = policy.reads != null && !policy.reads.isEmpty() && System.nanoTime() - policy.time > STALE;
+    if (policy.resolved != null && !isOld) return policy.resolved;
     List columns = new ArrayList();
     try {
       for (int i = 0; i < policy.parameters.size(); i++) {
@@ -66,14 +86,18 @@ class Bodies {
       LogicalPlan answered = analyzed(asked, policy.schema);
       if (!(answered instanceof Project) || !(((Project) answered).child() instanceof LocalRelation))
         throw new SecurityException("the body of policy " + policy.name + " is no expression over one row");
-      policy.columns = CollectionConverters.asJava(((Project) answered).child().output());
       Expression value = ((Alias) ((Project) answered).projectList().head()).child();
       DataType type = own.sessionState().sqlParser().parseDataType(policy.returns);
       if (!Cast$.MODULE$.canANSIStoreAssign(value.dataType(), type))
         throw new SecurityException("the body of policy " + policy.name + " gives " + value.dataType().sql()
             + ", and it returns " + policy.returns);
       // What a policy reads is behind no policy.
-      policy.resolved = (Expression) as(value, type).transformUp(new Freeing());
+      Keys read = new Keys();
+      value.transformUp(read);
+      policy.reads = read.keys;
+      policy.time = System.nanoTime();
+      policy.resolved = new Body((Expression) as(value, type).transformUp(new Freeing()),
+          CollectionConverters.asJava(((Project) answered).child().output()), null);
     } catch (org.apache.spark.sql.catalyst.parser.ParseException e) {
       throw new SecurityException("the body of policy " + policy.name + " cannot be read: " + e.getMessage());
     }
@@ -99,11 +123,11 @@ class Bodies {
   }
 
   /** The body for somebody, over its parameters: what does not depend on the row is worked out. */
-  Expression answer(Policy policy, Identity who) {
-    Expression found = (Expression) who.answers.get(policy);
-    if (found == null) {
-      Expression asked = (Expression) resolved(policy).transformUp(new Renaming(null, null, who));
-      found = simplified((Expression) asked.transformUp(new Answering(who)), policy.columns);
+  Body answer(Policy policy, Identity who) {
+    Body body = resolved(policy), found = (Body) who.answers.get(policy);
+    if (found == null || found.of != body) {
+      Expression asked = (Expression) body.value.transformUp(new Renaming(null, null, who));
+      found = new Body(simplified((Expression) asked.transformUp(new Answering(who)), body.columns), body.columns, body);
       who.answers.put(policy, found);
     }
     return found;
@@ -124,8 +148,8 @@ class Bodies {
 
   /** Whether a mask shows somebody the very value. */
   boolean isReal(Use use, Identity who) {
-    Policy policy = policy(use.policy);
-    return answer(policy, who).semanticEquals((Attribute) policy.columns.get(0));
+    Body answer = answer(policy(use.policy), who);
+    return answer.value.semanticEquals((Attribute) answer.columns.get(0));
   }
 
   /** Whether policies hide nothing of a table from somebody. */
@@ -138,7 +162,7 @@ class Bodies {
       List any = (List) protection.rows.get(i);
       boolean all = false;
       for (int j = 0; j < any.size(); j++)
-        all |= answer(policy(((Use) any.get(j)).policy), who).equals(Literal$.MODULE$.TrueLiteral());
+        all |= answer(policy(((Use) any.get(j)).policy), who).value.equals(Literal$.MODULE$.TrueLiteral());
       if (!all) return false;
     }
     return true;
@@ -146,17 +170,16 @@ class Bodies {
 
   /** What a policy makes of the columns of a table. */
   Expression instance(Use use, Map columns, Identity who) {
-    Policy policy = policy(use.policy);
-    Expression answer = answer(policy, who);
+    Body answer = answer(policy(use.policy), who);
     Map given = new HashMap();
     for (int i = 0; i < use.columns.size(); i++) {
       Object column = columns.get(use.columns.get(i));
       if (column == null) throw new SecurityException("policy " + use.policy + " asks for column " + use.columns.get(i)
           + ", which is not there");
-      Attribute parameter = (Attribute) policy.columns.get(i);
+      Attribute parameter = (Attribute) answer.columns.get(i);
       given.put(parameter.exprId(), as((Expression) column, parameter.dataType()));
     }
-    return (Expression) answer.transformUp(new Renaming(null, given, null));
+    return (Expression) answer.value.transformUp(new Renaming(null, given, null));
   }
 
   /** The condition of all row access policies; null for none that hides anything. */
@@ -180,8 +203,10 @@ class Bodies {
 class Policy {
   final String name, body, schema, returns;
   final List parameters;
-  Expression resolved;
-  List columns;
+  Body resolved;
+  /** The keys of what the body reads, and when that was found out (nanoseconds); null before. */
+  List reads;
+  long time;
 
   Policy(Map said) {
     name = (String) said.get("name");
@@ -189,6 +214,19 @@ class Policy {
     schema = (String) said.get("schema");
     returns = (String) said.get("returns");
     parameters = (List) said.get("parameters");
+  }
+}
+
+/** What a body is over its columns, as Spark has resolved it, or as it answers somebody: then it is `of` the former. */
+class Body {
+  final Expression value;
+  final List columns;
+  final Body of;
+
+  Body(Expression value, List columns, Body of) {
+    this.value = value;
+    this.columns = columns;
+    this.of = of;
   }
 }
 
@@ -253,6 +291,13 @@ class Protection {
     rows.addAll(table.rows);
     masks.putAll(table.masks);
     tagged.putAll(table.tagged);
+  }
+
+  /** Whether a column has a mask of its own, by the name that it had. */
+  boolean hasMasked(String column) {
+    Iterator each = masks.keySet().iterator();
+    while (each.hasNext()) if (column.equalsIgnoreCase((String) names.get(each.next()))) return true;
+    return false;
   }
 
   boolean isInForce() { return !rows.isEmpty() || !masks.isEmpty() || !tagged.isEmpty(); }

@@ -12,7 +12,9 @@ import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.analysis.ResolvedIdentifier;
 import org.apache.spark.sql.catalyst.analysis.ResolvedPersistentView;
 import org.apache.spark.sql.catalyst.analysis.ResolvedTable;
+import org.apache.spark.sql.catalyst.catalog.CatalogStorageFormat;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.plans.logical.CreateNamespace;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.TableSpecBase;
 import org.apache.spark.sql.classic.SparkSession;
@@ -32,6 +34,7 @@ import org.apache.spark.sql.delta.commands.MergeIntoCommand;
 import org.apache.spark.sql.delta.commands.RestoreTableCommand;
 import org.apache.spark.sql.delta.commands.UpdateCommand;
 import org.apache.spark.sql.delta.files.TahoeFileIndex;
+import org.apache.spark.sql.execution.command.LoadDataCommand;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.SaveIntoDataSourceCommand;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
@@ -56,8 +59,14 @@ class Commands {
       + " DropTable DropTableCommand DropView MergeIntoCommand RenameColumn RenameTable ReorgTable DeltaReorgTable"
       + " DeltaReorgTableCommand RestoreTableCommand SetTableProperties SetViewProperties UnsetTableProperties"
       + " UnsetViewProperties UpdateCommand");
+  /** They write to a folder, or make one somebody's. */
+  private static final Set OVERWRITES = set("CreateDatabaseCommand CreateNamespace InsertIntoDataSourceDirCommand"
+      + " InsertIntoHadoopFsRelationCommand InsertIntoHiveDirCommand LoadDataCommand SaveIntoDataSourceCommand"
+      + " SetNamespaceLocation AlterDatabaseSetLocationCommand");
   private static final Set REPLACES = set("ReplaceTable ReplaceTableAsSelect");
   private static final Set RENAMES_VIEWS = set("RenameTable AlterTableRenameCommand");
+
+  private static final String MODE = "delta.columnMapping.mode";
 
   private final Walk walk;
   private final Files files;
@@ -82,11 +91,15 @@ class Commands {
     while (each.hasNext()) {
       Map.Entry entry = (Map.Entry) each.next();
       Path place = (Path) entry.getValue();
-      if (place != null && governor.isOurs(place, session) && !LOOKS.contains(kind))
+      boolean isOurs = place != null && (governor.isOurs(place) || (OVERWRITES.contains(kind) && governor.holdsOurs(place)));
+      if (isOurs && !LOOKS.contains(kind))
         throw new SecurityException("the audit's own table " + place + " is changed by the audit alone;"
             + " policies and roles are changed by statements of their own");
-      Protection protection = governor.protection((String) entry.getKey());
+      if (!governor.protectsAny()) continue;
+      if (OVERWRITES.contains(kind) && place != null && !Relations.isDelta(session, place)) files.refuseUnder(place);
+      Protection protection = governor.protection((String) entry.getKey(), session);
       if (protection != null && protection.isInForce()) require(plan, kind, protection);
+      if (!LOOKS.contains(kind)) governor.requireNotRead((String) entry.getKey(), session);
     }
     if (!governor.protectsAny()) return plan;
     refuse(plan);
@@ -102,15 +115,30 @@ class Commands {
           + " DROP it, which keeps it for UNDROP, or take them off, or write into it by INSERT OVERWRITE");
     if (protection.isView && RENAMES_VIEWS.contains(kind))
       throw new SecurityException("policies protect view " + protection.name + " by its name; take them off to rename it");
+    if (unmaps(plan))
+      throw new SecurityException("policies know the columns of " + protection.name + " by their column mapping; take them"
+          + " off to take that off");
     if (LOOKS.contains(kind) || CHANGES.contains(kind) || isAppending(plan)) {
-      if (plan.getClass().getSimpleName().equals("AppendData"))
-        new Changes(walk).requireNoMasksOf(protection, (LogicalPlan) plan.children().head());
+      if (kind.equals("AppendData")) new Changes(walk).requireNoMasksOf(protection, (LogicalPlan) plan.children().head());
+      if (isAppending(plan)) new Changes(walk).requireNoMasksOf(protection, ((SaveIntoDataSourceCommand) plan).query());
       return;
     }
     Identity who = governor.required(session);
     if (!governor.bodies.showsAll(protection, who))
       throw new SecurityException(protection.name + " is behind policies that hide some of it from " + who.user + ", and "
           + kind + " works on all of it; let a role run it that sees all of it");
+  }
+
+  /** Whether a command takes column mapping off: names that were swapped would take their masks with them. */
+  private static boolean unmaps(LogicalPlan plan) {
+    Object[] said = Relations.arguments(plan);
+    String kind = plan.getClass().getSimpleName();
+    if (kind.equals("SetTableProperties")) {
+      Option mode = ((scala.collection.immutable.Map) said[1]).get(MODE);
+      return !mode.isEmpty() && "none".equalsIgnoreCase((String) mode.get());
+    }
+    if (kind.equals("UnsetTableProperties")) return CollectionConverters.asJava((scala.collection.immutable.Seq) said[1]).contains(MODE);
+    return kind.equals("AlterTableDropFeature") && "columnMapping".equalsIgnoreCase((String) said[1]);
   }
 
   private static boolean isReplacing(CreateDeltaTableCommand plan) {
@@ -125,8 +153,8 @@ class Commands {
   private void refuse(LogicalPlan plan) {
     if (plan instanceof DescribeDeltaHistoryCommand)
       files.refuseHistory(((DescribeDeltaHistoryCommand) plan).table(), "its history");
-    if (plan instanceof RestoreTableCommand)
-      files.refuseHistory(((RestoreTableCommand) plan).sourceTable(), "what it held before");
+    if (plan instanceof RestoreTableCommand) refuse(((RestoreTableCommand) plan).sourceTable());
+    if (plan instanceof LoadDataCommand) files.refuseGlob(((LoadDataCommand) plan).path());
     if (plan instanceof CreateDeltaTableCommand && !((CreateDeltaTableCommand) plan).query().isEmpty())
       refuse((LogicalPlan) ((CreateDeltaTableCommand) plan).query().get());
     if (plan instanceof CloneTableCommand) refuse(((CloneTableCommand) plan).sourceTable());
@@ -137,8 +165,17 @@ class Commands {
     }
   }
 
+  private void refuse(DeltaTableV2 table) {
+    files.refuseHistory(table, "what it held before");
+    String then = Relations.keyOf(table.initialSnapshot());
+    String now = Relations.keyOf(table.deltaLog().unsafeVolatileSnapshot());
+    if (!then.equals(now) && (governor.protection(then, session) != null || governor.protection(now, session) != null))
+      throw new SecurityException(table.name() + " was replaced since then, and policies protect what it was or is;"
+          + " read the version, and write it by INSERT OVERWRITE");
+  }
+
   private void refuse(CloneSource source) {
-    Protection protection = governor.protection("delta:" + source.metadata().id());
+    Protection protection = governor.protection("delta:" + source.metadata().id(), session);
     if (protection != null && (protection.isInForce() || protection.hadRows))
       throw new SecurityException("a clone of a table that policies protect is made by a statement of its own;"
           + " run CREATE TABLE … CLONE through spark.sql, so that the clone is protected, too");
@@ -170,6 +207,9 @@ class Commands {
     } else if (value instanceof TableSpecBase) {
       Option location = ((TableSpecBase) value).location();
       if (!location.isEmpty()) put(new Path((String) location.get()), places);
+    } else if (value instanceof CatalogStorageFormat) {
+      Option location = ((CatalogStorageFormat) value).locationUri();
+      if (!location.isEmpty()) put(new Path((java.net.URI) location.get()), places);
     } else if (value instanceof Path) {
       put((Path) value, places);
     } else if (value instanceof LogicalPlan) {
@@ -187,6 +227,11 @@ class Commands {
       if (plan instanceof SaveIntoDataSourceCommand) {
         Option path = ((SaveIntoDataSourceCommand) plan).options().get("path");
         if (!path.isEmpty()) put(new Path((String) path.get()), places);
+      }
+      if (plan instanceof LoadDataCommand) put(new Path(((LoadDataCommand) plan).path()), places);
+      if (plan instanceof CreateNamespace) {
+        Option location = ((CreateNamespace) plan).properties().get("location");
+        if (!location.isEmpty()) put(new Path((String) location.get()), places);
       }
       // Queries inside are governed where they run.
       Object[] arguments = Relations.arguments(plan);

@@ -6,10 +6,12 @@ import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
+import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.OuterReference;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
+import org.apache.spark.sql.catalyst.expressions.Unevaluable;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import scala.runtime.AbstractPartialFunction;
 
@@ -153,5 +155,14 @@ class Inside extends AbstractPartialFunction {
     LogicalPlan plan = (LogicalPlan) ((SubqueryExpression) e).plan();
     LogicalPlan found = walk.over(plan);
     return found == plan ? e : ((SubqueryExpression) e).withNewPlan(found);
+  }
+}
+
+/** Puts nothing in the place of what Spark fills in later: the time, the user. */
+class Blanks extends AbstractPartialFunction {
+  public boolean isDefinedAt(Object e) { return e instanceof Unevaluable && ((Expression) e).foldable(); }
+
+  public Object applyOrElse(Object e, scala.Function1 otherwise) {
+    return isDefinedAt(e) ? new Literal(null, ((Expression) e).dataType()) : otherwise.apply(e);
   }
 }

@@ -5,6 +5,7 @@ import java.util.Map;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.analysis.ResolvedTable;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.catalog.CatalogTablePartition;
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2;
@@ -44,7 +45,7 @@ class Files {
     if (plan instanceof LogicalRelation && ((LogicalRelation) plan).relation() instanceof CDCReader.DeltaCDFRelation)
       requireOneTable((CDCReader.DeltaCDFRelation) ((LogicalRelation) plan).relation());
     if (plan instanceof HiveTableRelation)
-      refuseUnder(new Path(((HiveTableRelation) plan).tableMeta().location()));
+      refuseHive(((HiveTableRelation) plan).tableMeta());
     if (plan instanceof DataSourceV2Relation) {
       Object table = ((DataSourceV2Relation) plan).table();
       if (table instanceof FileTable) refuseFiles(((FileTable) table).fileIndex());
@@ -54,9 +55,17 @@ class Files {
     }
   }
 
+  /** A table of Hive's has its files at its place, and its partitions have theirs anywhere. */
+  private void refuseHive(CatalogTable table) {
+    refuseUnder(new Path(table.location()));
+    if (table.partitionColumnNames().isEmpty()) return;
+    List parts = CollectionConverters.asJava(session.sessionState().catalog().listPartitions(table.identifier(), Option.empty()));
+    for (int i = 0; i < parts.size(); i++) refuseUnder(new Path(((CatalogTablePartition) parts.get(i)).location()));
+  }
+
   void refuseHistory(Object table, String what) {
     if (!(table instanceof DeltaTableV2)) return;
-    Protection protection = governor.protection(Relations.keyOf(((DeltaTableV2) table).initialSnapshot()));
+    Protection protection = governor.protection(Relations.keyOf(((DeltaTableV2) table).initialSnapshot()), session);
     if (protection != null) Walk.requireHistory(protection, governor.required(session), what);
   }
 
@@ -92,15 +101,26 @@ class Files {
     for (Path folder = Relations.qualified(session, path); folder != null; folder = folder.getParent()) refuseAt(folder);
   }
 
+  /** The same of all that a pattern stands for. */
+  void refuseGlob(String pattern) {
+    try {
+      Path path = new Path(pattern);
+      org.apache.hadoop.fs.FileStatus[] found = path.getFileSystem(session.sessionState().newHadoopConf()).globStatus(path);
+      for (int i = 0; found != null && i < found.length; i++) refuseUnder(found[i].getPath());
+    } catch (java.io.IOException e) {
+      throw new SecurityException("whether policies protect " + pattern + " cannot be told: " + e.getMessage());
+    }
+  }
+
   private void refuseAt(Path folder) {
     Protection protection = at(folder);
-    if (protection != null && protection.isInForce())
+    if (protection != null && (protection.isInForce() || (protection.hadRows && !governor.required(session).isAdmin)))
       throw new SecurityException("these are files of " + protection.name + ", which policies protect; read the table");
   }
 
-  private Protection at(Path folder) {
+  Protection at(Path folder) {
     Snapshot found = Relations.at(session, folder);
-    return found == null ? null : governor.protection(Relations.keyOf(found));
+    return found == null ? null : governor.protection(Relations.keyOf(found), session);
   }
 
   /** A stream's batches are Delta's own reads: it may start where its user sees everything. */

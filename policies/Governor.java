@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -18,6 +19,7 @@ import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.trees.TreePattern;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.types.Metadata;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
@@ -40,6 +42,8 @@ public class Governor {
   private final Map tables = new ConcurrentHashMap();
   private final Map identities = new ConcurrentHashMap();
   private final Map sessions = new ConcurrentHashMap();
+  /** The schemas with tags that Delta tables are in, by their keys. */
+  private final Map homes = new ConcurrentHashMap();
   private final List ours = new ArrayList();
   private SparkSession own;
   private String exempt;
@@ -96,6 +100,7 @@ public class Governor {
     each = tables.keySet().iterator();
     while (each.hasNext()) if (((String) each.next()).startsWith("schema:")) found++;
     schemas = found;
+    homes.clear();
   }
 
   /** Somebody with their roles, by a token that nobody can guess. */
@@ -123,7 +128,16 @@ public class Governor {
       if (session.sessionState().catalog().tableExists(name))
         place = session.sessionState().catalog().getTableMetadata(name).location().toString();
     }
-    if (place != null && isOurs(Relations.qualified(session, new Path(place)), session))
+    if (place == null) return;
+    Files files = new Files(this, session);
+    Path folder = Relations.qualified(session, new Path(place));
+    if (!tables.isEmpty() && !Relations.isDelta(session, folder)) files.refuseUnder(folder);
+    Field mode = writer.getClass().getDeclaredField("outputMode");
+    mode.setAccessible(true);
+    Protection protection = tables.isEmpty() ? null : files.at(folder);
+    if (protection != null && !String.valueOf(mode.get(writer)).equals("Append") && !bodies.showsAll(protection, required(session)))
+      throw new SecurityException("this stream replaces what " + protection.name + " holds, and policies hide some of it; append");
+    if (isOurs(folder))
       throw new SecurityException("the audit's own table " + place + " is changed by the audit alone; write elsewhere");
   }
 
@@ -153,7 +167,7 @@ public class Governor {
   /** Refuses the history of a table by its place to who may not see it. */
   public void checkHistory(SparkSession session, String location) {
     if (tables.isEmpty() || isExempt(session)) return;
-    Protection protection = protection(Relations.keyOf(DeltaLog.forTable(session, location).unsafeVolatileSnapshot()));
+    Protection protection = protection(Relations.keyOf(DeltaLog.forTable(session, location).unsafeVolatileSnapshot()), session);
     if (protection != null) Walk.requireHistory(protection, required(session), "its history");
   }
 
@@ -172,31 +186,95 @@ public class Governor {
   /** The keys of what the body of a policy reads, one a line. */
   public String reads(String json) throws Exception {
     Keys found = new Keys();
-    bodies.resolved(new Policy(read(json))).transformUp(found);
+    bodies.resolved(new Policy(read(json))).value.transformUp(found);
     StringBuilder lines = new StringBuilder();
     for (int i = 0; i < found.keys.size(); i++) lines.append(found.keys.get(i)).append('\n');
     return lines.toString();
   }
 
-  Protection protection(String key) { return (Protection) tables.get(key); }
+  private Protection protection(String key) { return (Protection) tables.get(key); }
+
+  /** What protects a table by its key: by itself, and by the tags of the schema that it is in. */
+  Protection protection(String key, SparkSession session) {
+    Protection found = protection(key);
+    if (schemas == 0 || !key.startsWith("delta:")) return found;
+    Protection schema = protection(schemaOf(key, session));
+    return schema == null ? found : new Protection(found, schema, found == null ? schema.name + ".*" : found.name);
+  }
+
+  /** The schema with tags that a Delta table is in, by their keys; "" for none. A table that is not known yet makes all
+   *  tables of these schemas known. */
+  private synchronized String schemaOf(String key, SparkSession session) {
+    Object found = homes.get(key);
+    if (found == null) {
+      Iterator each = tables.keySet().iterator();
+      while (each.hasNext()) {
+        String schema = (String) each.next();
+        if (schema.startsWith("schema:")) settle(schema, session);
+      }
+      homes.putIfAbsent(key, "");
+      found = homes.get(key);
+    }
+    return (String) found;
+  }
+
+  private void settle(String schema, SparkSession session) {
+    String name = schema.substring(schema.indexOf('.') + 1);
+    if (name.startsWith("`")) name = name.substring(1, name.length() - 1).replace("``", "`");
+    SessionCatalog catalog = own.sessionState().catalog();
+    if (!catalog.databaseExists(name)) return;
+    List every = CollectionConverters.asJava(catalog.listTables(name));
+    for (int i = 0; i < every.size(); i++) {
+      TableIdentifier table = (TableIdentifier) every.get(i);
+      if (table.database().isEmpty()) continue;
+      Option location = tableOf(catalog, table);
+      Snapshot snapshot = location.isEmpty() ? null : Relations.at(own, new Path((java.net.URI) location.get()));
+      if (snapshot != null) homes.put(Relations.keyOf(snapshot), schema);
+    }
+  }
+
+  private static Option tableOf(SessionCatalog catalog, TableIdentifier name) {
+    try {
+      return catalog.getTableMetadata(name).storage().locationUri();
+    } catch (org.apache.spark.sql.catalyst.analysis.NoSuchTableException e) {
+      return Option.empty();
+    } catch (org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException e) {
+      return Option.empty();
+    }
+  }
+
+  /** The name of the schema whose tags protect a table, by Delta's id; "" for none. */
+  public String schemaOf(String id) { return schemas == 0 ? "" : schemaOf("delta:" + id, own); }
 
   /** What protects a relation, by itself and by the tags of its schema; null for nothing. */
   Protection protection(LogicalPlan relation) {
     String key = Relations.keyOf(relation);
     if (key == null) return null;
-    Protection found = protection(key);
-    if (schemas == 0) return found;
+    if (schemas == 0) return protection(key);
     TableIdentifier name = Relations.nameOf(relation);
-    if (name == null)
-      throw new SecurityException("tags of schemas protect tables by their names, and this one is read by its path;"
-          + " read it by its name");
-    Protection schema = protection(Relations.schemaOf(name));
-    return schema == null ? found : new Protection(found, schema, name.unquotedString());
+    Protection schema = name == null ? null : protection(Relations.schemaOf(name));
+    if (schema == null) return protection(key, own);
+    if (key.startsWith("delta:")) homes.put(key, Relations.schemaOf(name));
+    return new Protection(protection(key), schema, name.unquotedString());
   }
 
   boolean protectsAny() { return !tables.isEmpty(); }
 
-  boolean isOurs(Path path, SparkSession session) {
+  /** Whether a folder has one of the audit's own inside. */
+  boolean holdsOurs(Path path) {
+    for (int i = 0; i < ours.size(); i++) if (Relations.isIn((Path) ours.get(i), path)) return true;
+    return false;
+  }
+
+  /** What policies read is changed by administrators alone, or whoever changes it changes what they see. */
+  void requireNotRead(String key, SparkSession session) {
+    String policy = bodies.readerOf(key);
+    if (policy == null || required(session).isAdmin) return;
+    throw new SecurityException("policy " + policy + " reads what this statement changes, and " + required(session).user
+        + " is no administrator; let one change it (role ACCOUNTADMIN)");
+  }
+
+  boolean isOurs(Path path) {
     for (int i = 0; i < ours.size(); i++) if (Relations.isIn(path, (Path) ours.get(i))) return true;
     return false;
   }

@@ -110,7 +110,8 @@ class Hidden {
       Expression left = held(((And) condition).left()), right = held(((And) condition).right());
       return left == ((And) condition).left() && right == ((And) condition).right() ? condition : new And(left, right);
     }
-    return condition.deterministic() && mayFail(condition) ? inPlace(condition) : condition;
+    boolean stays = mayFail(condition) || (condition.references().isEmpty() && isRisky(condition));
+    return condition.deterministic() && stays ? inPlace(condition) : condition;
   }
 
   /** Spark infers of an exploded array that it is not empty, and asks that of the files. */
@@ -133,9 +134,9 @@ class Hidden {
     return !at.isEmpty();
   }
 
-  /** The hidden columns on which an expression may fail. */
+  /** The hidden columns on which it depends whether an expression fails. */
   private void failing(Expression e, Set at) {
-    if (e.foldable()) return; // it is worked out before any row is read
+    if (isWorkedOut(e)) return;
     if (e instanceof OuterReference) {
       failing((Expression) ((OuterReference) e).e(), at);
     } else if (e instanceof Attribute) {
@@ -143,11 +144,38 @@ class Hidden {
     } else if (e instanceof SubqueryExpression) {
       below(e, at);
       inside((LogicalPlan) ((SubqueryExpression) e).plan(), at);
-    } else if (isHarmless(e)) {
-      below(e, at);
-    } else {
+    } else if (!isHarmless(e) || (isConditional(e) && isRisky(e))) {
       mentioned(e, at);
+    } else {
+      below(e, at);
     }
+  }
+
+  /** What is foldable is worked out before any row is read, unless that fails: then it is left to the rows. */
+  private static boolean isWorkedOut(Expression e) {
+    if (!e.foldable()) return false;
+    try {
+      ((Expression) e.transformUp(new Blanks())).eval(null);
+      return true;
+    } catch (Exception failed) {
+      return false;
+    }
+  }
+
+  /** What looks at one part to decide whether to work out another. */
+  private static boolean isConditional(Expression e) {
+    return e instanceof If || e instanceof CaseWhen || e instanceof Coalesce || e instanceof And || e instanceof Or
+        || e instanceof In || e instanceof InSet;
+  }
+
+  /** Whether any part may fail, whatever on. */
+  private boolean isRisky(Expression e) {
+    if (isWorkedOut(e)) return false;
+    if (e instanceof Attribute) return failing.contains(((Attribute) e).exprId());
+    if (!(e instanceof SubqueryExpression) && !isHarmless(e)) return true;
+    List children = CollectionConverters.asJava(e.children());
+    for (int i = 0; i < children.size(); i++) if (isRisky((Expression) children.get(i))) return true;
+    return false;
   }
 
   private void below(Expression e, Set at) {
@@ -170,10 +198,13 @@ class Hidden {
     for (int i = 0; i < children.size(); i++) mentioned((Expression) children.get(i), at);
   }
 
+  /** A pattern that is made of a column may end in the character that escapes the next. */
+  private static boolean isPlainLike(Expression e) { return e instanceof Like && isWorkedOut(((Like) e).right()); }
+
   private static boolean isHarmless(Expression e) {
     return e instanceof Literal || e instanceof Alias || e instanceof BinaryComparison || e instanceof And || e instanceof Or
         || e instanceof Not || e instanceof IsNull || e instanceof IsNotNull || e instanceof In || e instanceof InSet
-        || e instanceof InSubquery || e instanceof Like || e instanceof StartsWith || e instanceof EndsWith
+        || e instanceof InSubquery || isPlainLike(e) || e instanceof StartsWith || e instanceof EndsWith
         || e instanceof Contains || e instanceof Coalesce || e instanceof Upper || e instanceof Lower || e instanceof If
         || e instanceof CaseWhen || e instanceof Concat || e instanceof Substring || e instanceof Length
         || (e instanceof Cast && Cast$.MODULE$.canUpCast(((Cast) e).child().dataType(), ((Cast) e).dataType()));

@@ -1,5 +1,6 @@
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -103,6 +104,21 @@ class Relations {
     return found;
   }
 
+  /** The CHECK constraints of a relation. */
+  static List checksOf(LogicalPlan plan) {
+    List found = new ArrayList();
+    if (!(plan instanceof LogicalRelation) || !(((LogicalRelation) plan).relation() instanceof HadoopFsRelation)) return found;
+    Object index = ((HadoopFsRelation) ((LogicalRelation) plan).relation()).location();
+    if (!(index instanceof TahoeLogFileIndex)) return found;
+    Map settings = CollectionConverters.asJava(((TahoeLogFileIndex) index).metadata().configuration());
+    Iterator each = settings.entrySet().iterator();
+    while (each.hasNext()) {
+      Map.Entry entry = (Map.Entry) each.next();
+      if (((String) entry.getKey()).startsWith("delta.constraints.")) found.add(entry.getValue());
+    }
+    return found;
+  }
+
   /** What Delta's column mapping says of the columns of a relation, by their names. */
   static Map mappingOf(LogicalPlan plan) {
     Map found = new HashMap();
@@ -135,6 +151,8 @@ class Relations {
       throw new SecurityException("whether policies protect " + folder + " cannot be told: " + e.getMessage());
     }
   }
+
+  static boolean isDelta(SparkSession session, Path folder) { return at(session, folder) != null; }
 
   static Path qualified(SparkSession session, Path path) {
     try {

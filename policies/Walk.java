@@ -124,7 +124,7 @@ class Walk {
       Use use = (Use) entry.getValue();
       if (bodies.isReal(use, who)) continue;
       Attribute column = (Attribute) columns.get(entry.getKey());
-      if (column != null) found.put(column.exprId(), use);
+      if (column != null) put(column, use, relation, protection, found);
       else if (!Relations.isOfThePast(relation))
         throw new SecurityException("column " + protection.names.get(entry.getKey()) + " of " + protection.name
             + " is masked, and is not there any longer; an administrator may UNSET its MASKING POLICY");
@@ -138,9 +138,17 @@ class Walk {
       String policy = (String) protection.tagged.get(Protection.kindOf(column.dataType()));
       if (policy == null || protection.masks.containsKey(key) || found.containsKey(column.exprId())) continue;
       Use use = Use.of(policy, key);
-      if (!bodies.isReal(use, who)) found.put(column.exprId(), use);
+      if (!bodies.isReal(use, who)) put(column, use, relation, protection, found);
     }
     return found;
+  }
+
+  /** The values of a column that parts the files stand in the names of these (`_metadata`, input_file_name()). */
+  private static void put(Attribute column, Use use, LogicalPlan relation, Protection protection, Map into) {
+    if (Relations.partitionsOf(relation).contains(column.name().toLowerCase(java.util.Locale.ROOT)))
+      throw new SecurityException(protection.name + " is partitioned by " + column.name() + ", which a tag masks, and its"
+          + " values stand in the names of the files; an administrator may tag other columns, or part the table by another");
+    into.put(column.exprId(), use);
   }
 
   /** The columns of a relation by the keys that policies know them by; `given` stand for its output. A key that is gone

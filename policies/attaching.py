@@ -60,8 +60,15 @@ def changes_of(
     return events
 
 
-def copied(source_id: str, clone_id: str, by: By, state: State) -> list[Event]:
+def copied(source_id: str, clone_id: str, by: By, state: State, home: str = "") -> list[Event]:
     """A clone of a Delta table, both by Delta's ids, is protected as the table is, and was.
+
+    Args:
+        source_id: of the table.
+        clone_id: of the clone, which may be there already.
+        by: who clones.
+        state: of the governance.
+        home: the key of the table's schema where its tags mask; the clone gets them, wherever it is.
 
     Raises:
         PolicyExistsError: it replaces a table that other policies protect.
@@ -77,14 +84,32 @@ def copied(source_id: str, clone_id: str, by: By, state: State) -> list[Event]:
             f"{known.name} would be replaced by a clone, and policies of its own protect it",
             "DROP it first, which keeps it for UNDROP, or take its policies off",
         )
+    more = _tags_of_home(state.objects.get(home), key, by, state)
     if source is None or not (any(_set_on(source)) or source.had_rows):
-        return []
+        return more
     details = {"source": source.key, "object_id": object_id("TABLE", clone_id)}
+    copy = Event(
+        by.time, "COPY_POLICIES", by.new_id(), None, key, source.name, by.user, None, by.query_id, details
+    )
+    return [copy, *more]
+
+
+def _tags_of_home(home: Protected | None, key: str, by: By, state: State) -> list[Event]:
+    if home is None:
+        return []
+    said = {
+        "object_domain": Domain.TABLE.value,
+        "object_id": object_id("TABLE", key.partition(":")[2]),
+        "column": None,
+    }
     return [
         Event(
-            by.time, "COPY_POLICIES", by.new_id(), None, key, source.name, by.user, None, by.query_id, details
+            by.time, "SET_TAG", by.new_id(), tag, key, f"{home.name}.*", by.user, None, by.query_id,
+            {**said, "columns": [], "value": value},
         )
-    ]
+        for tag, value in home.tags.items()
+        if state.tags[tag].policies
+    ]  # fmt: skip
 
 
 def _set_on(protected: Protected) -> tuple[Mapping[str, Any], ...]:

@@ -50,6 +50,11 @@ def calling(change: Change, here: tuple[str, str], governor: Governor, by: By, s
         return []
     require_same(function, name, state)
     governor.check(policy)
+    if known is not None and state.users_of(known):
+        raise PolicyInUseError(
+            f"function {function.name} was changed past the audit, and protects what other tables hold",
+            f"CREATE OR REPLACE FUNCTION {function.name} as it is to be, as an administrator",
+        )
     if known is not None:
         return [_event(by, "SET_BODY", known, function.name, _said(function))]
     details = {**_said(function), "domain": domain.value, "function": True}

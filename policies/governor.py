@@ -73,7 +73,7 @@ class Governor:
 
     def __init__(self, session: SparkSession, account: str, ours: Iterable[str]) -> None:
         self._java: Any = jvm.compiled(jvm.view(session.sparkContext), "policies", "Governor", *_BESIDE)
-        self._java.begin(session._jsparkSession, secrets.token_hex(16), "\n".join(ours))
+        self._java.begin(session._jsparkSession, jvm.SECRET, "\n".join(ours))
         self._context = session.sparkContext
         self._session = session
         self._account = account
@@ -123,6 +123,11 @@ class Governor:
         """
         with refusals():
             self._java.checkPast(table_id)
+
+    def schema_of(self, table_id: str) -> str:
+        """The key of the schema whose tags protect a Delta table, by Delta's id; "" for none."""
+        found: str = self._java.schemaOf(table_id)
+        return found
 
     def require_sink(self, spark: SparkSession, writer: Any, path: str | None, table: str | None) -> None:
         """Refuse a stream into a table of the audit's own.

@@ -98,10 +98,10 @@ class Ledger:
         return True
 
     def _take(self, version: int, events: Sequence[Event]) -> None:
-        self._state = folded(events, self._state)
-        self._version = version
+        state = folded(events, self._state)
+        self._learned(state, events)  # where this fails, it is learned again before the next statement
+        self._state, self._version = state, version
         self._events += len(events)
-        self._learned(self._state, events)
 
     def _read(self) -> None:
         """Read what others have appended."""

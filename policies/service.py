@@ -302,7 +302,8 @@ class Policies:
         """
         if is_past:
             self._governor.require_past(source_id)
-        self._ledger.change(partial(copied, source_id, clone_id, by))
+        home = self._governor.schema_of(source_id)
+        self._ledger.change(partial(copied, source_id, clone_id, by, home=home))
 
     def _learned(self, state: State, events: Sequence[Event]) -> None:
         """Tell the JVM what has changed."""

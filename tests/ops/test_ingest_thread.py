@@ -10,6 +10,7 @@ import pytest
 
 import audit
 from audit.errors import TableMissingError
+from audit.store.own_session import own_session
 
 from .helpers import ingest_all, read, recorded, statuses
 
@@ -63,7 +64,7 @@ def test_an_external_ingest_finds_what_the_driver_seals(spark, tmp_path):
         while not list(tmp_path.glob("spool/*/sealed/*.jsonl")) and time.monotonic() < deadline:
             time.sleep(0.1)
         assert not (tmp_path / "query_history").exists()
-        (done,) = ingest_all(spark, tmp_path, create=True)
+        (done,) = ingest_all(own_session(spark), tmp_path, create=True)
         assert (done.ingested.statements, done.error) == (1, None)
         assert list(statuses(spark, tmp_path).values()) == ["SUCCESS"]
 

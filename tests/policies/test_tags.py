@@ -254,8 +254,16 @@ def test_schemas_and_columns_to_come(session, table, schema):
     session.sql("UPDATE t SET more = 'm2'")
     assert _seen(session) == (1, "*1", "*x", "*2")
     place = session.sql("DESCRIBE DETAIL t").first().location
-    with pytest.raises(AccessDeniedError, match="by its name"):
-        session.read.format("delta").load(place).collect()
+    assert tuple(session.read.format("delta").load(place).first())[1:3] == ("*1", "*x")
+    session.sql("CREATE SCHEMA IF NOT EXISTS elsewhere")
+    session.sql(f"CREATE TABLE elsewhere.alias USING delta LOCATION '{place}'")
+    session.sql("CREATE TABLE elsewhere.copy CLONE t")
+    for name in ("elsewhere.alias", "elsewhere.copy"):
+        assert _seen(session, name)[1:3] == ("*1", "*x"), name
+    for text in (f"SELECT * FROM parquet.`{place}`", "ALTER TABLE t ADD CONSTRAINT c CHECK (ssn <> '1')"):
+        with pytest.raises(AccessDeniedError):
+            session.sql(text).collect()
+    session.sql("DROP SCHEMA elsewhere CASCADE")
     session.sql(f"ALTER SCHEMA {schema} UNSET TAG pii")
     assert _seen(session) == (1, "111", "a@x", "m2")
     session.sql("ALTER TABLE t SET TAG pii = 'low'")

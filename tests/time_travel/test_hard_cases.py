@@ -19,6 +19,7 @@ import lineage
 from audit.by import By
 from audit.clock import SystemClock
 from audit.ids import IdGenerator
+from audit.store.own_session import own_session
 from time_travel import errors
 from time_travel.lake import Lake
 from time_travel.service import TimeTravel
@@ -40,7 +41,7 @@ class OtherDriver:
         self.clock = SystemClock().now
         self.ids = IdGenerator(SystemClock())
         self.travel = TimeTravel(
-            spark.newSession(),
+            own_session(spark),
             str(root),
             "account_usage",
             self.clock,
@@ -49,7 +50,7 @@ class OtherDriver:
             guarded=lambda ask, _other: ask(),
             changes=lambda _id: None,
             quiet=lambda _spark: nullcontext(),
-            cloned=lambda _source, _clone: None,
+            cloned=lambda _source, _clone, _is_past: None,
             may_undrop=lambda _event, _by: None,
             shown=lambda _spark, _text, _by, _run: None,
         )
