@@ -42,20 +42,28 @@ class Bodies {
   /** `own` resolves the bodies of policies. */
   Bodies(SparkSession own) { this.own = own; }
 
-  /** A policy whose body reads a table or view, by its key; null for none. */
-  String readerOf(String key) {
-    Iterator each = policies.values().iterator();
+  /** A policy of a protected object whose body reads a table or view, by its key; null for none. */
+  String readerOf(String key, java.util.Collection protections) {
+    Iterator each = protections.iterator();
     while (each.hasNext()) {
-      Policy policy = (Policy) each.next();
-      if (reads(policy).contains(key)) return policy.name;
+      Iterator used = ((Protection) each.next()).used().iterator();
+      while (used.hasNext()) {
+        Policy policy = (Policy) policies.get(used.next());
+        if (policy != null && reads(policy).contains(key)) return policy.name;
+      }
     }
     return null;
   }
 
   private List reads(Policy policy) {
     if (policy.reads == null && policy.body.toUpperCase(Locale.ROOT).indexOf("SELECT") < 0) policy.reads = new ArrayList();
-    if (policy.reads == null) resolved(policy);
-    return policy.reads;
+    try {
+      if (policy.reads == null) resolved(policy);
+      return policy.reads;
+    } catch (Exception e) {
+      // What cannot be resolved now, with its schema gone, hides all that it protects, and reads nothing.
+      return new ArrayList();
+    }
   }
 
   Policy policy(String name) {
@@ -291,6 +299,16 @@ class Protection {
     rows.addAll(table.rows);
     masks.putAll(table.masks);
     tagged.putAll(table.tagged);
+  }
+
+  /** The policies at work on it. */
+  List used() {
+    List found = new ArrayList(tagged.values());
+    Iterator each = masks.values().iterator();
+    while (each.hasNext()) found.add(((Use) each.next()).policy);
+    for (int i = 0; i < rows.size(); i++)
+      for (int j = 0; j < ((List) rows.get(i)).size(); j++) found.add(((Use) ((List) rows.get(i)).get(j)).policy);
+    return found;
   }
 
   /** Whether a column has a mask of its own, by the name that it had. */

@@ -268,7 +268,7 @@ public class Governor {
 
   /** What policies read is changed by administrators alone, or whoever changes it changes what they see. */
   void requireNotRead(String key, SparkSession session) {
-    String policy = bodies.readerOf(key);
+    String policy = bodies.readerOf(key, tables.values());
     if (policy == null || required(session).isAdmin) return;
     throw new SecurityException("policy " + policy + " reads what this statement changes, and " + required(session).user
         + " is no administrator; let one change it (role ACCOUNTADMIN)");
