@@ -1,4 +1,3 @@
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Iterator;
@@ -66,6 +65,8 @@ class Commands {
   private static final Set REPLACES = set("ReplaceTable ReplaceTableAsSelect");
   private static final Set RENAMES_VIEWS = set("RenameTable AlterTableRenameCommand");
 
+  /** What the key of a folder without a Delta table begins with. */
+  private static final String FOLDER = "path:";
   private static final String MODE = "delta.columnMapping.mode";
 
   private final Walk walk;
@@ -96,10 +97,11 @@ class Commands {
         throw new SecurityException("the audit's own table " + place + " is changed by the audit alone;"
             + " policies and roles are changed by statements of their own");
       if (!governor.protectsAny()) continue;
-      if (OVERWRITES.contains(kind) && place != null && !Relations.isDelta(session, place)) files.refuseUnder(place);
-      Protection protection = governor.protection((String) entry.getKey(), session);
+      String key = (String) entry.getKey();
+      if (OVERWRITES.contains(kind) && key.startsWith(FOLDER)) files.refuseUnder(place);
+      Protection protection = governor.protection(key, session);
       if (protection != null && protection.isInForce()) require(plan, kind, protection);
-      if (!LOOKS.contains(kind)) governor.requireNotRead((String) entry.getKey(), session);
+      if (!LOOKS.contains(kind)) governor.requireNotRead(key, session);
     }
     if (!governor.protectsAny()) return plan;
     refuse(plan);
@@ -280,7 +282,7 @@ class Commands {
   private void put(Path place, Map places) {
     Path folder = Relations.qualified(session, place);
     Snapshot found = Relations.at(session, folder);
-    places.put(found == null ? "path:" + folder : Relations.keyOf(found), folder);
+    places.put(found == null ? FOLDER + folder : Relations.keyOf(found), folder);
   }
 
   private void put(Snapshot snapshot, Path place, Map places) {

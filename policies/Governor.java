@@ -131,7 +131,7 @@ public class Governor {
     if (place == null) return;
     Files files = new Files(this, session);
     Path folder = Relations.qualified(session, new Path(place));
-    if (!tables.isEmpty() && !Relations.isDelta(session, folder)) files.refuseUnder(folder);
+    if (!tables.isEmpty() && Relations.at(session, folder) == null) files.refuseUnder(folder);
     Field mode = writer.getClass().getDeclaredField("outputMode");
     mode.setAccessible(true);
     Protection protection = tables.isEmpty() ? null : files.at(folder);

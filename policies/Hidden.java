@@ -47,7 +47,6 @@ import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.metric.IncrementMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
-import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
 /** Columns of tables some of whose rows are hidden: what may fail on them is not tried on those rows, or its error

@@ -152,8 +152,6 @@ class Relations {
     }
   }
 
-  static boolean isDelta(SparkSession session, Path folder) { return at(session, folder) != null; }
-
   static Path qualified(SparkSession session, Path path) {
     try {
       return path.getFileSystem(session.sessionState().newHadoopConf()).makeQualified(path);

@@ -87,7 +87,6 @@ class Policies:
     ) -> None:
         self._graphs = graphs
         self._admins = frozenset(admin.strip() for admin in admins)
-        self._own = own
         self._governor = Governor(own, account, (f"{root.rstrip('/')}/{name}" for name in (NAME, *ours)))
         self._taken: dict[tuple[str, str], str] = {}
         self._sessions: dict[str, tuple[str, tuple[str, ...]]] = {}

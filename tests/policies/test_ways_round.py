@@ -448,7 +448,7 @@ def test_files_that_are_moved_or_written(session, make, tmp_path):
 
 
 def test_what_policies_read_is_the_administrators(session, make):
-    """Who could write a mapping table would give himself rights; what is made anew under its name counts."""
+    """Who could write a mapping table would give himself rights: it is the administrators' to change."""
     make("t", "mapped")
     _refused(session, "INSERT INTO walls.map VALUES ('us')", "DROP TABLE walls.map", "DELETE FROM walls.map")
     assert len(_tried(session, "SELECT * FROM t")) == 2
