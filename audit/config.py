@@ -67,7 +67,11 @@ class Config:
         cross_check: the share of statements, 0.0 to 1.0, that both engines analyse, off the caller's thread;
             where they differ, the record says so.
         account: what current_account() says.
+        propagate_tags: columns that a statement makes of tagged ones carry their tags when it returns: a
+            write then waits for its analysis. See `policies.propagation` for the rules.
         admins: users who have role ACCOUNTADMIN, between commas; by default the user of the first session.
+        enforce_privileges: every statement needs its privileges; else only those that change the governance,
+            grant, or bring back what was dropped.
         sources: for each field where its value came from, in words.
     """
 
@@ -86,6 +90,8 @@ class Config:
     cross_check: float = 0.0
     account: str = "local"
     admins: str = ""
+    enforce_privileges: bool = False
+    propagate_tags: bool = False
     sources: Mapping[str, str] = field(
         default_factory=lambda: MappingProxyType({}), compare=False, repr=False
     )
@@ -298,7 +304,9 @@ _RULES: Mapping[str, tuple[type, Callable[[Any], object], str]] = MappingProxyTy
         "ingest_interval_seconds": (int, lambda seconds: seconds >= 1, "a number of seconds, at least 1"),
         "retention_days": (int, lambda days: days >= 1, "a number of days, at least 1"),
         "durable": (bool, lambda _: True, "true or false"),
+        "propagate_tags": (bool, lambda _: True, "true or false"),
         "listener": (bool, lambda _: True, "true or false"),
+        "enforce_privileges": (bool, lambda _: True, "true or false"),
         "cross_check": (float, lambda share: 0.0 <= share <= 1.0, "a share of statements, 0.0 to 1.0"),
     }
 )

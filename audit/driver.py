@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from audit.ids import IdGenerator
     from lineage.statement import Target
     from time_travel.registry import Event
+    from time_travel.staging import Staged
 
 T = TypeVar("T")
 SUPPRESS_TAG = "audit-suppressed"
@@ -108,6 +109,8 @@ class Driver:
             [*(table.name for table in AUDIT_TABLES), OBJECT_HISTORY],
             partial(creation_of, self),
             self._downstream,
+            self._staged,
+            enforces=config.enforce_privileges,
         )
         self.policies.exempt(self.spark)
         self.worker = Worker(self, self.analyst)
@@ -171,6 +174,10 @@ class Driver:
                 return None
 
         return downstream
+
+    def _staged(self, spark: SparkSession, text: str, run: Run) -> Staged | None:
+        quiet = partial(jvm.tagged, spark.sparkContext, SUPPRESS_TAG)
+        return self.time_travel.staged(spark, text, run, quiet)
 
     def _may_undrop(self, dropped: Event, by: By) -> None:
         self.policies.require_undrop(dropped.domain, dropped.name, dropped.object_id, by)

@@ -175,6 +175,10 @@ class RecordLossWarning(UserWarning):
     """Records are being lost, and the user chose `on_record_failure = "warn"`."""
 
 
+class TagsNotPropagatedWarning(UserWarning):
+    """A statement has run, and columns that it made of tagged ones may lack their tags (`propagate_tags`)."""
+
+
 class TableAlteredError(AuditError):
     """An audit table is not as this version made it."""
 

@@ -362,13 +362,6 @@ def sql_function(spark: SparkSession, metadata: Any) -> Any:
     return function.fromCatalogFunction(metadata, parser)
 
 
-def planned_anew(context: SparkContext, dataset: Any) -> Any:
-    """The same query as another Dataset, which nothing has planned yet; what has run is not run again."""
-    query = dataset.queryExecution()
-    datasets = java_class(context, "org.apache.spark.sql.classic.Dataset")
-    return datasets.ofRows(query.sparkSession(), query.commandExecuted())
-
-
 def is_running(context: SparkContext) -> bool:
     """Whether a SparkContext has not been stopped."""
     return context._jsc is not None

@@ -24,8 +24,10 @@ from benchmarks.result import Options
 @click.option(
     "--quick", is_flag=True, help="Tiny sizes, to see that everything works; RESULTS.md stays as it is."
 )
-@click.option("--scale", type=float, help="tpch: the scale factor (1).")
-@click.option("--passes", type=int, help="front_door, tpch, ingest, start, lineage_speed: measured passes.")
+@click.option("--scale", type=float, help="tpch, policies: the scale factor (1).")
+@click.option(
+    "--passes", type=int, help="front_door, tpch, policies, ingest, start, lineage_speed: measured passes."
+)
 @click.option("--records", type=int, help="ingest: records (100,000); year: records a day (100,000).")
 @click.option("--days", type=int, help="year: days (365).")
 @click.option("--kills", type=int, help="crash: how often a driver is killed (200).")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Run = Callable[[], Any]
 Samples = list[dict[str, float]]
 
-_QUERY = (
+QUERY = (
     "SELECT c.nation, count(*) AS orders, sum(o.total) AS total, avg(o.total) AS mean_total"
     " FROM bench.orders o JOIN bench.customers c ON o.customer_id = c.customer_id"
     " WHERE o.total > {} AND o.status IN ('O', 'F') GROUP BY c.nation HAVING count(*) > 1"
@@ -54,11 +54,11 @@ class Kind:
 
 
 def _unseen(spark: SparkSession, number: int) -> Run:
-    return lambda: spark.sql(_QUERY.format(number)).collect()
+    return lambda: spark.sql(QUERY.format(number)).collect()
 
 
 def _repeated(spark: SparkSession, _number: int) -> Run:
-    return lambda: spark.sql(_QUERY.format(0)).collect()
+    return lambda: spark.sql(QUERY.format(0)).collect()
 
 
 def _insert(spark: SparkSession, number: int) -> Run:
@@ -87,7 +87,7 @@ def run(options: Options, say: Say) -> Result:
     count = 4 if options.quick else 40
     found: dict[tuple[str, bool], list[Samples]] = {}
     with sessions.folder("front_door") as root, sessions.session(root) as spark:
-        _make_tables(spark)
+        make_tables(spark)
         timers, numbers = on_the_way(), itertools.count(1)
         for attached in (False, True):  # a round to warm up
             _round(spark, root / "audit", timers, numbers, max(1, count // 2), attached=attached)
@@ -121,7 +121,8 @@ def run(options: Options, say: Say) -> Result:
     )
 
 
-def _make_tables(spark: SparkSession) -> None:
+def make_tables(spark: SparkSession) -> None:
+    """Orders, customers, and a table to write to, in a schema `bench`."""
     spark.sql("CREATE SCHEMA bench")
     spark.range(10_000).selectExpr(
         "id AS order_id",

@@ -24,6 +24,7 @@ NAMES = (
     "lineage_speed",
     "lineage_walk",
     "time_travel",
+    "policies",
     "sql_corpus",
 )
 

@@ -24,7 +24,7 @@ from lineage.model import (
     ViewDefinition,
 )
 from lineage.resolve import Ledger
-from lineage.scope import CALLED_BASE, CALLED_DIRECT, Entry, Frame, Ref, Refs, Sink
+from lineage.scope import CALLED_BASE, CALLED_DIRECT, Entry, Frame, Out, Ref, Refs, Sink
 from lineage.transformation import named
 
 _MOST_OWN = 10_000
@@ -76,7 +76,7 @@ class Tracer(Governing):
             elif not out.base.keys().isdisjoint(shape) or not out.base.keys().isdisjoint(out.ibase):
                 own = tuple([ref for ref in own if ref not in base])
             direct_how, base_how = named(out.how)
-            outputs.append(OutputColumn(out.name, base, direct, own, base_how, direct_how))
+            outputs.append(OutputColumn(out.name, base, direct, own, base_how, direct_how, out.type))
         return tuple(outputs)
 
     def modified(
@@ -126,6 +126,7 @@ class Tracer(Governing):
             self.refs([r for r in sink.idirect if r not in rows.idirect and r not in sink.direct]),
             _called(sink, CALLED_BASE),
             _called(sink, CALLED_DIRECT),
+            sink.type if isinstance(sink, Out) else "",
         )
 
     def defined(

@@ -23,14 +23,16 @@ _SCHEMA = 2
 class Mark(Ref):
     """A policy at work on a column (or, without one, on the rows).
 
-    `reached` is what its body named, `covered` what lies below the column that it masks.
+    `reached` is what the policy's body named, `covered` what lies below the column that it masks.
     """
 
-    __slots__ = ("covered", "policy", "reached")
+    __slots__ = ("attached", "covered", "reached")
 
-    def __init__(self, entry: Entry, column: Column, policy: Policy, reached: Ledger, covered: Refs) -> None:
+    def __init__(
+        self, entry: Entry, column: Column, attached: Attachment, reached: Ledger, covered: Refs
+    ) -> None:
         super().__init__(entry, column, ())
-        self.policy = policy
+        self.attached = attached
         self.reached = reached
         self.covered = covered
 
@@ -79,9 +81,9 @@ class Governing(Queries):
         for attachment in attached:
             arguments = [self._argument_of(entry, source, plain, name) for name in attachment.columns]
             if attachment.policy.domain is Domain.MASKING_POLICY:
-                masks[arguments[0].key] = self._masked(entry, attachment.policy, arguments)
+                masks[arguments[0].key] = self._masked(entry, attachment, arguments)
             else:
-                shape.shape(self._row_filter(entry, attachment.policy, arguments))
+                shape.shape(self._row_filter(entry, attachment, arguments))
         return masks, shape
 
     def _argument_of(self, entry: Entry, source: Source, plain: dict[str, Out], name: str) -> Out:
@@ -92,9 +94,9 @@ class Governing(Queries):
             self.doubt(f"column {name} of a policy on {entry.relation.name}")
         return source.invent(name)
 
-    def _masked(self, entry: Entry, policy: Policy, arguments: list[Out]) -> Out:
+    def _masked(self, entry: Entry, attached: Attachment, arguments: list[Out]) -> Out:
         column = arguments[0]
-        frame, mark = self._applied_to(entry, policy, arguments, column)
+        frame, mark = self._applied_to(entry, attached, arguments, column)
         out = Out(column.name, column.type)
         out.direct, out.idirect = column.direct, column.idirect
         out.base = {ref: None for value in frame.outs for ref in value.base}
@@ -109,8 +111,8 @@ class Governing(Queries):
         out.ibase[mark] = None
         return out
 
-    def _row_filter(self, entry: Entry, policy: Policy, arguments: list[Out]) -> Sink:
-        frame, mark = self._applied_to(entry, policy, arguments, None)
+    def _row_filter(self, entry: Entry, attached: Attachment, arguments: list[Out]) -> Sink:
+        frame, mark = self._applied_to(entry, attached, arguments, None)
         shape = Sink()
         read = (*frame.outs, frame.shape)
         shape.idirect, shape.ibase = {}, {ref: None for sink in read for ref in (*sink.base, *sink.ibase)}
@@ -118,9 +120,10 @@ class Governing(Queries):
         return shape
 
     def _applied_to(
-        self, entry: Entry, policy: Policy, arguments: list[Out], column: Out | None
+        self, entry: Entry, attached: Attachment, arguments: list[Out], column: Out | None
     ) -> tuple[Frame, Mark]:
         """The policy's body over its arguments, and the mark of this use."""
+        policy = attached.policy
         held = self.ledger, self.current, self._frames
         reached = Ledger()
         self.ledger, self.current, self._frames = reached, _schema_of(policy), {}
@@ -138,7 +141,7 @@ class Governing(Queries):
         if mark is None:
             known = Column("") if column is None else entry.index.get(column.key) or Column(column.name)
             covered = {} if column is None else dict(column.base)
-            mark = self.marks[key] = Mark(entry, known, policy, reached, covered)
+            mark = self.marks[key] = Mark(entry, known, attached, reached, covered)
         return frame, mark
 
     # -- the end -------------------------------------------------------------------------------
@@ -170,7 +173,7 @@ def referenced(marks: Sequence[Mark]) -> tuple[Json, ...]:
     objects: dict[str, dict[tuple[str, str], Mark]] = {}
     for mark in marks:
         uses = objects.setdefault(mark.entry.relation.name, {})
-        uses.setdefault((mark.column.name, mark.policy.name), mark)
+        uses.setdefault((mark.column.name, mark.attached.policy.name), mark)
     return tuple(_entry(list(uses.values())) for uses in objects.values())
 
 
@@ -183,7 +186,7 @@ def in_force(
         used = {column.name.lower(): column for column in one.columns}
         columns, rows = [], []
         for attachment in policies(Relation(one.name, one.domain, one.object_id, one.columns)):
-            said = _policy(attachment.policy)
+            said = _policy(attachment)
             masked = used.get(attachment.columns[0].lower())
             if attachment.policy.domain is Domain.ROW_ACCESS_POLICY:
                 rows.append(said)
@@ -203,7 +206,7 @@ def in_force(
 def _entry(marks: Sequence[Mark]) -> Json:
     relation = marks[0].entry.relation
     columns = [
-        _said(columnId=m.column.column_id, columnName=m.column.name, policies=[_policy(m.policy)])
+        _said(columnId=m.column.column_id, columnName=m.column.name, policies=[_policy(m.attached)])
         for m in marks
         if m.column.name
     ]
@@ -212,12 +215,20 @@ def _entry(marks: Sequence[Mark]) -> Json:
         objectDomain=relation.domain.value,
         objectId=relation.object_id,
         objectName=relation.name,
-        policies=[_policy(m.policy) for m in marks if not m.column.name],
+        policies=[_policy(m.attached) for m in marks if not m.column.name],
     )
 
 
-def _policy(policy: Policy) -> Json:
-    return _said(policyName=policy.name, policyId=policy.policy_id, policyKind=policy.kind)
+def _policy(attached: Attachment) -> Json:
+    """The document's three fields, and two of ours: which body it was, and whether it changed anything."""
+    policy = attached.policy
+    return _said(
+        policyName=policy.name,
+        policyId=policy.policy_id,
+        policyKind=policy.kind,
+        policyVersion=policy.version,
+        changedResult=attached.changes,
+    )
 
 
 def _said(**fields: object) -> Json:

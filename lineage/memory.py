@@ -32,7 +32,8 @@ class MemoryCatalog:
         paths: location to the name of the registered table that lives there.
         attached: what the policies protect, in order, as DDL: `ALTER TABLE t ALTER COLUMN c SET MASKING
             POLICY m`, `ALTER TABLE t ADD ROW ACCESS POLICY r ON (c)`, `ALTER TAG g SET MASKING POLICY m`,
-            `ALTER TABLE t SET TAG g = 'x'`.
+            `ALTER TABLE t SET TAG g = 'x'`; BigQuery's `CREATE ROW ACCESS POLICY r ON t FILTER USING (…)`;
+            Databricks' `SET ROW FILTER f ON (c)` and `SET MASK f`, over `functions`.
         system: schemas whose tables and views are never recorded: the audit's own.
 
     Raises:
@@ -81,7 +82,9 @@ class MemoryCatalog:
         for name, policy in (policies or {}).items():
             self._governance.define(split_name(name), _policy(policy), self._current)
         for text in attached:
-            self._governance.follow(_command(text), self._current)
+            command = _command(text)
+            on = self.relation(command.on) if command.on else None
+            self._governance.follow(command, self._current, on)
         self._paths = {p.rstrip("/"): n for p, n in (paths or {}).items()}
 
     @property
@@ -198,10 +201,10 @@ class MemoryCatalog:
         self._open.add(key)
         try:
             # Not `analyze`: what is found while `_open` says stop is not to be remembered.
-            names = [c.name for c in trace(parse(view.view_text), self).columns]
+            outs = trace(parse(view.view_text), self).columns
         finally:
             self._open.discard(key)
-        columns = tuple(Column(n, "", stable_id(view.name, n)) for n in names)
+        columns = tuple(Column(o.name, o.type, stable_id(view.name, o.name)) for o in outs)
         self._relations[key] = replace(view, columns=columns)
         return self._relations[key]
 

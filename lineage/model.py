@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
+from hashlib import sha256
 from typing import Any, Literal
 
 from lineage.transformation import Transformation
@@ -131,17 +132,38 @@ class Policy:
         """`(VAL STRING, REGION STRING)`."""
         return "(" + ", ".join(f"{p.name} {p.type}".strip() for p in self.parameters) + ")"
 
+    @property
+    def version(self) -> str | None:
+        """SHA-256, hex, of the definition `(VAL STRING) RETURNS STRING -> body`; None where no body is known.
+
+        Parameters and the type that is returned are part of it: with others the same body says something
+        else. The name is none, since a policy of another name is the same rule. So is what the body calls or
+        reads, which it does not hold. DESCRIBE shows the parts, so that SQL works it out, too:
+        `sha2(concat(signature, ' RETURNS ', return_type, ' -> ', body), 256)`.
+
+        >>> one = Policy("c.s.m", Domain.MASKING_POLICY, "'*'", (Column("val", "STRING"),), None, "STRING")
+        >>> one.version == sha256(b"(val STRING) RETURNS STRING -> '*'").hexdigest()
+        True
+        """
+        if not self.body:
+            return None
+        text = f"{self.argument_signature} RETURNS {self.data_type} -> {self.body}"
+        return sha256(text.encode()).hexdigest()
+
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
     """A policy that protects a relation, and the columns that stand for its parameters, in order.
 
     The first column of a masking policy is the one that it masks, the others are those of USING. A
-    policy that came through a tag is an attachment like any other: the record holds no tag.
+    policy that came through a tag is an attachment like any other: the record holds no tag. `changes` says
+    whether it could change what the statement's user sees: a mask a value, a row access policy the rows.
+    It is None where nobody can tell.
     """
 
     policy: Policy
     columns: tuple[str, ...]
+    changes: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +227,7 @@ class ModifiedColumn:
     `direct_functions` are those that the statement calls, `base_functions` those that are no SQL.
     Transformations and indirect sources are lineage beyond the document's record: what is done to the
     sources on the way, and what shaped this column alone (window keys, the filters of a scalar subquery).
+    `type` is known where the value is a column as it is.
     """
 
     name: str
@@ -217,6 +240,7 @@ class ModifiedColumn:
     direct_indirect: tuple[ColumnRef, ...] = ()
     base_functions: tuple[AccessedObject, ...] = ()
     direct_functions: tuple[AccessedObject, ...] = ()
+    type: str = field(default="", compare=False)
 
     def to_dict(self) -> Json:
         """The shape of an entry of objects_modified[].columns; functions stand behind the columns."""
@@ -292,7 +316,7 @@ class OutputColumn:
     """An output column of a query, with the columns that its values and its rows came from.
 
     `indirect_sources` are the filters, join keys, group keys, sort keys and window keys that shaped
-    it; they are never among the other two.
+    it; they are never among the other two. `type` is known where the column is another as it is.
     """
 
     name: str
@@ -301,6 +325,7 @@ class OutputColumn:
     indirect_sources: tuple[ColumnRef, ...] = ()
     base_transformation: Transformation = "IDENTITY"
     direct_transformation: Transformation = "IDENTITY"
+    type: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,13 @@ In: statements with their results, in order. Out: a `Catalog` that answers as af
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
 
 from lineage.catalog import Catalog, governed, schema_exists
+from lineage.column_types import types_of
 from lineage.errors import BadFunctionError
 from lineage.functions import read_function
 from lineage.governance import Governance
@@ -86,7 +87,8 @@ class Overlay:
         if command is not None and command.kind in GRANTS:
             return  # who may do what changes nothing that is traced
         if command is not None:
-            self._governance.follow(command, self._current)
+            on = self.relation(command.on) if command.on else None
+            self._governance.follow(command, self._current, on)
         if command is not None and command.kind == "USE" and command.target:
             self._use(command.target, catalog=bool(command.source))
         elif command is not None and command.kind == "DECLARE":
@@ -98,7 +100,7 @@ class Overlay:
         elif access.also:
             self._swap(access)
         else:
-            self._ddl(access)
+            self._ddl(access, types_of(statement, access, self))
         made = access.object_modified_by_ddl
         if statement.changes and made is not None:
             self._governance.protect(made.name, statement.changes, self._current)
@@ -143,12 +145,12 @@ class Overlay:
         schema = tree.args["this"]
         names = [c.name for c in schema.expressions] if isinstance(schema, exp.Schema) else []
         names = names or [c.name for c in access.columns]
-        name = quote_name(full)
+        name, types = quote_name(full), types_of(statement, access, self)
         relation = Relation(
             name,
             Domain.VIEW,
             stable_id(*full),
-            tuple(Column(n, "", stable_id(name, n)) for n in names),
+            tuple(Column(n, types.get(n.lower(), ""), stable_id(name, n)) for n in names),
             view_text=query.sql("spark"),
             view_current=self._current,
             temporary=statement.temporary,
@@ -159,14 +161,14 @@ class Overlay:
             self._governance.made(name)
             self._known[_key(full)] = relation
 
-    def _ddl(self, access: Access) -> None:
+    def _ddl(self, access: Access, types: Mapping[str, str]) -> None:
         ddl = access.object_modified_by_ddl
         if ddl is not None and ddl.domain is Domain.SCHEMA:
             self._schema(ddl)
         elif ddl is not None and ddl.domain in (Domain.TABLE, Domain.VIEW):
-            self._object(ddl)
+            self._object(ddl, types)
 
-    def _object(self, ddl: ObjectDdl) -> None:
+    def _object(self, ddl: ObjectDdl, types: Mapping[str, str]) -> None:
         key = _key(split_name(ddl.name))
         if ddl.operation_type == "DROP":
             before = self.relation(split_name(ddl.name))
@@ -181,20 +183,27 @@ class Overlay:
         before = self.relation(split_name(ddl.name)) if ddl.operation_type == "ALTER" else None
         columns = list(before.columns) if before is not None else []
         for name, change in ddl.properties.get("columns", {}).items():
-            columns = _changed(columns, name, change, ddl.name)
+            columns = _changed(columns, Column(name, types.get(name.lower(), "")), change, ddl.name)
             if isinstance(change.get("objectName"), dict):
                 self._governance.renamed_column(ddl.name, name, change["objectName"]["value"])
         relation = before or Relation(ddl.name, ddl.domain, stable_id(*key))
         relation = replace(relation, columns=tuple(columns))
         new_name = ddl.properties.get("objectName", {}).get("value")
         if ddl.operation_type != "ALTER":
-            self._governance.made(ddl.name)
+            self._make(ddl)
         if new_name:
             self._governance.renamed({ddl.name: new_name})
             self._known[key] = None
             relation = replace(relation, name=new_name)
             key = _key(split_name(new_name))
         self._known[key] = relation
+
+    def _make(self, ddl: ObjectDdl) -> None:
+        self._governance.made(ddl.name)
+        if ddl.properties.get("creationMode", {}).get("value") == "CLONE":
+            source = self.relation(split_name(ddl.properties["creationSource"]["objectName"]))
+            if source is not None:
+                self._governance.cloned(source, ddl.name)
 
 
 def _governance_of(catalog: Catalog) -> Governance:
@@ -203,10 +212,10 @@ def _governance_of(catalog: Catalog) -> Governance:
     return Governance(governed(catalog))
 
 
-def _changed(columns: list[Column], name: str, change: dict[str, object], table: str) -> list[Column]:
-    key, operation = name.lower(), change.get("subOperationType")
+def _changed(columns: list[Column], column: Column, change: dict[str, object], table: str) -> list[Column]:
+    key, operation = column.name.lower(), change.get("subOperationType")
     if operation == "ADD":
-        return [*columns, Column(name, "", stable_id(table, name))]
+        return [*columns, replace(column, column_id=stable_id(table, column.name))]
     if operation == "DROP":
         return [c for c in columns if c.name.lower() != key]
     new = change.get("objectName")

@@ -82,10 +82,10 @@ def _understood(sql: str) -> Statement:  # noqa: PLR0911  one return a kind of t
     tokens, changes = without_protections(tokens, sql, upper)
     readable, reason = _readable(tokens, types, upper)
     if readable is None:
-        return _without_tree(sql, tokens, reason)
+        return _without_tree(sql, tokens, reason, changes)
     tree, reason = _tree(mend(readable, types, upper), sql)
     if tree is None:
-        return _without_tree(sql, tokens, reason)
+        return _without_tree(sql, tokens, reason, changes)
     return _of_tree(sql, tokens, tree, changes)
 
 
@@ -159,7 +159,7 @@ def _calls_identifier(tokens: list[Token], names: Iterable[tuple[str, ...]]) -> 
     return any(word(tokens, at) == "IDENTIFIER" and word(tokens, at + 1) == "(" for at in range(len(tokens)))
 
 
-def _without_tree(sql: str, tokens: list[Token], reason: str) -> Statement:
+def _without_tree(sql: str, tokens: list[Token], reason: str, changes: tuple[Change, ...] = ()) -> Statement:
     kind = kind_of_words(tokens)
     is_query = kind == "SELECT" and word(tokens, 0) in QUERY_STARTS
     return Statement(
@@ -169,15 +169,16 @@ def _without_tree(sql: str, tokens: list[Token], reason: str) -> Statement:
         is_ddl=kind.split("_")[0] in _DDL_VERBS,
         changes_session=kind == "UNKNOWN" or kind in SESSION_KINDS or kind.endswith("_VIEW"),
         reason=reason,
+        changes=changes,
     )
 
 
 def _of_tree(sql: str, tokens: list[Token], tree: exp.Expr, changes: tuple[Change, ...]) -> Statement:
     kind, is_query, temporary = kind_of_tree(tree)
     if kind == "UNKNOWN":
-        return _without_tree(sql, tokens, f"{type(tree).__name__.upper()} is not understood")
+        return _without_tree(sql, tokens, f"{type(tree).__name__.upper()} is not understood", changes)
     if not is_query and _calls_identifier(tokens, (parts for parts, _ in targets_of_tree(tree))):
-        return _without_tree(sql, tokens, "IDENTIFIER() of an expression")
+        return _without_tree(sql, tokens, "IDENTIFIER() of an expression", changes)
     return Statement(
         sql,
         kind,

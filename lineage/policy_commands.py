@@ -136,21 +136,21 @@ def column_policy(at: Cursor, column: str) -> Change | None:
     if at.take("DROP", "MASK"):
         return Change("DROP", Domain.MASKING_POLICY, column=column, function=True)
     if at.take("SET", "MASK"):
-        return _mask(at, column)
+        return mask(at, column)
     if not at.take("SET", "MASKING", "POLICY"):
         return None
     change = masking(at, column)
     return replace(change, force=True) if change is not None and at.take("FORCE") else change
 
 
-def _mask(at: Cursor, column: str) -> Change | None:
+def mask(at: Cursor, column: str) -> Change | None:
     """`f [USING COLUMNS (…)]`, the cursor after MASK."""
     name = at.name()
     using = at.names() if at.take("USING", "COLUMNS") else ()
     return Change("ADD", Domain.MASKING_POLICY, name, column, using, function=True) if name else None
 
 
-def _row_filter(at: Cursor) -> Change | None:
+def row_filter(at: Cursor) -> Change | None:
     """`f ON (…)`, the cursor after ROW FILTER; a function may ask for no column."""
     name = at.name()
     if not name or not at.take("ON") or at.word() != "(":
@@ -164,7 +164,7 @@ def row_policy(at: Cursor) -> Change | None:
     And what Databricks calls a row filter: `SET ROW FILTER f ON (…)`, `DROP ROW FILTER`.
     """
     if at.take("SET", "ROW", "FILTER"):
-        return _row_filter(at)
+        return row_filter(at)
     if at.take("DROP", "ROW", "FILTER"):
         return Change("DROP", Domain.ROW_ACCESS_POLICY, function=True)
     if at.take("ADD", "ROW", "ACCESS", "POLICY"):

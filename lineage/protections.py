@@ -1,69 +1,162 @@
-"""Policies and tags that a CREATE TABLE or CREATE VIEW sets at once, taken out of its tokens.
+"""Policies and tags that a CREATE TABLE or CREATE VIEW sets at once, taken out of it.
 
-In: the tokens of a statement. Out: the same without `[WITH] MASKING POLICY p [USING (…)]`, `[WITH] ROW
-ACCESS POLICY p ON (…)` and `[WITH] TAG (t = 'v', …)`, which no parser of Spark's knows, and what they say.
+In: the tokens of a statement, or its text. Out: the same without `[WITH] MASKING POLICY p [USING (…)]`,
+`[WITH] ROW ACCESS POLICY p ON (…)`, `[WITH] TAG (t = 'v', …)`, `MASK f [USING COLUMNS (…)]` and `[WITH] ROW
+FILTER f ON (…)`, which no parser of Spark's knows, and what they say. A clause that is not read to its end
+stays where it is, so that Spark refuses the statement.
 """
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.cursor import Cursor
 from lineage.model import Domain
-from lineage.policy_commands import masking, row_access
+from lineage.policy_commands import mask, masking, row_access, row_filter
 from lineage.statement import Change
-from lineage.tokens import word
+from lineage.tokens import read_name, tokenize, word
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Iterator, Sequence
 
 _MAKERS = frozenset({"CREATE", "REPLACE"})
+_SPEAKS = ("POLICY", "TAG", "MASK", "FILTER")
+_NOUNS = frozenset({"TABLE", "VIEW", "SCHEMA", "DATABASE", "NAMESPACE"})
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET})
+_QUERY = frozenset({"AS", "SELECT", "FROM", "VALUES", "TABLE", "WITH", "MAP", "REDUCE"})
+_SETTINGS = frozenset({"DBPROPERTIES", "PROPERTIES", "SCHEMA", "METRICS"})
+"""WITH before one of these begins no query (Spark 4.2: createDatabase, createView)."""
+_FURTHEST = 6
+"""CREATE OR REPLACE GLOBAL TEMPORARY: the words that stand before the noun."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A clause by its tokens, the last one excluded, and what it says."""
+
+    first: int
+    stop: int
+    changes: Sequence[Change]
 
 
 def without_protections(tokens: list[Token], text: str, upper: str) -> tuple[list[Token], tuple[Change, ...]]:
-    """The statement without such clauses, and the clauses; untouched where there are none.
-
-    Only the head is read: behind AS stands a query, in which these words are names.
-    """
-    if word(tokens, 0) not in _MAKERS or not ("POLICY" in upper or "TAG" in upper):
+    """The statement without such clauses, and what they say; untouched where there are none."""
+    if word(tokens, 0) not in _MAKERS or not any(map(upper.__contains__, _SPEAKS)):
         return tokens, ()
     kept: list[Token] = []
     found: list[Change] = []
-    at, level, angles, column = 0, 0, 0, None
-    while at < len(tokens):
-        if level == 0 and tokens[at].token_type is TokenType.ALIAS:
-            break
-        changes, end = _clause(tokens, text, at, column if level else None)
-        if changes:
-            found += changes
-            at = end
-            continue
-        token = tokens[at]
-        if level == 1 and not angles and kept[-1].token_type in (TokenType.L_PAREN, TokenType.COMMA):
-            column = token.text
-        # `array<array<int>>` ends in one token, `>>`.
-        angles += 0 if token.text.strip("<>") else token.text.count("<") - token.text.count(">")
-        level += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
-        kept.append(token)
-        at += 1
+    at = 0
+    for clause in _clauses(tokens, text):
+        kept += tokens[at : clause.first]
+        found += clause.changes
+        at = clause.stop
     return ([*kept, *tokens[at:]], tuple(found)) if found else (tokens, ())
 
 
-def _clause(tokens: list[Token], text: str, start: int, column: str | None) -> tuple[Sequence[Change], int]:
-    """The clause that begins at a token and where it ends; () where none does."""
+def unprotected(text: str) -> tuple[str, tuple[Change, ...]]:
+    """The text with blanks in the place of such clauses, and what they say.
+
+    All else stays, and stays where it is: errors of Spark's point to the right place.
+
+    >>> plain, changes = unprotected("CREATE TABLE t (a INT MASKING POLICY p) WITH TAG (g = 'x') COMMENT 'y'")
+    >>> " ".join(plain.split()), len(changes)
+    ("CREATE TABLE t (a INT ) COMMENT 'y'", 2)
+    """
+    tokens = tokenize(text) or []
+    found: list[Change] = []
+    for clause in _clauses(tokens, text) if word(tokens, 0) in _MAKERS else ():
+        first, stop = tokens[clause.first].start, tokens[clause.stop - 1].end + 1
+        text = text[:first] + re.sub(r"[^\r\n]", " ", text[first:stop]) + text[stop:]
+        found += clause.changes
+    return text, tuple(found)
+
+
+def _clauses(tokens: list[Token], text: str) -> Iterator[Clause]:
+    """The clauses of the head: the query behind it has the same words as names."""
+    noun = next((n for n in range(1, _FURTHEST) if word(tokens, n) in _NOUNS), None)
+    if noun is None:
+        return
+    at = noun + 1
+    if word(tokens, at) == "IF":
+        at += 3
+    name, at = read_name(tokens, at)
+    if not name:
+        return
+    if word(tokens, at) == "(" and word(tokens, at + 1) not in _QUERY:
+        at = yield from _of_columns(tokens, text, at + 1)
+    level = 0
+    while at < len(tokens):
+        clause = None if level else _clause(tokens, text, at, None)
+        if clause is not None:
+            yield clause
+            at = clause.stop
+            continue
+        is_setting = word(tokens, at) == "WITH" and word(tokens, at + 1) in _SETTINGS
+        if level == 0 and word(tokens, at) in _QUERY and not is_setting:
+            return
+        level += _step(tokens[at])
+        at += 1
+
+
+def _of_columns(tokens: list[Token], text: str, at: int) -> Generator[Clause, None, int]:
+    """The clauses of a list of columns, from behind its bracket; where the list ends."""
+    level, column = 1, None
+    while at < len(tokens) and level:
+        if column is None:
+            column = tokens[at].text
+            at = _behind_angles(tokens, at + 2) if word(tokens, at + 2) == "<" else at + 1
+            continue
+        clause = _clause(tokens, text, at, column) if level == 1 else None
+        if clause is not None:
+            yield clause
+            at = clause.stop
+            continue
+        level += _step(tokens[at])
+        if level == 1 and tokens[at].token_type is TokenType.COMMA:
+            column = None
+        at += 1
+    return at
+
+
+def _behind_angles(tokens: list[Token], at: int) -> int:
+    """Where a nested type ends; elsewhere `<` compares. `>>` may be one token."""
+    depth = 0
+    for place in range(at, len(tokens)):
+        said = word(tokens, place)
+        depth += 0 if said.strip("<>") else said.count("<") - said.count(">")
+        if depth <= 0:
+            return place + 1
+    return len(tokens)
+
+
+def _step(token: Token) -> int:
+    return (token.token_type in _OPENING) - (token.token_type in _CLOSING)
+
+
+def _clause(tokens: list[Token], text: str, start: int, column: str | None) -> Clause | None:
+    """The clause that begins at a token."""
     at = Cursor(tokens, text, start)
-    at.take("WITH")
-    if column is not None and at.take("MASKING", "POLICY"):
-        change = masking(at, column)
-        return ([change] if change else []), at.at
-    if column is None and at.take("ROW", "ACCESS", "POLICY"):
-        change = row_access(at)
-        return ([change] if change and change.columns else []), at.at
-    return (_tags(at, column), at.at) if at.take("TAG", "(") else ((), start)
+    if column is not None and at.take("MASK"):
+        change = mask(at, column)
+    else:
+        at.take("WITH")
+        if at.take("TAG", "("):
+            changes = _tags(at, column)
+            return Clause(start, at.at, changes) if changes else None
+        if column is not None:
+            change = masking(at, column) if at.take("MASKING", "POLICY") else None
+        elif at.take("ROW", "FILTER"):
+            change = row_filter(at)
+        else:
+            change = row_access(at) if at.take("ROW", "ACCESS", "POLICY") else None
+            change = change if change is not None and change.columns else None
+    is_whole = change is not None and (not change.columns or word(tokens, at.at - 1) == ")")
+    return Clause(start, at.at, [change]) if change is not None and is_whole else None
 
 
 def _tags(at: Cursor, column: str | None) -> list[Change]:

@@ -34,6 +34,10 @@ import scala.jdk.javaapi.CollectionConverters;
 /** What policies say: their bodies, resolved once, and what these come to for somebody. */
 class Bodies {
   final Map policies = new ConcurrentHashMap();
+  /** The ids of the policies whose bodies look something up, or may. */
+  private final Map looking = new ConcurrentHashMap();
+  /** How often each policy protects something, by its id. */
+  private final Map uses = new ConcurrentHashMap();
   /** What a body reads may be dropped and made again, under the same name: it is looked up again after so long. */
   private static final long STALE = 10000000000L;
 
@@ -42,21 +46,52 @@ class Bodies {
   /** `own` resolves the bodies of policies. */
   Bodies(SparkSession own) { this.own = own; }
 
-  /** A policy of a protected object whose body reads a table or view, by its key; null for none. */
-  String readerOf(String key, java.util.Collection protections) {
-    Iterator each = protections.iterator();
+  /** A policy by its id; null takes it away. */
+  void define(String id, Policy policy) {
+    if (policy == null) policies.remove(id);
+    else policies.put(id, policy);
+    if (policy != null) policy.id = id;
+    if (policy != null && mayLookUp(policy)) looking.put(id, Boolean.TRUE);
+    else looking.remove(id);
+  }
+
+  /** An object is protected by other policies than before; null for none. */
+  void protect(Protection before, Protection now) {
+    count(now, 1);
+    count(before, -1);
+  }
+
+  private void count(Protection protection, int more) {
+    Iterator each = protection == null ? new ArrayList().iterator() : protection.used().iterator();
     while (each.hasNext()) {
-      Iterator used = ((Protection) each.next()).used().iterator();
-      while (used.hasNext()) {
-        Policy policy = (Policy) policies.get(used.next());
-        if (policy != null && reads(policy).contains(key)) return policy.name;
-      }
+      Object policy = each.next();
+      Integer known = (Integer) uses.get(policy);
+      int found = (known == null ? 0 : known.intValue()) + more;
+      if (found == 0) uses.remove(policy);
+      else uses.put(policy, Integer.valueOf(found));
+    }
+  }
+
+  void forget() {
+    policies.clear();
+    looking.clear();
+    uses.clear();
+  }
+
+  /** A policy of a protected object whose body reads a table or view, by its key; null for none. Every command asks. */
+  String readerOf(String key) {
+    Iterator each = looking.keySet().iterator();
+    while (each.hasNext()) {
+      Object id = each.next();
+      Policy policy = uses.containsKey(id) ? (Policy) policies.get(id) : null;
+      if (policy != null && reads(policy).contains(key)) return policy.name;
     }
     return null;
   }
 
+  private static boolean mayLookUp(Policy policy) { return policy.body.toUpperCase(Locale.ROOT).indexOf("SELECT") >= 0; }
+
   private List reads(Policy policy) {
-    if (policy.reads == null && policy.body.toUpperCase(Locale.ROOT).indexOf("SELECT") < 0) policy.reads = new ArrayList();
     try {
       if (policy.reads == null) resolved(policy);
       return policy.reads;
@@ -92,9 +127,7 @@ class Bodies {
           Relations.seq(new ArrayList())));
       LogicalPlan asked = new Project(Relations.seq(values), new LocalRelation(Relations.seq(columns), Relations.seq(new ArrayList()), false, Option.empty()));
       LogicalPlan answered = analyzed(asked, policy.schema);
-      if (!(answered instanceof Project) || !(((Project) answered).child() instanceof LocalRelation))
-        throw new SecurityException("the body of policy " + policy.name + " is no expression over one row");
-      Expression value = ((Alias) ((Project) answered).projectList().head()).child();
+      Expression value = overOneRow(answered, policy);
       DataType type = own.sessionState().sqlParser().parseDataType(policy.returns);
       if (!Cast$.MODULE$.canANSIStoreAssign(value.dataType(), type))
         throw new SecurityException("the body of policy " + policy.name + " gives " + value.dataType().sql()
@@ -104,12 +137,38 @@ class Bodies {
       value.transformUp(read);
       policy.reads = read.keys;
       policy.time = System.nanoTime();
-      policy.resolved = new Body((Expression) as(value, type).transformUp(new Freeing()),
-          CollectionConverters.asJava(((Project) answered).child().output()), null);
+      if (policy.id != null && !read.keys.isEmpty()) looking.put(policy.id, Boolean.TRUE); // by a function
+      policy.resolved = new Body((Expression) as(value, type).transformUp(new Freeing()), columns, null);
     } catch (org.apache.spark.sql.catalyst.parser.ParseException e) {
       throw new SecurityException("the body of policy " + policy.name + " cannot be read: " + e.getMessage());
     }
     return policy.resolved;
+  }
+
+  /** What a body comes to over its own columns: Spark gives the arguments of functions in SQL a projection of their own. */
+  private static Expression overOneRow(LogicalPlan answered, Policy policy) {
+    Expression value = null;
+    LogicalPlan plan = answered;
+    for (; plan instanceof Project; plan = ((Project) plan).child()) {
+      List columns = CollectionConverters.asJava(((Project) plan).projectList());
+      if (value == null) {
+        value = ((Alias) columns.get(0)).child();
+        continue;
+      }
+      Map given = new HashMap();
+      for (int i = 0; i < columns.size(); i++)
+        if (columns.get(i) instanceof Alias) given.put(((Alias) columns.get(i)).exprId(), argument((Alias) columns.get(i), policy));
+      if (!given.isEmpty()) value = (Expression) value.transformUp(new Renaming(null, given, null));
+    }
+    if (value == null || !(plan instanceof LocalRelation))
+      throw new SecurityException("the body of policy " + policy.name + " is no expression over one row");
+    return value;
+  }
+
+  private static Expression argument(Alias column, Policy policy) {
+    if (column.child().deterministic()) return column.child();
+    throw new SecurityException("the body of policy " + policy.name + " gives a function " + column.child().sql()
+        + ", which is another value at every use");
   }
 
   static Expression as(Expression value, DataType type) {
@@ -155,9 +214,27 @@ class Bodies {
   }
 
   /** Whether a mask shows somebody the very value. */
-  boolean isReal(Use use, Identity who) {
-    Body answer = answer(policy(use.policy), who);
+  boolean isReal(Use use, Identity who) { return isReal(policy(use.policy), who); }
+
+  private boolean isReal(Policy policy, Identity who) {
+    Body answer = answer(policy, who);
     return answer.value.semanticEquals((Attribute) answer.columns.get(0));
+  }
+
+  /** Whether a row access policy shows somebody every row. */
+  private boolean showsRows(Policy policy, Identity who) {
+    return answer(policy, who).value.equals(Literal$.MODULE$.TrueLiteral());
+  }
+
+  /** Whether a policy as it was may change what somebody sees: the body in force answers where it is still the same. */
+  boolean changes(Policy said, String id, boolean isMask, Identity who) {
+    Policy known = (Policy) policies.get(id);
+    try {
+      Policy policy = said.isSame(known) ? known : said;
+      return !(isMask ? isReal(policy, who) : showsRows(policy, who));
+    } finally {
+      who.answers.remove(said);
+    }
   }
 
   /** Whether policies hide nothing of a table from somebody. */
@@ -170,7 +247,7 @@ class Bodies {
       List any = (List) protection.rows.get(i);
       boolean all = false;
       for (int j = 0; j < any.size(); j++)
-        all |= answer(policy(((Use) any.get(j)).policy), who).value.equals(Literal$.MODULE$.TrueLiteral());
+        all |= showsRows(policy(((Use) any.get(j)).policy), who);
       if (!all) return false;
     }
     return true;
@@ -211,6 +288,8 @@ class Bodies {
 class Policy {
   final String name, body, schema, returns;
   final List parameters;
+  /** Null for one that is only tried out. */
+  String id;
   Body resolved;
   /** The keys of what the body reads, and when that was found out (nanoseconds); null before. */
   List reads;
@@ -222,6 +301,12 @@ class Policy {
     schema = (String) said.get("schema");
     returns = (String) said.get("returns");
     parameters = (List) said.get("parameters");
+  }
+
+  /** Whether two say the same, whatever they are called. */
+  boolean isSame(Policy other) {
+    return other != null && body.equals(other.body) && schema.equals(other.schema) && returns.equals(other.returns)
+        && parameters.equals(other.parameters);
   }
 }
 
@@ -266,6 +351,8 @@ class Protection {
   final Map names;
   final String name;
   final boolean hadRows, isView;
+  /** It is being replaced, and its policies with it. */
+  final boolean sealed;
   /** What masks a column of a type that no mask of its own has, by `kindOf`: what the tags of the object come to. */
   final Map tagged = new HashMap();
 
@@ -275,6 +362,7 @@ class Protection {
     isView = ((Boolean) said.get("isView")).booleanValue();
     if (said.get("tagged") != null) tagged.putAll((Map) said.get("tagged"));
     hadRows = ((Boolean) said.get("hadRows")).booleanValue();
+    sealed = Boolean.TRUE.equals(said.get("sealed"));
     List every = (List) said.get("rows");
     for (int i = 0; i < every.size(); i++) {
       List any = new ArrayList(), given = (List) every.get(i);
@@ -293,6 +381,7 @@ class Protection {
     this.name = name;
     hadRows = table != null && table.hadRows;
     isView = table != null && table.isView;
+    sealed = table != null && table.sealed;
     names = table == null ? new HashMap() : table.names;
     tagged.putAll(schema.tagged);
     if (table == null) return;
@@ -318,7 +407,7 @@ class Protection {
     return false;
   }
 
-  boolean isInForce() { return !rows.isEmpty() || !masks.isEmpty() || !tagged.isEmpty(); }
+  boolean isInForce() { return sealed || !rows.isEmpty() || !masks.isEmpty() || !tagged.isEmpty(); }
 
   /** A type as policies of tags know it: its text, and one word for all decimals. */
   static String kindOf(DataType type) {
@@ -326,19 +415,43 @@ class Protection {
   }
 }
 
-class Identity {
-  final boolean isAdmin;
-  final String user, role, account;
+class Identity extends Principal {
+  /** `invoker` is the role that runs what reads: of a view or function its owner's; null where a user owns it. */
+  final String user, role, account, invoker;
+  /** Upper case, for SQL. */
   final List roles = new ArrayList();
   /** What policies come to for them. */
   final Map answers = new ConcurrentHashMap();
+  private final Map invoked = new ConcurrentHashMap();
 
   Identity(Map said) {
+    super("USER " + said.get("user"), (List) said.get("holders"));
     user = (String) said.get("user");
     role = (String) said.get("role");
     account = (String) said.get("account");
-    isAdmin = ((Boolean) said.get("isAdmin")).booleanValue();
+    invoker = role;
     List held = (List) said.get("roles");
     for (int i = 0; i < held.size(); i++) roles.add(UTF8String.fromString((String) held.get(i)));
+  }
+
+  private Identity(Identity caller, String invoker) {
+    super(caller.holder, new ArrayList(caller.holders));
+    user = caller.user;
+    role = caller.role;
+    account = caller.account;
+    this.invoker = invoker;
+    roles.addAll(caller.roles);
+  }
+
+  /** The same inside of what somebody owns. */
+  Identity inside(Principal owner) {
+    if (owner == null || owner == this) return this;
+    Object key = owner.role() == null ? "" : owner.role();
+    Identity found = (Identity) invoked.get(key);
+    if (found == null) {
+      found = new Identity(this, owner.role());
+      invoked.put(key, found);
+    }
+    return found;
   }
 }

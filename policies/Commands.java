@@ -1,27 +1,13 @@
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Iterator;
-import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SaveMode;
-import org.apache.spark.sql.catalyst.TableIdentifier;
-import org.apache.spark.sql.catalyst.analysis.ResolvedIdentifier;
-import org.apache.spark.sql.catalyst.analysis.ResolvedPersistentView;
-import org.apache.spark.sql.catalyst.analysis.ResolvedTable;
-import org.apache.spark.sql.catalyst.catalog.CatalogStorageFormat;
-import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.plans.logical.CreateNamespace;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.plans.logical.TableSpecBase;
 import org.apache.spark.sql.classic.SparkSession;
-import org.apache.spark.sql.connector.catalog.Table;
-import org.apache.spark.sql.connector.catalog.TableCatalog;
-import org.apache.spark.sql.connector.catalog.V1Table;
-import org.apache.spark.sql.delta.DeltaLog;
-import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.catalog.DeltaTableV2;
 import org.apache.spark.sql.delta.commands.CloneSource;
 import org.apache.spark.sql.delta.commands.CloneTableCommand;
@@ -32,11 +18,10 @@ import org.apache.spark.sql.delta.commands.DescribeDeltaHistoryCommand;
 import org.apache.spark.sql.delta.commands.MergeIntoCommand;
 import org.apache.spark.sql.delta.commands.RestoreTableCommand;
 import org.apache.spark.sql.delta.commands.UpdateCommand;
-import org.apache.spark.sql.delta.files.TahoeFileIndex;
+import org.apache.spark.sql.execution.CommandExecutionMode;
+import org.apache.spark.sql.execution.command.ExplainCommand;
 import org.apache.spark.sql.execution.command.LoadDataCommand;
-import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.SaveIntoDataSourceCommand;
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -65,8 +50,6 @@ class Commands {
   private static final Set REPLACES = set("ReplaceTable ReplaceTableAsSelect");
   private static final Set RENAMES_VIEWS = set("RenameTable AlterTableRenameCommand");
 
-  /** What the key of a folder without a Delta table begins with. */
-  private static final String FOLDER = "path:";
   private static final String MODE = "delta.columnMapping.mode";
 
   private final Walk walk;
@@ -86,9 +69,8 @@ class Commands {
   /** A command as it may run. */
   LogicalPlan of(LogicalPlan plan) {
     String kind = plan.getClass().getSimpleName();
-    Map places = new LinkedHashMap();
-    find(plan, places, 0);
-    Iterator each = places.entrySet().iterator();
+    Targets targets = new Targets(session, plan, governor.protectsAny() || governor.notes());
+    Iterator each = targets.places.entrySet().iterator();
     while (each.hasNext()) {
       Map.Entry entry = (Map.Entry) each.next();
       Path place = (Path) entry.getValue();
@@ -98,17 +80,26 @@ class Commands {
             + " policies and roles are changed by statements of their own");
       if (!governor.protectsAny()) continue;
       String key = (String) entry.getKey();
-      if (OVERWRITES.contains(kind) && key.startsWith(FOLDER)) files.refuseUnder(place);
+      if (OVERWRITES.contains(kind) && key.startsWith(Targets.FOLDER)) files.refuseUnder(place);
       Protection protection = governor.protection(key, session);
       if (protection != null && protection.isInForce()) require(plan, kind, protection);
       if (!LOOKS.contains(kind)) governor.requireNotRead(key, session);
     }
+    if (governor.notes()) new Rights(governor, session).require(plan, kind, targets);
     if (!governor.protectsAny()) return plan;
+    if (plan instanceof ExplainCommand) requireNoEstimate((ExplainCommand) plan);
     refuse(plan);
     if (plan instanceof UpdateCommand) return new Changes(walk).updated((UpdateCommand) plan);
     if (plan instanceof DeleteCommand) return new Changes(walk).deleted((DeleteCommand) plan);
     if (plan instanceof MergeIntoCommand) return new Changes(walk).merged((MergeIntoCommand) plan);
     return plan;
+  }
+
+  /** Estimates tell how many bytes a condition finds, hidden rows included. */
+  private void requireNoEstimate(ExplainCommand plan) {
+    if (!plan.mode().name().equals("cost")) return;
+    LogicalPlan asked = session.sessionState().executePlan(plan.logicalPlan(), CommandExecutionMode.SKIP()).analyzed();
+    governor.requireAllShown(session, asked, "estimates");
   }
 
   private void require(LogicalPlan plan, String kind, Protection protection) {
@@ -168,7 +159,7 @@ class Commands {
   }
 
   private void refuse(DeltaTableV2 table) {
-    files.refuseHistory(table, "what it held before");
+    files.refuseHistory(table, Walk.PAST);
     String then = Relations.keyOf(table.initialSnapshot());
     String now = Relations.keyOf(table.deltaLog().unsafeVolatileSnapshot());
     if (!then.equals(now) && (governor.protection(then, session) != null || governor.protection(now, session) != null))
@@ -182,110 +173,5 @@ class Commands {
       throw new SecurityException("a clone of a table that policies protect is made by a statement of its own;"
           + " run CREATE TABLE … CLONE through spark.sql, so that the clone is protected, too");
     if (!source.format().equalsIgnoreCase("delta")) files.refuseUnder(source.dataPath());
-  }
-
-  // -- what a command names ----------------------------------------------------------------------
-
-  /** Puts the tables that a command names, by their keys, with their places; null for a place that is not known. */
-  private void find(Object value, Map places, int depth) {
-    if (value == null || depth > 4) return;
-    if (value instanceof Option) {
-      if (!((Option) value).isEmpty()) find(((Option) value).get(), places, depth);
-    } else if (value instanceof scala.collection.immutable.Seq) {
-      List every = CollectionConverters.asJava((scala.collection.immutable.Seq) value);
-      for (int i = 0; i < every.size(); i++) find(every.get(i), places, depth + 1);
-    } else if (value instanceof DeltaTableV2) {
-      put(((DeltaTableV2) value).initialSnapshot(), ((DeltaTableV2) value).path(), places);
-    } else if (value instanceof DeltaLog) {
-      put(((DeltaLog) value).unsafeVolatileSnapshot(), ((DeltaLog) value).dataPath(), places);
-    } else if (value instanceof TahoeFileIndex) {
-      find(((TahoeFileIndex) value).deltaLog(), places, depth);
-    } else if (value instanceof V1Table) {
-      find(((V1Table) value).v1Table(), places, depth);
-    } else if (value instanceof CatalogTable) {
-      put((CatalogTable) value, places);
-    } else if (value instanceof TableIdentifier) {
-      find((TableIdentifier) value, places);
-    } else if (value instanceof TableSpecBase) {
-      Option location = ((TableSpecBase) value).location();
-      if (!location.isEmpty()) put(new Path((String) location.get()), places);
-    } else if (value instanceof CatalogStorageFormat) {
-      Option location = ((CatalogStorageFormat) value).locationUri();
-      if (!location.isEmpty()) put(new Path((java.net.URI) location.get()), places);
-    } else if (value instanceof Path) {
-      put((Path) value, places);
-    } else if (value instanceof LogicalPlan) {
-      find((LogicalPlan) value, places, depth);
-    }
-  }
-
-  private void find(LogicalPlan plan, Map places, int depth) {
-    if (plan instanceof ResolvedTable) find(((ResolvedTable) plan).table(), places, depth);
-    else if (plan instanceof ResolvedPersistentView) places.put(Relations.keyOf((ResolvedPersistentView) plan), null);
-    else if (plan instanceof ResolvedIdentifier) find((ResolvedIdentifier) plan, places, depth);
-    else if (plan instanceof DataSourceV2Relation) find(((DataSourceV2Relation) plan).table(), places, depth);
-    else if (plan instanceof LogicalRelation) find(((LogicalRelation) plan).catalogTable(), places, depth);
-    else if (plan instanceof org.apache.spark.sql.catalyst.plans.logical.Command) {
-      if (plan instanceof SaveIntoDataSourceCommand) {
-        Option path = ((SaveIntoDataSourceCommand) plan).options().get("path");
-        if (!path.isEmpty()) put(new Path((String) path.get()), places);
-      }
-      if (plan instanceof LoadDataCommand) put(new Path(((LoadDataCommand) plan).path()), places);
-      if (plan instanceof CreateNamespace) {
-        Option location = ((CreateNamespace) plan).properties().get("location");
-        if (!location.isEmpty()) put(new Path((String) location.get()), places);
-      }
-      // Queries inside are governed where they run.
-      Object[] arguments = Relations.arguments(plan);
-      for (int i = 0; i < arguments.length; i++)
-        if (!(arguments[i] instanceof LogicalPlan) || isName((LogicalPlan) arguments[i])) find(arguments[i], places, depth + 1);
-    }
-  }
-
-  private static boolean isName(LogicalPlan plan) {
-    return plan instanceof ResolvedTable || plan instanceof ResolvedPersistentView || plan instanceof ResolvedIdentifier
-        || plan instanceof DataSourceV2Relation || plan instanceof LogicalRelation
-        || plan instanceof org.apache.spark.sql.catalyst.plans.logical.Command;
-  }
-
-  private void find(ResolvedIdentifier name, Map places, int depth) {
-    if (!(name.catalog() instanceof TableCatalog) || !governor.protectsAny()) return;
-    Table table;
-    try {
-      table = ((TableCatalog) name.catalog()).loadTable(name.identifier());
-    } catch (org.apache.spark.sql.catalyst.analysis.NoSuchTableException e) {
-      return;
-    }
-    find(table, places, depth);
-  }
-
-  private void find(TableIdentifier name, Map places) {
-    if (name.database().isEmpty() || !governor.protectsAny()) return;
-    CatalogTable table;
-    try {
-      if (!session.sessionState().catalog().tableExists(name)) return;
-      table = session.sessionState().catalog().getTableMetadata(name);
-    } catch (org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException e) {
-      return;
-    } catch (org.apache.spark.sql.catalyst.analysis.NoSuchTableException e) {
-      return;
-    }
-    put(table, places);
-  }
-
-  private void put(CatalogTable table, Map places) {
-    places.put(Relations.keyOf(table.identifier()), null);
-    places.put(Relations.schemaOf(table.identifier()), null);
-    if (!table.storage().locationUri().isEmpty()) put(new Path((java.net.URI) table.storage().locationUri().get()), places);
-  }
-
-  private void put(Path place, Map places) {
-    Path folder = Relations.qualified(session, place);
-    Snapshot found = Relations.at(session, folder);
-    places.put(found == null ? FOLDER + folder : Relations.keyOf(found), folder);
-  }
-
-  private void put(Snapshot snapshot, Path place, Map places) {
-    places.put(Relations.keyOf(snapshot), Relations.qualified(session, place));
   }
 }

@@ -2,6 +2,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.spark.sql.catalyst.analysis.SQLScalarFunction;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
@@ -113,12 +114,20 @@ class Freeing extends AbstractPartialFunction {
 class Keys extends AbstractPartialFunction {
   final List keys = new ArrayList();
   final List plans = new ArrayList();
+  /** The functions in SQL that it calls, outside of subqueries. */
+  final List functions = new ArrayList();
+  boolean asks = false;
 
-  public boolean isDefinedAt(Object e) { return e instanceof SubqueryExpression || e instanceof LogicalPlan; }
+  public boolean isDefinedAt(Object e) {
+    return e instanceof SubqueryExpression || e instanceof LogicalPlan || e instanceof SQLScalarFunction;
+  }
 
   public Object applyOrElse(Object e, scala.Function1 otherwise) {
-    if (e instanceof SubqueryExpression)
+    if (e instanceof SQLScalarFunction) functions.add(((SQLScalarFunction) e).function().name().unquotedString());
+    else if (e instanceof SubqueryExpression) {
+      asks = true;
       ((LogicalPlan) ((SubqueryExpression) e).plan()).transformUpWithSubqueries(this);
+    }
     else if (e instanceof LogicalPlan && Relations.keyOf((LogicalPlan) e) != null) {
       keys.add(Relations.keyOf((LogicalPlan) e));
       plans.add(e);
@@ -153,7 +162,7 @@ class Inside extends AbstractPartialFunction {
   public Object applyOrElse(Object e, scala.Function1 otherwise) {
     if (!isDefinedAt(e)) return otherwise.apply(e);
     LogicalPlan plan = (LogicalPlan) ((SubqueryExpression) e).plan();
-    LogicalPlan found = walk.over(plan);
+    LogicalPlan found = walk.inside(plan);
     return found == plan ? e : ((SubqueryExpression) e).withNewPlan(found);
   }
 }

@@ -4,23 +4,32 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.LongAdder;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedIdentifier;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
+import org.apache.spark.sql.catalyst.plans.logical.CreateView;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.catalyst.plans.logical.View;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.trees.TreePattern;
+import org.apache.spark.sql.classic.Dataset$;
+import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.CatalogManager;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.StructType;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction1;
@@ -39,6 +48,7 @@ public class Governor {
   private static final String GENERATED = "delta.generationExpression";
 
   Bodies bodies;
+  final Grants grants = new Grants();
   private final Map tables = new ConcurrentHashMap();
   private final Map identities = new ConcurrentHashMap();
   private final Map sessions = new ConcurrentHashMap();
@@ -48,6 +58,11 @@ public class Governor {
   private SparkSession own;
   private String exempt;
   private volatile boolean ended = false;
+  private volatile boolean enforces = false;
+  /** Whether it matters who owns what a statement makes. */
+  private volatile boolean notes = false;
+  /** What plans have waited for it. */
+  final LongAdder nanoseconds = new LongAdder();
   /** How many schemas have tags that mask. */
   private volatile int schemas = 0;
 
@@ -62,6 +77,15 @@ public class Governor {
     String[] folders = ours.split("\n");
     for (int i = 0; i < folders.length; i++) this.ours.add(Relations.qualified(own, new Path(folders[i])));
   }
+
+  /** Every statement asks for its privileges from now on. */
+  public void enforce() {
+    enforces = true;
+    notes = true;
+  }
+
+  /** Who makes something is noted from now on. */
+  public void note() { notes = true; }
 
   /** What a session of the system's own, or a clone of it, reads is as it is. */
   public void exempt(SparkSession session) { session.sessionState().conf().setConfString(EXEMPT, exempt); }
@@ -87,20 +111,65 @@ public class Governor {
     Iterator each = ((Map) said.get("policies")).entrySet().iterator();
     while (each.hasNext()) {
       Map.Entry entry = (Map.Entry) each.next();
-      if (entry.getValue() == null) bodies.policies.remove(entry.getKey());
-      else bodies.policies.put(entry.getKey(), new Policy((Map) entry.getValue()));
+      bodies.define((String) entry.getKey(), entry.getValue() == null ? null : new Policy((Map) entry.getValue()));
     }
     each = ((Map) said.get("tables")).entrySet().iterator();
     while (each.hasNext()) {
       Map.Entry entry = (Map.Entry) each.next();
-      if (entry.getValue() == null) tables.remove(entry.getKey());
-      else tables.put(entry.getKey(), new Protection((Map) entry.getValue()));
+      Protection now = entry.getValue() == null ? null : new Protection((Map) entry.getValue());
+      bodies.protect(protection((String) entry.getKey()), now);
+      if (now == null) tables.remove(entry.getKey());
+      else tables.put(entry.getKey(), now);
     }
     int found = 0;
     each = tables.keySet().iterator();
     while (each.hasNext()) if (((String) each.next()).startsWith("schema:")) found++;
     schemas = found;
     homes.clear();
+  }
+
+  /** Privileges by object and holder, owners, members of roles, as JSON. */
+  public void learnGrants(String json) throws Exception { grants.learn(read(json)); }
+
+  /** A Delta table that this thread's statement makes, by Delta's id. */
+  public void making(String id) { if (notes) grants.note("delta:" + id, required(own)); }
+
+  /** A schema that this thread's statement makes, past any plan, with all that it holds by now. */
+  public void makingSchema(String name) throws Exception {
+    Identity who = required(own);
+    SessionCatalog catalog = own.sessionState().catalog();
+    grants.note(Securable.schema(TableIdentifier.apply("", Option.apply(name))), false, who);
+    if (!catalog.databaseExists(name)) return;
+    List every = CollectionConverters.asJava(catalog.listTables(name));
+    for (int i = 0; i < every.size(); i++) {
+      TableIdentifier id = (TableIdentifier) every.get(i);
+      if (id.database().isEmpty()) continue; // a temporary view
+      boolean isView = catalog.getTableMetadata(id).tableType().name().endsWith("VIEW");
+      grants.note(Securable.of(isView ? "view" : "table", Relations.keyOf(id), catalog.qualifyIdentifier(id)), false, who);
+    }
+    List functions = CollectionConverters.asJava(catalog.listFunctions(name));
+    for (int i = 0; i < functions.size(); i++) {
+      FunctionIdentifier function = (FunctionIdentifier) ((scala.Tuple2) functions.get(i))._1();
+      if (!function.database().isEmpty()) grants.note(Securable.function(function), false, who);
+    }
+  }
+
+  /** What the statement that has just run on this thread has made, as JSON; each has: noun, name, key, whether it has
+   *  replaced something. What is not there has not been made. */
+  public String made(SparkSession session) throws Exception {
+    List made = grants.made(), found = new ArrayList();
+    for (int i = 0; i < made.size(); i++) {
+      Securable on = (Securable) ((Object[]) made.get(i))[0];
+      String key = Relations.keyNow(session, on);
+      if (key == null) continue;
+      List one = new ArrayList();
+      found.add(one);
+      one.add(on.noun);
+      one.add(on.name());
+      one.add(key);
+      one.add(((Object[]) made.get(i))[1]);
+    }
+    return JSON.writeValueAsString(found);
   }
 
   /** Somebody with their roles, by a token that nobody can guess. */
@@ -113,29 +182,35 @@ public class Governor {
 
   /** Refuses a stream over what policies hide from whoever starts it. */
   public void checkStream(SparkSession session, LogicalPlan plan) {
-    if (!tables.isEmpty() && !isExempt(session)) new Files(this, session).refuseStreams(plan);
+    if (isExempt(session)) return;
+    if (enforces) new Rights(this, session).reads(plan);
+    if (!tables.isEmpty()) new Files(this, session).refuseStreams(plan);
   }
 
-  /** Refuses a stream into a place that is the audit's own; `table` names the sink where its path does not. */
+  /** Refuses a stream into what is the audit's own, or not its user's; `table` names the sink where its path does not. */
   public void checkSink(SparkSession session, Object writer, String path, String table) throws Exception {
     if (isExempt(session)) return;
     Field field = writer.getClass().getDeclaredField("extraOptions");
     field.setAccessible(true);
     Option option = ((scala.collection.immutable.Map) field.get(writer)).get("path");
     String place = path != null || option.isEmpty() ? path : (String) option.get();
+    TableIdentifier name = null;
     if (table != null) {
-      TableIdentifier name = session.sessionState().sqlParser().parseTableIdentifier(table);
+      name = session.sessionState().catalog().qualifyIdentifier(session.sessionState().sqlParser().parseTableIdentifier(table));
       if (session.sessionState().catalog().tableExists(name))
         place = session.sessionState().catalog().getTableMetadata(name).location().toString();
     }
+    Field mode = writer.getClass().getDeclaredField("outputMode");
+    mode.setAccessible(true);
+    boolean appends = String.valueOf(mode.get(writer)).equals("Append");
+    if (notes && (name != null || place != null))
+      new Rights(this, session).sink(name, name == null ? Relations.qualified(session, new Path(place)) : null, appends);
     if (place == null) return;
     Files files = new Files(this, session);
     Path folder = Relations.qualified(session, new Path(place));
     if (!tables.isEmpty() && Relations.at(session, folder) == null) files.refuseUnder(folder);
-    Field mode = writer.getClass().getDeclaredField("outputMode");
-    mode.setAccessible(true);
     Protection protection = tables.isEmpty() ? null : files.at(folder);
-    if (protection != null && !String.valueOf(mode.get(writer)).equals("Append") && !bodies.showsAll(protection, required(session)))
+    if (protection != null && !appends && !bodies.showsAll(protection, required(session)))
       throw new SecurityException("this stream replaces what " + protection.name + " holds, and policies hide some of it; append");
     if (isOurs(folder))
       throw new SecurityException("the audit's own table " + place + " is changed by the audit alone; write elsewhere");
@@ -146,22 +221,22 @@ public class Governor {
     if (!tables.isEmpty() && !isExempt(session)) new Files(this, session).refuseUnder(new Path(place));
   }
 
-  /** Refuses the names of files that a plan reads from where policies hide something. */
-  public void checkNamesOfFiles(SparkSession session, LogicalPlan plan) {
+  /** Refuses what tells of whole tables that a plan reads, where policies hide something of them: `what`. */
+  public void requireAllShown(SparkSession session, LogicalPlan plan, String what) {
     if (tables.isEmpty() || isExempt(session)) return;
     Keys read = new Keys();
     plan.transformUpWithSubqueries(read);
     for (int i = 0; i < read.keys.size(); i++) {
       Protection protection = protection((LogicalPlan) read.plans.get(i));
       if (protection != null && !bodies.showsAll(protection, required(session)))
-        throw new SecurityException("the names of the files of " + protection.name + " tell what policies hide; read the table");
+        throw new SecurityException(what + " of " + protection.name + " tell what policies hide; read the table");
     }
   }
 
   /** Refuses what a table held before to whoever runs this thread, and may not see it. */
   public void checkPast(String id) {
     Protection protection = protection("delta:" + id);
-    if (protection != null) Walk.requireHistory(protection, required(own), "what it held before");
+    if (protection != null) Walk.requireHistory(protection, required(own), Walk.PAST);
   }
 
   /** Refuses the history of a table by its place to who may not see it. */
@@ -175,20 +250,36 @@ public class Governor {
   public void end() {
     ended = true;
     tables.clear();
-    bodies.policies.clear();
+    bodies.forget();
     identities.clear();
     sessions.clear();
   }
 
+  /** The same query as another Dataset, which nothing has planned yet; what has run is not run again. */
+  public Dataset anew(Dataset dataset) {
+    return Dataset$.MODULE$.ofRows(dataset.queryExecution().sparkSession(), dataset.queryExecution().commandExecuted());
+  }
+
+  /** How long plans have waited to be governed so far, in nanoseconds. */
+  public long nanoseconds() { return nanoseconds.sum(); }
+
   /** Resolves the body of a policy as it will be; an error where that cannot be. */
   public void check(String json) throws Exception { bodies.resolved(new Policy(read(json))); }
 
-  /** The keys of what the body of a policy reads, one a line. */
+  /** Whether a policy, as it was, may change what somebody sees, by their token; null for nobody known. */
+  public Boolean changes(String token, String id, String json, boolean isMask) throws Exception {
+    Identity who = (Identity) identities.get(token);
+    return who == null ? null : Boolean.valueOf(bodies.changes(new Policy(read(json)), id, isMask, who));
+  }
+
+  /** The keys of what the body of a policy reads, one a line; whether it has subqueries, and calls functions in SQL. */
   public String reads(String json) throws Exception {
     Keys found = new Keys();
     bodies.resolved(new Policy(read(json))).value.transformUp(found);
     StringBuilder lines = new StringBuilder();
     for (int i = 0; i < found.keys.size(); i++) lines.append(found.keys.get(i)).append('\n');
+    if (found.asks) lines.append("subquery:\n");
+    for (int i = 0; i < found.functions.size(); i++) lines.append("function:").append(found.functions.get(i)).append('\n');
     return lines.toString();
   }
 
@@ -260,6 +351,10 @@ public class Governor {
 
   boolean protectsAny() { return !tables.isEmpty(); }
 
+  boolean enforces() { return enforces; }
+
+  boolean notes() { return notes; }
+
   /** Whether a folder has one of the audit's own inside. */
   boolean holdsOurs(Path path) {
     for (int i = 0; i < ours.size(); i++) if (Relations.isIn((Path) ours.get(i), path)) return true;
@@ -268,7 +363,7 @@ public class Governor {
 
   /** What policies read is changed by administrators alone, or whoever changes it changes what they see. */
   void requireNotRead(String key, SparkSession session) {
-    String policy = bodies.readerOf(key, tables.values());
+    String policy = bodies.readerOf(key);
     if (policy == null || required(session).isAdmin) return;
     throw new SecurityException("policy " + policy + " reads what this statement changes, and " + required(session).user
         + " is no administrator; let one change it (role ACCOUNTADMIN)");
@@ -279,7 +374,7 @@ public class Governor {
     return false;
   }
 
-  private Identity identity(SparkSession session) {
+  Identity identity(SparkSession session) {
     String token = session.sparkContext().getLocalProperty(IDENTITY);
     if (token == null) token = (String) sessions.get(session.sessionState().conf().getConfString(SESSION, ""));
     return token == null ? null : (Identity) identities.get(token);
@@ -301,14 +396,23 @@ public class Governor {
   LogicalPlan governed(LogicalPlan plan, SparkSession session) {
     if (ended) return plan;
     boolean asks = plan.containsPattern(TreePattern.CURRENT_LIKE()) || plan.containsPattern(TreePattern.SCALA_UDF());
-    if ((tables.isEmpty() && !asks && !(plan instanceof Command)) || isExempt(session)) return plan;
+    if ((tables.isEmpty() && !asks && !enforces && !(plan instanceof Command)) || isExempt(session)) return plan;
+    if (enforces && !(plan instanceof Command)) require(plan, session);
     LogicalPlan found = plan;
-    if (!tables.isEmpty() || plan instanceof Command) {
+    if (!tables.isEmpty() || asks || plan instanceof Command) {
       found = new Walk(this, session).of(plan);
       if (found != plan && isOneRelation(plan) && isAskedForByCaches()) return plan;
     }
     Identity who = asks ? identity(session) : null;
     return who == null ? found : (LogicalPlan) found.transformAllExpressionsWithSubqueries(new Answering(who));
+  }
+
+  private void require(LogicalPlan plan, SparkSession session) {
+    try {
+      new Rights(this, session).reads(plan);
+    } catch (SecurityException e) {
+      if (!isAskedForByCaches()) throw e;
+    }
   }
 
   private static boolean isOneRelation(LogicalPlan plan) {
@@ -328,7 +432,7 @@ public class Governor {
 
   /** What a name stands for, as JSON: its key, its columns, those that part it, what generates one. */
   public String describe(SparkSession session, String name) throws Exception {
-    LogicalPlan plan = ((org.apache.spark.sql.classic.Dataset) session.table(name)).queryExecution().analyzed();
+    LogicalPlan plan = ((Dataset) session.table(name)).queryExecution().analyzed();
     while (plan instanceof SubqueryAlias) plan = ((SubqueryAlias) plan).child();
     Map found = new HashMap();
     found.put("key", Relations.keyOf(plan));
@@ -361,6 +465,49 @@ public class Governor {
     return JSON.writeValueAsString(found);
   }
 
+  /** What a CREATE VIEW defines, as JSON: as `describe` tells of a view, and whether it may be there, and be replaced.
+   *  Nothing runs, and no view is made. */
+  public String defines(SparkSession session, String text) throws Exception {
+    LogicalPlan plan = session.sessionState().sqlParser().parsePlan(text);
+    if (!(plan instanceof CreateView) || !(((CreateView) plan).child() instanceof UnresolvedIdentifier)) return "null";
+    CreateView view = (CreateView) plan;
+    List parts = new ArrayList(CollectionConverters.asJava(((UnresolvedIdentifier) view.child()).nameParts()));
+    CatalogManager catalogs = session.sessionState().catalogManager();
+    if (parts.size() == 1) parts.add(0, String.join(".", catalogs.currentNamespace()));
+    if (parts.size() == 2) parts.add(0, catalogs.currentCatalog().name());
+    StructType schema = Dataset$.MODULE$.ofRows(session, view.query()).schema();
+    List named = CollectionConverters.asJava(view.userSpecifiedColumns()), columns = new ArrayList();
+    if (!named.isEmpty() && named.size() != schema.fields().length)
+      throw new SecurityException("view " + String.join(".", parts) + " names " + named.size() + " columns, and its query has "
+          + schema.fields().length + "; name each column of the query");
+    for (int i = 0; i < schema.fields().length; i++) {
+      String column = named.isEmpty() ? schema.fields()[i].name() : (String) ((scala.Tuple2) named.get(i))._1();
+      List one = new ArrayList();
+      columns.add(one);
+      one.add(column);
+      one.add(column.toLowerCase(Locale.ROOT));
+      one.add(null);
+      one.add(schema.fields()[i].dataType().sql());
+    }
+    Map found = new HashMap();
+    found.put("key", "name:" + String.join(".", parts).toLowerCase(Locale.ROOT));
+    found.put("isView", Boolean.TRUE);
+    found.put("name", parts);
+    found.put("columns", columns);
+    found.put("partitions", new ArrayList());
+    found.put("generated", new HashMap());
+    found.put("ifNotExists", Boolean.valueOf(view.allowExisting()));
+    found.put("replaces", Boolean.valueOf(view.replace()));
+    return JSON.writeValueAsString(found);
+  }
+
+  /** All that the catalog knows of a table or view, as text; "" for none. */
+  public String known(SparkSession session, String schema, String name) throws Exception {
+    SessionCatalog catalog = session.sessionState().catalog();
+    TableIdentifier table = new TableIdentifier(name, Option.apply(schema));
+    return catalog.tableExists(table) ? catalog.getTableMetadata(table).toString() : "";
+  }
+
   static class Obeying extends Rule {
     final Governor governor;
     final SparkSession session;
@@ -370,7 +517,14 @@ public class Governor {
       this.session = session;
     }
 
-    public TreeNode apply(TreeNode plan) { return governor.governed((LogicalPlan) plan, session); }
+    public TreeNode apply(TreeNode plan) {
+      long began = System.nanoTime();
+      try {
+        return governor.governed((LogicalPlan) plan, session);
+      } finally {
+        governor.nanoseconds.add(System.nanoTime() - began);
+      }
+    }
   }
 
   static class Making extends AbstractFunction1 {

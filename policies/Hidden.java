@@ -12,6 +12,8 @@ import org.apache.spark.sql.catalyst.expressions.CaseWhen;
 import org.apache.spark.sql.catalyst.expressions.Cast$;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.Coalesce;
+import org.apache.spark.sql.catalyst.expressions.CommonExpressionDef;
+import org.apache.spark.sql.catalyst.expressions.CommonExpressionRef;
 import org.apache.spark.sql.catalyst.expressions.Concat;
 import org.apache.spark.sql.catalyst.expressions.Contains;
 import org.apache.spark.sql.catalyst.expressions.EndsWith;
@@ -32,10 +34,13 @@ import org.apache.spark.sql.catalyst.expressions.Lower;
 import org.apache.spark.sql.catalyst.expressions.Not;
 import org.apache.spark.sql.catalyst.expressions.Or;
 import org.apache.spark.sql.catalyst.expressions.OuterReference;
+import org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable;
 import org.apache.spark.sql.catalyst.expressions.StartsWith;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.expressions.Substring;
 import org.apache.spark.sql.catalyst.expressions.Upper;
+import org.apache.spark.sql.catalyst.expressions.With;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
@@ -44,6 +49,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LateralJoin;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
+import org.apache.spark.sql.catalyst.trees.TreePattern;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.metric.IncrementMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
@@ -138,11 +144,14 @@ class Hidden {
     if (isWorkedOut(e)) return;
     if (e instanceof OuterReference) {
       failing((Expression) ((OuterReference) e).e(), at);
+    } else if (e instanceof RuntimeReplaceable) {
+      failing(((RuntimeReplaceable) e).replacement(), at);
     } else if (e instanceof Attribute) {
       if (failing.contains(((Attribute) e).exprId())) at.add(((Attribute) e).exprId());
     } else if (e instanceof SubqueryExpression) {
       below(e, at);
-      inside((LogicalPlan) ((SubqueryExpression) e).plan(), at);
+      compared((LogicalPlan) ((SubqueryExpression) e).plan(), at);
+      correlated((LogicalPlan) ((SubqueryExpression) e).plan(), at);
     } else if (!isHarmless(e) || (isConditional(e) && isRisky(e))) {
       mentioned(e, at);
     } else {
@@ -161,15 +170,17 @@ class Hidden {
     }
   }
 
-  /** What looks at one part to decide whether to work out another. */
+  /** What looks at one part to decide whether to work out another, or names one part in another. */
   private static boolean isConditional(Expression e) {
     return e instanceof If || e instanceof CaseWhen || e instanceof Coalesce || e instanceof And || e instanceof Or
-        || e instanceof In || e instanceof InSet;
+        || e instanceof In || e instanceof InSet || e instanceof With;
   }
 
   /** Whether any part may fail, whatever on. */
   private boolean isRisky(Expression e) {
     if (isWorkedOut(e)) return false;
+    if (e instanceof OuterReference) return isRisky((Expression) ((OuterReference) e).e());
+    if (e instanceof RuntimeReplaceable) return isRisky(((RuntimeReplaceable) e).replacement()); // BETWEEN, say
     if (e instanceof Attribute) return failing.contains(((Attribute) e).exprId());
     if (!(e instanceof SubqueryExpression) && !isHarmless(e)) return true;
     List children = CollectionConverters.asJava(e.children());
@@ -180,6 +191,24 @@ class Hidden {
   private void below(Expression e, Set at) {
     List children = CollectionConverters.asJava(e.children());
     for (int i = 0; i < children.size(); i++) failing((Expression) children.get(i), at);
+  }
+
+  /** What a subquery yields becomes a side of a join, which Spark infers conditions from. */
+  private void compared(LogicalPlan plan, Set at) {
+    List output = CollectionConverters.asJava(plan.output());
+    for (int i = 0; i < output.size(); i++) failing((Attribute) output.get(i), at);
+  }
+
+  /** What a subquery says of the plan around it moves with the condition that it is part of; the rest of it has been
+   *  kept above its own filters, and stays there. */
+  private void correlated(LogicalPlan plan, Set at) {
+    List expressions = CollectionConverters.asJava(plan.expressions());
+    for (int i = 0; i < expressions.size(); i++) {
+      Expression e = (Expression) expressions.get(i);
+      if (e.containsPattern(TreePattern.OUTER_REFERENCE()) || e.containsPattern(TreePattern.PLAN_EXPRESSION())) failing(e, at);
+    }
+    List children = CollectionConverters.asJava(plan.children());
+    for (int i = 0; i < children.size(); i++) correlated((LogicalPlan) children.get(i), at);
   }
 
   private void inside(LogicalPlan plan, Set at) {
@@ -205,7 +234,8 @@ class Hidden {
         || e instanceof Not || e instanceof IsNull || e instanceof IsNotNull || e instanceof In || e instanceof InSet
         || e instanceof InSubquery || isPlainLike(e) || e instanceof StartsWith || e instanceof EndsWith
         || e instanceof Contains || e instanceof Coalesce || e instanceof Upper || e instanceof Lower || e instanceof If
-        || e instanceof CaseWhen || e instanceof Concat || e instanceof Substring || e instanceof Length
+        || e instanceof CaseWhen || e instanceof Concat || e instanceof Substring || e instanceof Length || e instanceof With
+        || e instanceof CommonExpressionDef || e instanceof CommonExpressionRef
         || (e instanceof Cast && Cast$.MODULE$.canUpCast(((Cast) e).child().dataType(), ((Cast) e).dataType()));
   }
 
@@ -240,6 +270,8 @@ class Hidden {
       Set at = new HashSet();
       if (by != null) mentioned(by, at);
       if (by != null && at.isEmpty()) continue;
+      // No condition on what is made of many rows moves below where it is made, and so to hidden rows.
+      if (by != null && plan instanceof Aggregate && by.containsPattern(TreePattern.AGGREGATE_EXPRESSION())) continue;
       columns.add(column.exprId());
       if (by == null || mayFail(by)) failing.add(column.exprId());
     }

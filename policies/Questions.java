@@ -19,7 +19,7 @@ import scala.runtime.AbstractPartialFunction;
 
 /** The context functions: who asks is known when a statement runs, and not before. */
 class Questions {
-  private static final String[][] ASKED = {{"current_role", "0"}, {"current_account", "0"}, {"is_role_in_session", "1"},
+  private static final String[][] ASKED = {{"current_role", "0"}, {"invoker_role", "0"}, {"current_account", "0"}, {"is_role_in_session", "1"},
       {"is_account_group_member", "1"}, {"is_member", "1"}};
 
   /** Lets a session ask who runs it. */
@@ -34,6 +34,7 @@ class Questions {
 
   static Object said(String function, Identity who) {
     if (function.equals("current_role")) return who.role == null ? null : UTF8String.fromString(who.role);
+    if (function.equals("invoker_role")) return who.invoker == null ? null : UTF8String.fromString(who.invoker);
     if (function.equals("current_account")) return UTF8String.fromString(who.account);
     throw new IllegalArgumentException(function);
   }

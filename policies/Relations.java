@@ -5,14 +5,19 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.TableIdentifier;
-import org.apache.spark.sql.catalyst.analysis.ResolvedPersistentView;
+import org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException;
+import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation;
+import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.View;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.CatalogPlugin;
+import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
@@ -56,21 +61,37 @@ class Relations {
 
   static String keyOf(TableIdentifier name) { return "name:" + name.unquotedString().toLowerCase(Locale.ROOT); }
 
-  static String keyOf(ResolvedPersistentView view) {
-    String name = view.catalog().name() + '.' + String.join(".", view.identifier().namespace()) + '.' + view.identifier().name();
-    return "name:" + name.toLowerCase(Locale.ROOT);
+  static TableIdentifier identifier(CatalogPlugin catalog, Identifier name) {
+    return TableIdentifier.apply(name.name(), Option.apply(String.join(".", name.namespace())), Option.apply(catalog.name()));
   }
 
   private static Snapshot changesOf(Object relation) {
     return ((CDCReader.DeltaCDFRelation) relation).snapshotWithSchemaMode().snapshot();
   }
 
+  static TableIdentifier nameOf(Option table) { return table.isEmpty() ? null : ((CatalogTable) table.get()).identifier(); }
+
+  /** The key of what has a name now; null where nothing has. */
+  static String keyNow(SparkSession session, Securable on) {
+    SessionCatalog catalog = session.sessionState().catalog();
+    if (on.noun.equals("schema")) return catalog.databaseExists((String) on.id.database().get()) ? on.key : null;
+    if (on.noun.equals("function"))
+      return catalog.isPersistentFunction(FunctionIdentifier.apply(on.id.table(), on.id.database(), on.id.catalog())) ? on.key : null;
+    try {
+      if (!catalog.tableExists(on.id)) return null;
+      Option location = catalog.getTableMetadata(on.id).storage().locationUri();
+      Snapshot found = location.isEmpty() ? null : at(session, new Path((java.net.URI) location.get()));
+      return found == null ? keyOf(on.id) : keyOf(found);
+    } catch (NoSuchTableException e) {
+      return null;
+    } catch (NoSuchNamespaceException e) {
+      return null;
+    }
+  }
+
   /** What the catalog calls a relation; null for one by its path, and for a temporary view. */
   static TableIdentifier nameOf(LogicalPlan plan) {
-    if (plan instanceof LogicalRelation) {
-      Option table = ((LogicalRelation) plan).catalogTable();
-      return table.isEmpty() ? null : ((CatalogTable) table.get()).identifier();
-    }
+    if (plan instanceof LogicalRelation) return nameOf(((LogicalRelation) plan).catalogTable());
     if (plan instanceof View) return ((View) plan).isTempView() ? null : ((View) plan).desc().identifier();
     return plan instanceof HiveTableRelation ? ((HiveTableRelation) plan).tableMeta().identifier() : null;
   }
@@ -93,6 +114,13 @@ class Relations {
     if (!(relation instanceof HadoopFsRelation)) return false;
     Object index = ((HadoopFsRelation) relation).location();
     return index instanceof TahoeLogFileIndex && ((TahoeLogFileIndex) index).isTimeTravelQuery();
+  }
+
+  /** The key of the table as it is now whose past a relation is. */
+  static String keyOfToday(LogicalPlan past) {
+    Object relation = ((LogicalRelation) past).relation();
+    if (relation instanceof CDCReader.DeltaCDFRelation) return keyOf(changesOf(relation).deltaLog().unsafeVolatileSnapshot());
+    return keyOf(((TahoeFileIndex) ((HadoopFsRelation) relation).location()).deltaLog().unsafeVolatileSnapshot());
   }
 
   /** Delta's own names of the columns that part a relation's files, in lower case. */

@@ -1,27 +1,37 @@
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.spark.sql.catalyst.analysis.SQLFunctionNode;
+import org.apache.spark.sql.catalyst.analysis.SQLScalarFunction;
+import org.apache.spark.sql.catalyst.catalog.SQLFunction;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.View;
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
 import org.apache.spark.sql.catalyst.trees.TreePattern;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
 /** One walk over a plan, from the leaves up: each read of what is protected goes behind its policies. */
 class Walk {
   static final TreeNodeTag GOVERNED = new TreeNodeTag("audit.governed");
+
+  static final String PAST = "what it held before";
 
   final Governor governor;
   final SparkSession session;
@@ -30,6 +40,10 @@ class Walk {
   private final Files files;
   private final Commands commands;
   private boolean nullable = false;
+  /** Who owns the view or function that the walk is inside of; null outside. */
+  private Principal owner;
+  /** The same of what subqueries in functions read. */
+  private final Map owners = new IdentityHashMap();
 
   Walk(Governor governor, SparkSession session) {
     this.governor = governor;
@@ -50,24 +64,81 @@ class Walk {
     List children = CollectionConverters.asJava(plan.children());
     List now = new ArrayList();
     boolean changed = false;
+    Principal outer = owner;
+    if (plan instanceof View && !((View) plan).isTempView())
+      enter(Securable.of("view", Relations.keyOf(plan), ((View) plan).desc().identifier()));
+    else if (plan instanceof SQLFunctionNode) enter(((SQLFunctionNode) plan).function());
     for (int i = 0; i < children.size(); i++) {
       LogicalPlan child = over((LogicalPlan) children.get(i));
       changed |= child != children.get(i);
       now.add(child);
     }
+    if (owner != outer) {
+      changed |= answered(now);
+      owner = outer;
+    }
     if (changed) found = (LogicalPlan) found.withNewChildren(Relations.seq(now));
-    if (found.containsPattern(TreePattern.PLAN_EXPRESSION()))
+    if (found.containsPattern(TreePattern.PLAN_EXPRESSION())) {
+      List expressions = CollectionConverters.asJava(found.expressions());
+      for (int i = 0; i < expressions.size(); i++) owners((Expression) expressions.get(i), owner);
       found = (LogicalPlan) found.transformExpressionsUp(new Inside(this));
+    }
     if (found instanceof Command) return commands.of(found);
     files.refuse(found);
     found = hidden.held(found);
     Protection protection = governor.protection(found);
+    boolean isPast = Relations.isOfThePast(found) && found.getTagValue(GOVERNED).isEmpty();
+    Protection today = isPast ? governor.protection(Relations.keyOfToday(found), session) : null;
+    // What was replaced had another id, and policies of its own; its history is that of the table.
+    if (today != null) requireHistory(today, governor.required(session), PAST);
     if (protection != null && found.getTagValue(GOVERNED).isEmpty()) {
+      if (protection.sealed)
+        throw new SecurityException(protection.name + " is being replaced, and its policies with it; read it again in a moment,"
+            + " and where that does not help, an administrator may run CREATE OR REPLACE VIEW again");
       Identity who = governor.required(session);
-      if (Relations.isOfThePast(found)) requireHistory(protection, who, "what it held before");
-      found = behind(found, protection, who);
+      if (isPast) requireHistory(protection, who, PAST);
+      found = behind(found, protection, who.inside(owner));
     }
     return found;
+  }
+
+  /** A subquery, of a function with its owner. */
+  LogicalPlan inside(LogicalPlan subquery) {
+    Principal outer = owner;
+    if (owners.containsKey(subquery)) owner = (Principal) owners.get(subquery);
+    try {
+      return over(subquery);
+    } finally {
+      owner = outer;
+    }
+  }
+
+  private void owners(Expression value, Principal outer) {
+    Principal inside = outer;
+    if (value instanceof SQLScalarFunction && !((SQLScalarFunction) value).function().name().database().isEmpty())
+      inside = governor.grants.ownerOf(Securable.function(((SQLScalarFunction) value).function().name()), outer);
+    if (value instanceof SubqueryExpression && inside != owner) owners.put(((SubqueryExpression) value).plan(), inside);
+    List children = CollectionConverters.asJava(value.children());
+    for (int i = 0; i < children.size(); i++) owners((Expression) children.get(i), inside);
+  }
+
+  private void enter(SQLFunction function) {
+    if (!function.name().database().isEmpty()) enter(Securable.function(function.name()));
+  }
+
+  private void enter(Securable on) { owner = governor.grants.ownerOf(on, owner); }
+
+  /** Asks in the text of a view who invokes it: its owner. */
+  private boolean answered(List plans) {
+    Identity who = governor.identity(session);
+    boolean changed = false;
+    for (int i = 0; who != null && i < plans.size(); i++) {
+      LogicalPlan plan = (LogicalPlan) plans.get(i);
+      if (!plan.containsPattern(TreePattern.SCALA_UDF()) && !plan.containsPattern(TreePattern.PLAN_EXPRESSION())) continue;
+      plans.set(i, plan.transformAllExpressionsWithSubqueries(new Answering(who.inside(owner))));
+      changed |= plans.get(i) != plan;
+    }
+    return changed;
   }
 
   /** BigQuery: of a table that has, or has had, row-level access policies only its administrator sees the past. */
@@ -84,8 +155,7 @@ class Walk {
     Map fresh = new HashMap();
     Iterator each = masks.keySet().iterator();
     while (each.hasNext()) fresh.put(each.next(), NamedExpression$.MODULE$.newExprId());
-    LogicalPlan below = (LogicalPlan) relation.makeCopy(Relations.arguments(relation));
-    if (!fresh.isEmpty()) below = (LogicalPlan) below.transformAllExpressionsWithSubqueries(new Renaming(fresh, null, null));
+    LogicalPlan below = copied(relation, fresh);
     below.setTagValue(GOVERNED, Boolean.TRUE);
     List raw = CollectionConverters.asJava(below.output());
     Map columns = columns(relation, raw, protection);
@@ -110,6 +180,25 @@ class Walk {
     LogicalPlan masked = new Project(Relations.seq(shown), found);
     hidden.held(masked);
     return masked;
+  }
+
+  /** Another plan of the same, some of whose columns have other ids. */
+  private static LogicalPlan copied(LogicalPlan plan, Map ids) {
+    if (plan instanceof LogicalRelation) { // nearly all of them, and copies by reflection were half of the governing
+      LogicalRelation relation = (LogicalRelation) plan;
+      List output = CollectionConverters.asJava(relation.output()), now = new ArrayList();
+      for (int i = 0; i < output.size(); i++) {
+        AttributeReference column = (AttributeReference) output.get(i);
+        Object id = ids.get(column.exprId());
+        now.add(id == null ? column : column.withExprId((ExprId) id));
+      }
+      LogicalPlan found = new LogicalRelation(relation.relation(), Relations.seq(now), relation.catalogTable(),
+          relation.isStreaming(), relation.stream());
+      found.copyTagsFrom(plan);
+      return found;
+    }
+    LogicalPlan found = (LogicalPlan) plan.makeCopy(Relations.arguments(plan));
+    return ids.isEmpty() ? found : (LogicalPlan) found.transformAllExpressionsWithSubqueries(new Renaming(ids, null, null));
   }
 
   /** What masks the columns of a relation for somebody, by the id of the column. A column that is masked and cannot be

@@ -3,7 +3,8 @@
 In: statements about them, and every plan that Spark has resolved. Out: plans behind their policies.
 """
 
-from policies.attached import leaks
+from policies.attached import leaks, references
 from policies.leaking import Leak
+from policies.referring import Reference
 
-__all__ = ["Leak", "leaks"]
+__all__ = ["Leak", "Reference", "leaks", "references"]

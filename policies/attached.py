@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from policies.leaking import Leak
+    from policies.referring import Reference
     from policies.service import Policies
 
 _ATTRIBUTE = "_policies"
@@ -37,7 +38,20 @@ def leaks(spark: SparkSession) -> list[Leak]:
     Raises:
         PolicyError: the session is not audited.
     """
+    return _of(spark).leaks(spark)
+
+
+def references(spark: SparkSession) -> list[Reference]:
+    """Which policy stands where, on tables, views, columns, and through tags: Snowflake's POLICY_REFERENCES.
+
+    Raises:
+        PolicyError: the session is not audited.
+    """
+    return _of(spark).references()
+
+
+def _of(spark: SparkSession) -> Policies:
     found: Policies | None = spark.__dict__.get(_ATTRIBUTE)
     if found is None:
         raise PolicyError("this SparkSession is not audited", "call audit.attach(spark) first")
-    return found.leaks(spark)
+    return found

@@ -77,7 +77,7 @@ def copied(source_id: str, clone_id: str, by: By, state: State, home: str = "") 
     known = state.objects.get(key)
     if source_id == clone_id:
         return []
-    if known is not None and any(_set_on(known)):
+    if known is not None and is_set_on(known):
         if source is not None and _set_on(known) == _set_on(source):
             return []
         raise PolicyExistsError(
@@ -85,7 +85,7 @@ def copied(source_id: str, clone_id: str, by: By, state: State, home: str = "") 
             "DROP it first, which keeps it for UNDROP, or take its policies off",
         )
     more = _tags_of_home(state.objects.get(home), key, by, state)
-    if source is None or not (any(_set_on(source)) or source.had_rows):
+    if source is None or not (is_set_on(source) or source.had_rows):
         return more
     details = {"source": source.key, "object_id": object_id("TABLE", clone_id)}
     copy = Event(
@@ -110,6 +110,11 @@ def _tags_of_home(home: Protected | None, key: str, by: By, state: State) -> lis
         for tag, value in home.tags.items()
         if state.tags[tag].policies
     ]  # fmt: skip
+
+
+def is_set_on(protected: Protected) -> bool:
+    """Whether anything is set on an object."""
+    return any(_set_on(protected))
 
 
 def _set_on(protected: Protected) -> tuple[Mapping[str, Any], ...]:

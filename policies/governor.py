@@ -9,7 +9,7 @@ import json
 import secrets
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +18,12 @@ from lineage.model import Column, Domain, Function, Policy
 from lineage.names import quote_name, split_name, sql_name
 from lineage.object_ids import column_id, object_id
 from policies.errors import AccessDeniedError, BadPolicyError, UnknownPolicyError
-from policies.state import ADMIN, Protected, State
+from policies.state import Protected, State
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from policies.privileges import Holder
 
 _IDENTITY = "spark.audit.identity"
 _BESIDE = (
@@ -29,12 +31,18 @@ _BESIDE = (
     "Hidden",
     "Files",
     "Commands",
+    "Targets",
+    "Rights",
+    "Grants",
     "Changes",
     "Bodies",
     "Questions",
     "Expressions",
     "Relations",
 )
+_DOMAINS = {
+    "table": Domain.TABLE, "view": Domain.VIEW, "schema": Domain.SCHEMA, "function": Domain.FUNCTION,
+}  # fmt: skip
 _SQL_FUNCTION = "sqlFunction."
 """SQLFunction.SQL_FUNCTION_PREFIX in Spark 4.2."""
 
@@ -62,6 +70,32 @@ class Found:
     generated: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What a statement has made.
+
+    Attributes:
+        domain: a table, a view, a function or a schema.
+        name: fully qualified.
+        key: as of `policies.privileges.Securable`.
+        replaced: whether something was there before.
+    """
+
+    domain: Domain
+    name: str
+    key: str
+    replaced: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Defines:
+    """A view that a CREATE VIEW defines; whether that leaves one alone that is there, or replaces it."""
+
+    view: Found
+    if_not_exists: bool
+    replaces: bool
+
+
 class Governor:
     """What enforces, in one JVM.
 
@@ -78,7 +112,9 @@ class Governor:
         self._session = session
         self._account = account
         self._tokens: dict[tuple[str, str | None, frozenset[str]], str] = {}
+        self._changes: dict[tuple[str, Policy], bool | None] = {}
         self._thread = threading.local()
+        self.enforces = self.notes = False
 
     def install(self, spark: SparkSession) -> None:
         """Have a session obey, and those that come from it."""
@@ -88,10 +124,15 @@ class Governor:
         """Say who runs what the threads of a session do not claim for somebody else."""
         self._java.belongs(session_id, token)
 
+    def anew(self, dataset: Any) -> Any:
+        """The same query as another Dataset of the JVM, which nothing has planned yet."""
+        return self._java.anew(dataset)
+
     @property
-    def is_shared(self) -> bool:
-        """Whether more than one has run anything here."""
-        return len(self._tokens) > 1
+    def seconds(self) -> float:
+        """How long plans have waited so far to be put behind their policies."""
+        nanoseconds: int = self._java.nanoseconds()
+        return nanoseconds / 1e9
 
     def exempt(self, spark: SparkSession) -> None:
         """A session of the system's own, and its clones, read everything as it is."""
@@ -147,14 +188,15 @@ class Governor:
         with refusals():
             self._java.checkFiles(spark._jsparkSession, place)
 
-    def require_names_of_files(self, spark: SparkSession, frame: Any) -> None:
-        """Refuse the names of the files of a DataFrame where they tell what policies hide.
+    def require_all_shown(self, spark: SparkSession, frame: Any, what: str) -> None:
+        """Refuse what tells of the whole tables of a DataFrame where policies hide something of them.
 
         Raises:
             AccessDeniedError: they do.
         """
         with refusals():
-            self._java.checkNamesOfFiles(spark._jsparkSession, frame._jdf.queryExecution().analyzed())
+            analyzed = frame._jdf.queryExecution().analyzed()
+            self._java.requireAllShown(spark._jsparkSession, analyzed, what)
 
     def end(self) -> None:
         """Have nobody obey any longer."""
@@ -170,8 +212,8 @@ class Governor:
                 "user": user,
                 "role": role,
                 "roles": sorted(roles),
+                "holders": [f"USER {user}", *(f"ROLE {one}" for one in sorted(roles))],
                 "account": self._account,
-                "isAdmin": ADMIN in roles,
             }
             self._java.know(found, json.dumps(said))
         return found
@@ -181,6 +223,47 @@ class Governor:
         if getattr(self._thread, "token", None) != token:
             self._context.setLocalProperty(_IDENTITY, token)
             self._thread.token = token
+
+    def enforce(self) -> None:
+        """Have every statement ask for its privileges."""
+        self._java.enforce()
+        self.enforces = self.notes = True
+
+    def note(self) -> None:
+        """Have who makes something noted: bodies of policies ask for it."""
+        self._java.note()
+        self.notes = True
+
+    def learn_grants(
+        self, state: State, objects: Iterable[str], members: Mapping[Holder, Sequence[Holder]] | None
+    ) -> None:
+        """Take over changed privileges: objects by key; the members of all roles, None for no change."""
+        keys = list(objects)
+        known = (
+            None
+            if members is None
+            else {one.text: [each.text for each in held] for one, held in members.items()}
+        )
+        said = {
+            "grants": {key: _privileges(state, key) for key in keys},
+            "owners": {key: _owner(state, key) for key in keys},
+            "members": known,
+        }
+        self._java.learnGrants(json.dumps(said))
+
+    def making(self, table_id: str) -> None:
+        """What this thread runs makes a Delta table, by Delta's id."""
+        with refusals():
+            self._java.making(table_id)
+
+    def making_schema(self, name: str) -> None:
+        """What this thread runs makes a schema, with all that it holds by now."""
+        self._java.makingSchema(name)
+
+    def made(self, spark: SparkSession) -> list[Made]:
+        """What the statement that this thread has just run has made."""
+        made = json.loads(self._java.made(spark._jsparkSession))
+        return [Made(_DOMAINS[noun], *rest) for noun, *rest in made]
 
     def learn(self, state: State, policies: Iterable[str], objects: Iterable[str]) -> None:
         """Take over what has changed: policies by id, objects by key."""
@@ -201,8 +284,30 @@ class Governor:
         with _refusals():
             self._java.check(json.dumps(_policy(policy)))
 
+    def changes(self, token: str, identity: str, policy: Policy) -> bool | None:
+        """Whether a policy could change what somebody sees: False where it shows the value, or every row.
+
+        Args:
+            token: of who asks.
+            identity: the policy's id.
+            policy: as it was when they asked. Its text is what is asked, whatever it says today.
+
+        Returns:
+            None where nobody can tell: the body cannot be resolved any longer.
+        """
+        key = (token, policy)
+        if key not in self._changes:
+            is_mask = policy.domain is Domain.MASKING_POLICY
+            with suppress(BadPolicyError), _refusals():
+                said = json.dumps(_policy(policy))
+                self._changes[key] = self._java.changes(token, identity, said, is_mask)
+        return self._changes.get(key)
+
     def reads(self, policy: Policy) -> frozenset[str]:
-        """The keys of the tables and views that the body of a policy reads."""
+        """The keys of the tables and views that the body of a policy reads.
+
+        `subquery:` is among them where it has one, `function:<name>` for what it calls of SQL's functions.
+        """
         return frozenset(self._java.reads(json.dumps(_policy(policy))).split("\n")) - {""}
 
     def function(self, parts: Sequence[str]) -> Function:
@@ -230,18 +335,25 @@ class Governor:
             f"function {name} is no expression in SQL", "CREATE FUNCTION … RETURNS type RETURN expression"
         )
 
+    def defines(self, spark: SparkSession, text: str) -> Defines | None:
+        """What a CREATE VIEW defines, which need not be there; None where it is none of the catalog's.
+
+        Raises:
+            AccessDeniedError: its list of columns is none of its query's.
+        """
+        with refusals():
+            said = json.loads(self._java.defines(spark._jsparkSession, text))
+        return None if said is None else Defines(_found(said), said["ifNotExists"], said["replaces"])
+
+    def known(self, spark: SparkSession, name: Sequence[str]) -> str:
+        """All that the catalog knows of a table or view by its full name; "" for none."""
+        found: str = self._java.known(spark._jsparkSession, name[-2], name[-1])
+        return found
+
     def describe(self, spark: SparkSession, parts: Sequence[str]) -> Found:
         """What a name stands for; raises Spark's own error where it stands for nothing."""
         said = json.loads(self._java.describe(spark._jsparkSession, sql_name(parts)))
-        key, name = said["key"], tuple(said["name"])
-        kind, _, rest = (key or "name:").partition(":")
-        identity = object_id("TABLE" if kind == "delta" or not said["isView"] else "VIEW", rest)
-        columns = {
-            column.lower(): (column, key_of, column_id(identity, mapped or column), type_text)
-            for column, key_of, mapped, type_text in said["columns"]
-        }
-        parted, generated = frozenset(said["partitions"]), said["generated"]
-        return Found(key, said["isView"], name, identity, columns, parted, generated)
+        return _found(said)
 
 
 @contextmanager
@@ -284,6 +396,30 @@ def refusal_of(error: BaseException) -> AccessDeniedError | None:
     return None
 
 
+def _owner(state: State, key: str) -> str | None:
+    owned = state.grants.owners.get(key)
+    return None if owned is None else owned.holder.text
+
+
+def _privileges(state: State, key: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for holder, privilege in state.grants.given.get(key, {}):
+        found.setdefault(holder.text, []).append(privilege)
+    return found
+
+
+def _found(said: Mapping[str, Any]) -> Found:
+    key, name = said["key"], tuple(said["name"])
+    kind, _, rest = (key or "name:").partition(":")
+    identity = object_id("TABLE" if kind == "delta" or not said["isView"] else "VIEW", rest)
+    columns = {
+        column.lower(): (column, key_of, column_id(identity, mapped or column), type_text)
+        for column, key_of, mapped, type_text in said["columns"]
+    }
+    parted, generated = frozenset(said["partitions"]), said["generated"]
+    return Found(key, said["isView"], name, identity, columns, parted, generated)
+
+
 def _policy(policy: Policy) -> dict[str, Any]:
     parts = split_name(policy.name)
     schema = parts[1] if len(parts) > 2 else ""  # noqa: PLR2004 - catalog, schema, name
@@ -305,7 +441,7 @@ def _protection(protected: Protected, state: State) -> dict[str, Any] | None:
         {"name": "c.s.t", "hadRows": false,
          "rows": [[["<policy>", ["<column>", …]], …], …],
          "masks": {"<column>": ["<policy>", ["<column>", …]], …},
-         "tagged": {"<kind of type>": "<policy>", …}}
+         "sealed": false, "tagged": {"<kind of type>": "<policy>", …}}
 
     Policies go by their ids, columns by their keys. Of each inner list of `rows` one policy has to let a row
     through. `masks` has what is set on columns, and what comes to them through tags of theirs, or of the
@@ -319,7 +455,7 @@ def _protection(protected: Protected, state: State) -> dict[str, Any] | None:
     the columns of its tables and views for which `masks` and the `tagged` of their own say nothing.
     """
     masks, tagged = state.masks(protected), state.tagged_kinds(protected)
-    if not masks and not tagged and not protected.had_rows:
+    if not masks and not tagged and not protected.had_rows and not protected.sealed:
         return None
     rows = [[[use.policy, use.columns]] for use in protected.rows.values()]
     if protected.grants:
@@ -332,4 +468,5 @@ def _protection(protected: Protected, state: State) -> dict[str, Any] | None:
         "rows": rows,
         "masks": {key: [use.policy, use.columns] for key, use in masks.items()},
         "tagged": dict(tagged),
+        "sealed": protected.sealed,
     }

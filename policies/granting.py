@@ -125,6 +125,20 @@ def require_ownership(on: Securable, who: Who, state: State) -> None:
         )
 
 
+def require(privilege: str, on: Securable, who: Who, state: State, what: str) -> None:
+    """Check that somebody holds a privilege; `what` they want to do is for the error.
+
+    Raises:
+        AccessDeniedError: they do not.
+    """
+    if not state.holds(who, privilege, on):
+        place = f"{on.domain.value.upper()} {on.name}".strip()
+        raise AccessDeniedError(
+            f"{who.user} may not {what}: {privilege} is missing on {on}",
+            f"GRANT {privilege} ON {place} TO USER {who.user}, or to a role of theirs",
+        )
+
+
 def require_create(on: Securable, into: Securable, privilege: str, who: Who, state: State) -> None:
     """Check that somebody may bring back an object where it was.
 
@@ -134,12 +148,7 @@ def require_create(on: Securable, into: Securable, privilege: str, who: Who, sta
     Raises:
         AccessDeniedError: they may not create such an object there.
     """
-    if not state.holds(who, privilege, into):
-        place = f"{into.domain.value.upper()} {into.name}".strip()
-        raise AccessDeniedError(
-            f"{who.user} may not undrop {on}: {privilege} is missing on {into}",
-            f"GRANT {privilege} ON {place} TO USER {who.user}, or to a role of theirs",
-        )
+    require(privilege, into, who, state, f"undrop {on}")
 
 
 def _grantee(said: Mapping[str, str | None], state: State) -> Holder:

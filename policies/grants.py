@@ -132,7 +132,9 @@ class Grants:
 
     def _found(self, who: Who, privilege: str, on: Securable, *, option: bool = False) -> Holder | None:
         """As whom somebody holds a privilege on an object, or on what it is in."""
-        for place in (on, *on.above):
+        # USAGE of a schema is none of the functions in it.
+        above = () if privilege == "USAGE" and on.domain is Domain.FUNCTION else on.above
+        for place in (on, *above):
             given = self.on(place)
             for holder in who.holders:
                 found = given.get((holder, privilege))
@@ -159,6 +161,12 @@ class Grants:
             if known is not None and said["option_alone"]:
                 given[_holder(said), privilege] = replace(known, option=False)
         self._put(key, given, Domain(said["domain"]), event.name)
+
+    def make(self, event: Event) -> None:
+        """An object is created or replaced: who did it owns it, and what was granted on another is gone."""
+        key, said = event.object_key or "", event.details
+        self.owners[key] = Owned(event.time, _holder(said))
+        self._put(key, {}, Domain(said["domain"]), event.name)
 
     def own(self, event: Event) -> None:
         """An object has another owner, as whom its privileges are granted from now on, or by nobody."""

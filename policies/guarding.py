@@ -17,6 +17,7 @@ from lineage.object_ids import object_id
 from policies import granting
 from policies.errors import BadPolicyError, UnknownPolicyError
 from policies.grants import ACCOUNT
+from policies.permitting import Permits, policy_securable, schema_securable, tag_securable
 from policies.privileges import Holder, Made, Securable, Who, noun_of
 from policies.shown_grants import COLUMNS, Row, rows_of, rows_on, rows_to
 from policies.state import ADMIN, PUBLIC
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from audit.by import By
     from lineage.statement import Command
     from policies.events import Event
-    from policies.governor import Governor
+    from policies.governor import Found, Governor
     from policies.ledger import Ledger
     from policies.state import State
 
@@ -115,6 +116,30 @@ class Privileges:
             into = self._with_maker(schema)
         granting.require_create(on, into, privilege, who, self._ledger.state())
 
+    def require_clone(self, command: Command, spark: SparkSession, by: By) -> None:
+        """Refuse to clone what somebody may not read, or where they may create nothing.
+
+        SELECT on the source, of a schema for all that is in it; CREATE TABLE, or CREATE SCHEMA; OWNERSHIP of
+        what is replaced (Snowflake, CREATE <object> … CLONE: access control requirements).
+
+        Raises:
+            AccessDeniedError: a privilege is missing.
+        """
+        who = self._who(by)
+        if who.is_admin:
+            return
+        state, domain = self._ledger.state(), command.domain or Domain.TABLE
+        source = self._named(domain, command.source, spark)
+        granting.require("SELECT", source, who, state, f"clone {source}")
+        if domain is Domain.SCHEMA:
+            granting.require("CREATE SCHEMA", ACCOUNT, who, state, f"clone {source}")
+            return
+        name = qualify(command.target, (spark.catalog.currentCatalog(), spark.catalog.currentDatabase()))
+        granting.require("CREATE TABLE", _schema(name[:-1]), who, state, f"clone {source}")
+        if command.replace and spark.catalog.tableExists(sql_name(name)):
+            target = self._named(domain, name, spark)
+            granting.require("OWNERSHIP", target, who, state, f"replace {target}")
+
     def _who(self, by: By) -> Who:
         return Who(by.user, self._held(self._ledger.state(), by.user, by.roles))
 
@@ -150,11 +175,11 @@ class Privileges:
         if domain in (Domain.TABLE, Domain.VIEW):
             return self._described(domain, parts, spark)
         name = qualify(parts, here)
-        above = (_schema(name[:-1]), ACCOUNT)
         if domain is Domain.FUNCTION:
+            above = (_schema(name[:-1]), ACCOUNT)
             is_there = bool(spark._jsparkSession.catalog().functionExists(sql_name(name)))
             return _required(_relation(domain, name, None, above), is_there=is_there)
-        return self._policy(domain, quote_name(name), above)
+        return self._policy(domain, quote_name(name))
 
     def _described(self, domain: Domain, parts: Sequence[str], spark: SparkSession) -> Securable:
         found = self._governor.describe(spark, parts)
@@ -167,23 +192,36 @@ class Privileges:
         if found.is_view != (domain is Domain.VIEW):
             noun = "VIEW" if found.is_view else "TABLE"
             raise UnknownPolicyError(f"there is no {noun_of(domain)} {name}", f"write ON {noun} {name}")
-        above = (_schema(found.name[:-1]), ACCOUNT) if len(found.name) > 1 else (ACCOUNT,)
-        return Securable(found.key, domain, name, above)
+        return self.of(found)
 
-    def _policy(self, domain: Domain, name: str, above: tuple[Securable, ...]) -> Securable:
-        known = self._ledger.state().find(domain, name)
-        if known is None:
+    def _policy(self, domain: Domain, name: str) -> Securable:
+        if domain is Domain.TAG:
+            tag = self._ledger.state().find_tag(name)
+            if tag is not None:
+                return tag_securable(*tag)
+        policy = self._ledger.state().find(domain, name)
+        if policy is None:
             raise UnknownPolicyError(f"there is no {noun_of(domain)} {name}", "create it first")
-        identity, policy = known
-        made = None if policy.owner is None else Made(policy.created, Holder("USER", policy.owner))
-        return Securable(f"policy:{identity}", domain, name, above, made)
+        return policy_securable(*policy)
+
+    def permits(self, by: By, state: State, target: Callable[[], Securable]) -> Permits:
+        """What somebody may do to the governance; `target` is what policies or tags are put on."""
+        who = Who(by.user, self._held(state, by.user, by.roles))
+        return Permits(who, state, lambda: self._with_maker(target()), self._governor.reads)
+
+    def of(self, found: Found) -> Securable:
+        """A table or view that Spark has described, which something tells apart."""
+        name, domain = quote_name(found.name), Domain.VIEW if found.is_view else Domain.TABLE
+        above = (_schema(found.name[:-1]), ACCOUNT) if len(found.name) > 1 else (ACCOUNT,)
+        return Securable(found.key or "", domain, name, above)
 
     def _with_maker(self, on: Securable) -> Securable:
         """With who created it: the role that they were in, as in Snowflake; without one the user.
 
         The records are asked, which takes a while, unless who owns it is known: an id has one object ever.
+        Where privileges are enforced only the ledger counts, which has who created what since.
         """
-        if on.made is not None or on.domain not in _DOMAINS.values():
+        if self._governor.enforces or on.made is not None or on.domain not in _DOMAINS.values():
             return on
         kind, _, rest = on.key.partition(":")
         if kind == "delta" and on.key in self._ledger.state().grants.owners:
@@ -197,8 +235,7 @@ class Privileges:
 
 
 def _schema(name: Sequence[str]) -> Securable:
-    full = quote_name(name)
-    return Securable(f"schema:{full.casefold()}", Domain.SCHEMA, full, (ACCOUNT,))
+    return schema_securable(quote_name(name))
 
 
 def _relation(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from audit import jvm
 from audit.config import local_path
+from lineage.collector import collector_held
 from policies.errors import GovernanceConflictError
 from policies.events import COLUMNS, SCHEMA, Event, event_of, row_of
 from policies.state import State, folded
@@ -63,7 +64,9 @@ class Ledger:
     def _is_newest(self) -> bool:
         """Whether nobody has written since: every statement asks, of a local file without Java."""
         if self._log is not None:
-            return not os.path.exists(f"{self._log}/{self._version + 1:020}.json")  # noqa: PTH110  a tenth of the time
+            return not os.access(
+                f"{self._log}/{self._version + 1:020}.json", os.F_OK
+            )  # half the time of `exists`
         newest: bool = self._java.isNewest(self._session._jsparkSession, self.location, self._version)
         return newest
 
@@ -110,13 +113,15 @@ class Ledger:
             return
         table = self._session.read.format("delta").option("versionAsOf", version).load(self.location)
         new = table.where(f"sequence >= {self._events}").orderBy("sequence").collect()
-        self._take(version, [event_of(row) for row in new])
+        with collector_held():
+            self._take(version, [event_of(row) for row in new])
 
     def _create(self) -> None:
+        # A checkpoint takes seconds, which a statement would wait for: each tenth at the default.
         lines = ", ".join(f"{name} {kind} COMMENT '{text}'" for name, kind, text in COLUMNS)
         self._session.sql(
             f"CREATE TABLE IF NOT EXISTS delta.`{self.location.replace('`', '``')}` ({lines}) USING delta"
-            " TBLPROPERTIES ('delta.enableDeletionVectors' = 'false',"
+            " TBLPROPERTIES ('delta.enableDeletionVectors' = 'false', 'delta.checkpointInterval' = '100',"
             " 'delta.logRetentionDuration' = 'interval 3650 days')"
         )
         self._version = 0

@@ -34,6 +34,11 @@ class Holder:
     def __str__(self) -> str:
         return f"{self.kind.lower()} {self.name}"
 
+    @property
+    def text(self) -> str:
+        """As a statement names it: ROLE HR."""
+        return f"{self.kind} {self.name}"
+
 
 ADMINISTRATORS = Holder("ROLE", ADMIN)
 

@@ -5,8 +5,9 @@ In: a session, a statement, who runs it. Out: what runs instead of Spark, and wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from audit import jvm
@@ -14,16 +15,30 @@ from lineage.functions import function_named, read_function
 from lineage.grant_commands import GRANTS
 from lineage.model import Domain
 from lineage.names import qualify, quote_name, split_name, sql_name
+from lineage.protections import unprotected
 from policies import roles
 from policies.attaching import changes_of, copied
+from policies.creating import Creating
 from policies.defining import altered, created, dropped, renamed
-from policies.errors import AccessDeniedError, UnknownPolicyError
+from policies.errors import (
+    AccessDeniedError,
+    BadPolicyError,
+    PolicyError,
+    PolicyExistsError,
+    UnknownPolicyError,
+)
+from policies.events import Event
 from policies.functions import changed, protected_by, require_same, require_unused
 from policies.governor import Governor
 from policies.granted_rows import rows_granted
+from policies.grants import ACCOUNT
 from policies.guarding import Creations, Privileges
 from policies.leaking import leaks_of
 from policies.ledger import NAME, Ledger
+from policies.permitting import schema_securable
+from policies.privileges import Holder
+from policies.propagation import propagated, wanted
+from policies.referring import Reference, references_of
 from policies.showing import DESCRIBED, SHOWN, Asking, described, schema_of, shown
 from policies.state import ADMIN, PUBLIC, State
 from policies.tagging import schema_name, schema_tagged
@@ -33,10 +48,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from audit.by import By
-    from lineage.statement import Command, Shows, Statement
-    from policies.events import Event
+    from lineage.model import Attachment, ModifiedObject, Relation
+    from lineage.statement import Change, Command, Shows, Statement
     from policies.leaking import Downstream, Leak
     from policies.ledger import Decide
+    from policies.privileges import Securable
+    from time_travel.staging import Staged
 
 Run = Callable[["SparkSession", str], Any]
 """Runs a text in a session, as Spark does."""
@@ -51,7 +68,10 @@ _ROLES: Mapping[str, Callable[[Command, By, State], Sequence[Event]]] = {
     "GRANT_ROLE": roles.granted,
     "REVOKE_ROLE": roles.revoked,
 }
+_CATALOG = "spark_catalog"
+_MAKES = ("CREATE_TABLE", "REPLACE_TABLE", "CREATE_VIEW")
 _FUNCTIONS = frozenset({"CREATE_FUNCTION", "DROP_FUNCTION"})
+_RIGHTS = frozenset({"GRANT_PRIVILEGES", "REVOKE_PRIVILEGES", "GRANT_OWNERSHIP", "CREATE_OBJECT"})
 _TAGS = {
     "CREATE_TAG": tag_created,
     "ALTER_TAG": tag_altered,
@@ -72,7 +92,9 @@ class Policies:
         admins: users who have role ACCOUNTADMIN, whatever is granted to them.
         ours: names of the tables under the root, which only the system writes to.
         creations: who has created an object.
+        stage: gives what makes a table where no name leads to; None where IF NOT EXISTS leaves one alone.
         graphs: gives what tells of a column what was made of it, as of now.
+        enforces: every statement needs its privileges.
     """
 
     def __init__(
@@ -84,14 +106,22 @@ class Policies:
         ours: Sequence[str],
         creations: Creations,
         graphs: Callable[[], Downstream],
+        stage: Callable[[SparkSession, str, Run], Staged | None],
+        *,
+        enforces: bool = False,
     ) -> None:
+        self._stage = stage
         self._graphs = graphs
         self._admins = frozenset(admin.strip() for admin in admins)
         self._governor = Governor(own, account, (f"{root.rstrip('/')}/{name}" for name in (NAME, *ours)))
         self._taken: dict[tuple[str, str], str] = {}
+        self._kept: tuple[State, dict[tuple[Any, ...], str]] = (State(), {})
         self._sessions: dict[str, tuple[str, tuple[str, ...]]] = {}
         self._ledger = Ledger(own, root, self._learned)
         self._privileges = Privileges(self._governor, self._ledger, self._held, creations)
+        self._governor.learn_grants(State(), (), self._members(State()))
+        if enforces:
+            self._governor.enforce()
 
     def install(self, spark: SparkSession, session_id: str, user: str, roles: Sequence[str]) -> None:
         """Have a session obey, on behalf of a user where its threads name no other."""
@@ -117,23 +147,96 @@ class Policies:
         self._governor.enter(token)
         return state, token
 
+    def attachments(self, relation: Relation, state: State, token: str | None) -> tuple[Attachment, ...]:
+        """The policies that were in force on a relation in a state, and what each came to for somebody."""
+        if token is None:
+            return state.attachments(relation)
+        return state.attachments(
+            relation,
+            lambda policy: self._governor.changes(token, policy, state.policies[policy].policy),
+        )
+
+    def attachments_now(self, relation: Relation, token: str | None = None) -> tuple[Attachment, ...]:
+        """The same as of now."""
+        return self.attachments(relation, self._ledger.state(), token)
+
     def role(self, session_id: str, user: str, roles: Sequence[str]) -> str:
         """The primary role: the one taken on by USE ROLE, else the first that was given."""
-        return self._taken.get((session_id, user)) or (roles[0].upper() if roles else PUBLIC)
+        return self.taken(session_id, user) or (roles[0].upper() if roles else PUBLIC)
+
+    def taken(self, session_id: str, user: str) -> str | None:
+        """The role that a user has taken on by USE ROLE in a session."""
+        return self._taken.get((session_id, user))
 
     def _token(self, state: State, session_id: str, user: str, roles: Sequence[str]) -> str:
-        held = self._held(state, user, roles)
+        """Every statement asks twice: what it has come to in a state is kept until there is another."""
+        under, kept = self._kept
+        if under is not state:
+            under, kept = self._kept = state, {}
         taken = self.role(session_id, user, roles)
-        return self._governor.token(user, taken if taken in held else PUBLIC, held)
+        key = user, taken, tuple(roles)
+        found = kept.get(key)
+        if found is None:
+            held = self._held(state, user, roles)
+            found = kept[key] = self._governor.token(user, taken if taken in held else PUBLIC, held)
+        return found
 
     def _held(self, state: State, user: str, roles: Sequence[str]) -> frozenset[str]:
         """All roles of somebody. Who is given roles by whoever calls has these alone."""
         found = state.roles_of(user, roles)
         return found | {ADMIN} if user in self._admins and not roles else found
 
-    def shows_each_their_own(self, state: State) -> bool:
-        """Whether one plan may show different users different things."""
-        return self._governor.is_shared and bool(state.objects)
+    def has_tags(self) -> bool:
+        """Whether any tag is set, or was, on anything: else there is nothing to propagate."""
+        state = self._ledger.state()
+        return any(not state.tags[tag].dropped for tag in state.carriers)
+
+    def propagate(self, spark: SparkSession, written: Iterable[ModifiedObject], by: By) -> list[PolicyError]:
+        """Have columns that were written carry the tags of those that they were made of.
+
+        Args:
+            spark: the session that knows the targets by their names.
+            written: with the sources of each column.
+            by: whose statement it was.
+
+        Returns:
+            What could not be done; all else is.
+        """
+        targets: dict[str, list[ModifiedObject]] = {}
+        for one in written:
+            targets.setdefault(one.name.casefold(), []).append(one)
+        problems: list[PolicyError] = []
+        for ones in targets.values():
+            if wanted(ones, self._ledger.state()):
+                problems += self._propagate_to(spark, ones, by)
+        return problems
+
+    def _propagate_to(self, spark: SparkSession, ones: Sequence[ModifiedObject], by: By) -> list[PolicyError]:
+        from pyspark.errors import PySparkException
+
+        target, reads = ones[0], cache(self._governor.reads)
+        if target.domain is Domain.STAGE and target.location is None:
+            return []  # a sink that keeps nothing: noop, the console
+        problems: list[PolicyError] = []
+
+        def decide(state: State) -> Sequence[Event]:
+            nonlocal problems
+            events, problems = propagated(wanted(ones, state), found, reads, by, state)
+            return events
+
+        try:
+            if target.domain is Domain.STAGE:
+                found = self._governor.describe(spark, ("delta", target.location or ""))
+                found = replace(found, name=(target.name,))
+            else:
+                found = self._governor.describe(spark, split_name(target.name))
+            self._ledger.change(decide)
+        except PySparkException as error:
+            said = str(error).partition("\n")[0]
+            return [BadPolicyError(f"{target.name} carries no tags: {said}", "write to a Delta table")]
+        except PolicyError as error:
+            return [error]
+        return problems
 
     def way_of(self, statement: Statement) -> Way | None:
         """What runs a statement instead of Spark; None where it is not about governance.
@@ -142,8 +245,17 @@ class Policies:
         """
         if statement.statement_type in _FUNCTIONS:
             return partial(self._change_function, statement)
+        if statement.changes and statement.statement_type.startswith(_MAKES):
+            makes_view = statement.statement_type == "CREATE_VIEW"
+            return self._create_view if makes_view else self._create_table
         command = statement.command
-        return None if command is None else self._way_of(command)
+        if command is None:
+            return None
+        if self._governor.enforces and command.source:
+            return partial(self._clone, command)
+        if self._governor.enforces and command.kind == "ALTER_ACCOUNT":
+            return partial(self._as_admin, "parameters of the account")
+        return self._way_of(command)
 
     def _way_of(self, command: Command) -> Way | None:
         if command.shows is not None:
@@ -172,6 +284,20 @@ class Policies:
         is_about = {change.domain for change in command.changes} & _SET
         return partial(self._tag_schema, command) if is_about and command.domain is Domain.SCHEMA else None
 
+    def _clone(self, command: Command, spark: SparkSession, text: str, by: By, run: Run) -> Any:
+        """Clones are made past any plan."""
+        self._privileges.require_clone(command, spark, by)
+        if command.domain is not Domain.SCHEMA:
+            return run(spark, text)
+        self._governor.making_schema(command.target[-1])
+        result = run(spark, text)
+        self._governor.making_schema(command.target[-1])
+        return result
+
+    def _as_admin(self, what: str, spark: SparkSession, text: str, by: By, run: Run) -> Any:
+        self._require_admin(by, what)
+        return run(spark, text)
+
     def _show(self, shows: Shows, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         """Anybody may look."""
         del text, run
@@ -191,11 +317,13 @@ class Policies:
         name = _full(spark, command.target)
         new_name = _full(spark, command.new_name or command.target)
         decide = partial(_DEFINING[verb], command, name, new_name, self._governor, by)
-        return self._run(spark, by, decide)
+        return self._change(spark, by, decide)
 
     def _change_role(self, command: Command, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         del text, run
-        return self._run(spark, by, partial(_ROLES[command.kind], command, by))
+        self._require_admin(by, "roles")
+        self._ledger.change(partial(_ROLES[command.kind], command, by))
+        return _done(spark)
 
     def _grant(self, command: Command, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         del text, run
@@ -213,13 +341,15 @@ class Policies:
     def _change_tag(self, command: Command, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         del text, run
         here, reads = _here(spark), self._governor.reads
-        return self._run(spark, by, partial(_TAGS[command.kind], command, here, reads, by))
+        return self._change(spark, by, partial(_TAGS[command.kind], command, here, reads, by))
 
     def _tag_schema(self, command: Command, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         del text, run
         here = _here(spark)
-        _require_schema(spark, schema_name(command.target, here))
-        return self._run(spark, by, partial(schema_tagged, command, here, by))
+        name = schema_name(command.target, here)
+        _require_schema(spark, name)
+        on = schema_securable(quote_name(name))
+        return self._change(spark, by, partial(schema_tagged, command, here, by), on)
 
     def _change_function(self, statement: Statement, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         """A function that masks or filters is an administrator's to change."""
@@ -253,17 +383,64 @@ class Policies:
         del text, run
         found = self._governor.describe(spark, command.target)
         here = _here(spark)
-        return self._run(spark, by, partial(changes_of, command, found, here, self._governor, by))
+        decide = partial(changes_of, command, found, here, self._governor, by)
+        return self._change(spark, by, decide, self._privileges.of(found))
+
+    def _creating(self, spark: SparkSession, changes: tuple[Change, ...], by: By) -> Creating:
+        return Creating(self._governor, self._ledger, _here(spark), changes, by)
+
+    def _create_table(self, spark: SparkSession, text: str, by: By, run: Run) -> Any:
+        """A CREATE TABLE that sets policies or tags."""
+        self._require_admin(by, "policies or roles")
+        plain, changes = unprotected(text)
+        staged = self._stage(spark, plain, run)
+        return _nothing(spark) if staged is None else self._creating(spark, changes, by).table(staged, spark)
+
+    def _create_view(self, spark: SparkSession, text: str, by: By, run: Run) -> Any:
+        """A CREATE VIEW that sets policies or tags."""
+        self._require_admin(by, "policies or roles")
+        plain, changes = unprotected(text)
+        defines = self._governor.defines(spark, plain)
+        view = None if defines is None else defines.view
+        if defines is None or view is None or view.name[0] != _CATALOG:
+            raise BadPolicyError(
+                "policies cannot be set with a view that is temporary, or whose name is not written out",
+                f"make it a view of {_CATALOG}",
+            )
+        _require_schema(spark, view.name[:-1])
+        known_as = partial(self._governor.known, spark, view.name)
+        if known_as() and defines.if_not_exists:
+            return _nothing(spark)
+        if known_as() and not defines.replaces:
+            raise PolicyExistsError(f"{quote_name(view.name)} is there already", "CREATE OR REPLACE VIEW")
+
+        def make() -> Any:
+            made = run(spark, plain)
+            if self._governor.describe(spark, view.name).key != view.key:
+                spark.sql(f"DROP VIEW {sql_name(view.name)}")
+                raise BadPolicyError(
+                    f"view {quote_name(view.name)} is known by another name when it is read",
+                    "choose a name of letters and digits",
+                )
+            return made
+
+        return self._creating(spark, changes, by).view(view, make, known_as)
 
     def _grant_rows(self, command: Command, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         del text, run
         found = self._governor.describe(spark, command.on)
-        return self._run(spark, by, partial(rows_granted, command, found, self._governor, by))
+        decide = partial(rows_granted, command, found, self._governor, by)
+        return self._change(spark, by, decide, self._privileges.of(found))
 
-    def _run(self, spark: SparkSession, by: By, decide: Decide) -> Any:
-        """Change the governance, which is an administrator's to change."""
-        self._require_admin(by, "policies or roles")
-        self._ledger.change(decide)
+    def _change(self, spark: SparkSession, by: By, decide: Decide, target: Securable | None = None) -> Any:
+        """Change the governance, as far as whoever does may; `target` is what policies or tags are put on."""
+
+        def permitted(state: State) -> Sequence[Event]:
+            events = decide(state)
+            self._privileges.permits(by, state, lambda: target or ACCOUNT).require(events)
+            return events
+
+        self._ledger.change(permitted)
         return _done(spark)
 
     def leaks(self, spark: SparkSession) -> list[Leak]:
@@ -275,6 +452,10 @@ class Policies:
             return dict(spark.table(sql_name(split_name(name))).dtypes)
 
         return leaks_of(self._ledger.state(), self._graphs(), types)
+
+    def references(self) -> list[Reference]:
+        """See `policies.references`."""
+        return references_of(self._ledger.state())
 
     @property
     def governor(self) -> Governor:
@@ -299,6 +480,7 @@ class Policies:
             AccessDeniedError: it is cloned as it was, and whoever runs this may not see its past.
             PolicyExistsError: the clone replaces a table that other policies protect.
         """
+        self._governor.making(clone_id)
         if is_past:
             self._governor.require_past(source_id)
         home = self._governor.schema_of(source_id)
@@ -313,14 +495,63 @@ class Policies:
         changed = {event.of_id or "" for event in events if "policies" in event.details}
         objects.update(key for tag in changed for key in state.carriers.get(tag, ()))
         self._governor.learn(state, policies, objects)
-        if any("ROLE" in event.event for event in events):
+        asked = (state.policies[identity].policy.body.lower() for identity in policies - gone)
+        if any("invoker_role" in body for body in asked):
+            self._governor.note()
+        of_roles = any("ROLE" in event.event for event in events)
+        rights = {event.object_key or "" for event in events if event.event in _RIGHTS}
+        if any(event.event == "DROP_ROLE" for event in events):
+            rights |= {*state.grants.given, *state.grants.owners}
+        if rights or of_roles:
+            self._governor.learn_grants(state, rights, self._members(state) if of_roles else None)
+        if of_roles:
             for session_id in list(self._sessions):
                 self._belong(session_id, state)
+
+    def _members(self, state: State) -> dict[Holder, list[Holder]]:
+        """Who holds which roles: what they own runs with these."""
+        found = {Holder("ROLE", name): state.held_by(Holder("ROLE", name)) for name in (*state.roles, ADMIN)}
+        for user in {*state.granted, *self._admins}:
+            held = [Holder("ROLE", ADMIN)] if user in self._admins else []
+            found[Holder("USER", user)] = [*state.held_by(Holder("USER", user)), *held]
+        return found
+
+    def settle(self, spark: SparkSession, by: By, *, done: bool) -> None:
+        """What the statement that this thread has run has made is owned by who ran it, or their role.
+
+        Args:
+            spark: the session that ran it.
+            by: who ran it.
+            done: it has not failed; else what it was to replace is still what it was.
+        """
+        if not self._governor.notes:
+            return
+        made = [one for one in self._governor.made(spark) if done or not one.replaced]
+        if not made:
+            return
+        role = self.role(jvm.session_id(spark), by.user, by.roles)
+        owner = Holder("USER", by.user) if role == PUBLIC else Holder("ROLE", role)
+        said = {"to": owner.kind, "grantee": owner.name}
+        events = [
+            Event(
+                by.time, "CREATE_OBJECT", by.new_id(), None, one.key, one.name, by.user, None, by.query_id,
+                {**said, "domain": one.domain.value},
+            )
+            for one in made
+        ]  # fmt: skip
+        self._ledger.change(lambda _state: events)
 
 
 def _require_schema(spark: SparkSession, name: Sequence[str]) -> None:
     if not spark.catalog.databaseExists(sql_name(name)):
         raise UnknownPolicyError(f"there is no schema {quote_name(name)}", "SHOW SCHEMAS lists them")
+
+
+def _nothing(spark: SparkSession) -> Any:
+    """What Spark answers to a CREATE."""
+    from pyspark.sql.types import StructType
+
+    return spark.createDataFrame([], StructType([]))
 
 
 def _done(spark: SparkSession) -> Any:

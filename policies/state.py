@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from lineage.model import Attachment, Column, Domain, Policy, Relation
 from lineage.names import quote_name, split_name
@@ -17,6 +18,8 @@ from policies.events import Event
 from policies.grants import Grants
 from policies.privileges import ADMIN, PUBLIC, Holder, Securable, Who
 from policies.types import kind_of
+
+Changes = Callable[[str], "bool | None"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,7 @@ class Protected:
         tags: the values of its own tags, by the tag's id, the first that was set first.
         column_tags: the same of its columns, by their keys.
         types: what was known of the columns when tags were set: the kind of type, by key.
+        sealed: it is being replaced, and its policies with it: nobody reads it.
     """
 
     key: str
@@ -106,6 +110,7 @@ class Protected:
     tags: Mapping[str, str] = field(default_factory=dict)
     column_tags: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     types: Mapping[str, str] = field(default_factory=dict)
+    sealed: bool = False
 
 
 @dataclass(slots=True)
@@ -149,8 +154,10 @@ class State:
 
     def protected(self, relation: Relation) -> Protected | None:
         """What protects a relation; None for what nothing ever protected."""
-        key = self.by_object_id.get(relation.object_id or 0) or f"name:{relation.name.casefold()}"
-        return self.objects.get(key)
+        key = self.by_object_id.get(relation.object_id or 0)
+        if key is None and relation.domain is Domain.VIEW:  # a table is none of what a view of its name was
+            key = f"name:{relation.name.casefold()}"
+        return self.objects.get(key or "")
 
     def identity(self, domain: Domain, name: str) -> int | None:
         """The objectId of a policy or tag by its fully qualified name; None where there is none."""
@@ -175,8 +182,15 @@ class State:
             identity in tags and _is(found.columns[key], wanted) for key, tags in found.column_tags.items()
         )
 
-    def attachments(self, relation: Relation) -> tuple[Attachment, ...]:
-        """The policies in force on a relation, as lineage knows them; those that come through tags, too."""
+    def attachments(
+        self, relation: Relation, changes: Changes = lambda _policy: None
+    ) -> tuple[Attachment, ...]:
+        """The policies in force on a relation, as lineage knows them; those that come through tags, too.
+
+        Args:
+            relation: a table or view.
+            changes: says of a policy by its id whether it could change what a user sees; None for unknown.
+        """
         found = self.protected(relation)
         schema = self._schema_of(relation)
         if found is None and schema is None:
@@ -189,17 +203,25 @@ class State:
             return names.get(identity, name)
 
         masks = {} if found is None else self.masks(found)
-        rows = () if found is None else (*found.rows.values(), *found.grants.values())
-        uses = [*rows, *masks.values()]
+        rows = () if found is None else found.rows.values()
+        grants = () if found is None else tuple(found.grants.values())
+        # Where one of BigQuery's lets all rows through, the others of the table hide none.
+        open_to_all = any(changes(use.policy) is False for use in grants)
+        uses = [
+            *((use, changes(use.policy)) for use in rows),
+            *((use, False if open_to_all else changes(use.policy)) for use in grants),
+            *((use, changes(use.policy)) for use in masks.values()),
+        ]
         attached = [
-            Attachment(self.policies[use.policy].policy, tuple(map(name_of, use.columns))) for use in uses
+            Attachment(self.policies[use.policy].policy, tuple(map(name_of, use.columns)), could)
+            for use, could in uses
         ]
         by_kind = self._by_kind(one.tags for one in (found, schema) if one is not None)
         masked = {name_of(key).casefold() for key in masks} if by_kind else set()
         for column in relation.columns if by_kind else ():
             policy = by_kind.get(kind_of(column.type)) if column.name.casefold() not in masked else None
             if policy is not None:
-                attached.append(Attachment(self.policies[policy].policy, (column.name,)))
+                attached.append(Attachment(self.policies[policy].policy, (column.name,), changes(policy)))
         return tuple(attached)
 
     def masks(self, protected: Protected) -> Mapping[str, Use]:
@@ -267,6 +289,12 @@ class State:
                 found.add(role)
                 waiting += self.roles.get(role, ())
         return frozenset(found | {PUBLIC})
+
+    def held_by(self, holder: Holder) -> list[Holder]:
+        """All that a role or a user is: itself, and the roles that it holds."""
+        is_user = holder.kind == "USER"
+        roles = self.roles_of(holder.name if is_user else "", () if is_user else [holder.name])
+        return [holder, *(Holder("ROLE", role) for role in sorted(roles) if role != holder.name)]
 
     def holds(self, who: Who, privilege: str, on: Securable) -> bool:
         """Whether somebody may do what a privilege allows on an object."""
@@ -358,16 +386,21 @@ def _drop_policy(state: State, event: Event) -> None:
 # -- what they protect -------------------------------------------------------------------------
 
 
-def _object(state: State, event: Event) -> Protected:
-    said = event.details
-    known = state.objects.get(event.object_key or "") or Protected(
-        event.object_key or "", event.name, Domain(said["object_domain"])
+def _known(state: State, event: Event) -> Protected:
+    return state.objects.get(event.object_key or "") or Protected(
+        event.object_key or "", event.name, Domain(event.details["object_domain"])
     )
-    columns = {key: (name, identity) for key, name, identity, *_ in said.get("columns", ())}
-    return replace(known, name=event.name, columns={**known.columns, **columns})
 
 
-def _put(state: State, event: Event, protected: Protected) -> None:
+def _put(state: State, event: Event, known: Protected, **changed: Any) -> None:
+    """An object as an event leaves it: under the name, and with the columns, that the event knows."""
+    said = event.details
+    told = {key: (name, identity) for key, name, identity, *_ in said.get("columns", ())}
+    # Once for each event: of 100,000 tagged columns each is one.
+    _keep(state, event, replace(known, name=event.name, columns={**known.columns, **told}, **changed))
+
+
+def _keep(state: State, event: Event, protected: Protected) -> None:
     state.objects[protected.key] = protected
     identity = event.details.get("object_id")
     if identity is not None:
@@ -375,53 +408,56 @@ def _put(state: State, event: Event, protected: Protected) -> None:
 
 
 def _set_masking(state: State, event: Event) -> None:
-    known = _object(state, event)
+    known = _known(state, event)
     keys = tuple(column[0] for column in event.details["columns"])
-    use = Use(event.of_id or "", keys)
-    _put(state, event, replace(known, masks={**known.masks, keys[0]: use}))
+    _put(state, event, known, masks={**known.masks, keys[0]: Use(event.of_id or "", keys)})
 
 
 def _unset_masking(state: State, event: Event) -> None:
-    known = _object(state, event)
+    known = _known(state, event)
     gone = event.details["column"]
-    kept = {key: use for key, use in known.masks.items() if key != gone}
-    _put(state, event, replace(known, masks=kept))
+    _put(state, event, known, masks={key: use for key, use in known.masks.items() if key != gone})
 
 
 def _add_rows(state: State, event: Event) -> None:
-    known = _object(state, event)
+    known = _known(state, event)
     use = Use(event.of_id or "", tuple(column[0] for column in event.details["columns"]))
-    _put(state, event, replace(known, rows={**known.rows, use.policy: use}, had_rows=True))
+    _put(state, event, known, rows={**known.rows, use.policy: use}, had_rows=True)
 
 
 def _drop_rows(state: State, event: Event) -> None:
-    known = _object(state, event)
+    known = _known(state, event)
     kept = {policy: use for policy, use in known.rows.items() if policy != event.of_id}
-    _put(state, event, replace(known, rows=kept))
+    # What was put on by a statement that has failed never held.
+    had_rows = event.details.get("had_rows", known.had_rows)
+    _put(state, event, known, rows=kept, had_rows=had_rows)
 
 
 def _grant_rows(state: State, event: Event) -> None:
-    known = _object(state, event)
+    known = _known(state, event)
     use = Use(event.of_id or "", tuple(column[0] for column in event.details["columns"]))
-    grants = {**known.grants, event.details["granted"]: use}
-    _put(state, event, replace(known, grants=grants, had_rows=True))
+    _put(state, event, known, grants={**known.grants, event.details["granted"]: use}, had_rows=True)
 
 
 def _revoke_rows(state: State, event: Event) -> None:
-    known = _object(state, event)
+    known = _known(state, event)
     kept = {name: use for name, use in known.grants.items() if name != event.details["granted"]}
-    _put(state, event, replace(known, grants=kept))
+    _put(state, event, known, grants=kept)
     # A clone may have the policy, too: it stays, and nobody finds it by name.
     policy = state.policies[event.of_id or ""].policy
     if state.names.get((policy.domain, policy.name.casefold())) == event.of_id:
         del state.names[policy.domain, policy.name.casefold()]
 
 
+def _seal(state: State, event: Event) -> None:
+    _put(state, event, _known(state, event), sealed=event.event == "SEAL")
+
+
 def _copy(state: State, event: Event) -> None:
     """A clone is protected as its source was."""
     known, clone = state.objects[event.details["source"]], state.objects.get(event.object_key or "")
     had_rows = known.had_rows or (clone is not None and clone.had_rows)
-    _put(state, event, replace(known, key=event.object_key or "", name=event.name, had_rows=had_rows))
+    _keep(state, event, replace(known, key=event.object_key or "", name=event.name, had_rows=had_rows))
     for tags in (known.tags, *known.column_tags.values()):
         for tag in tags:
             _carry(state, tag, event.object_key or "")
@@ -470,27 +506,25 @@ def _undrop_tag(state: State, event: Event) -> None:
 
 
 def _set_tag(state: State, event: Event) -> None:
-    known, tag, said = _object(state, event), event.of_id or "", event.details
-    types = {key: kind_of(kind) for key, _, _, kind in said.get("columns", ())}
-    known = replace(known, types={**known.types, **types})
+    known, tag, said = _known(state, event), event.of_id or "", event.details
+    types = {**known.types, **{key: kind_of(kind) for key, _, _, kind in said.get("columns", ())}}
     column = said.get("column")
     if column is None:
-        known = replace(known, tags={**known.tags, tag: said["value"]})
+        _put(state, event, known, types=types, tags={**known.tags, tag: said["value"]})
     else:
         tags = {**known.column_tags.get(column, {}), tag: said["value"]}
-        known = replace(known, column_tags={**known.column_tags, column: tags})
-    _put(state, event, known)
+        _put(state, event, known, types=types, column_tags={**known.column_tags, column: tags})
     _carry(state, tag, known.key)
 
 
 def _unset_tag(state: State, event: Event) -> None:
-    known, column = _object(state, event), event.details.get("column")
+    known, column = _known(state, event), event.details.get("column")
     if column is None:
-        _put(state, event, replace(known, tags=_without(known.tags, event.of_id)))
+        _put(state, event, known, tags=_without(known.tags, event.of_id))
         return
     tags = _without(known.column_tags[column], event.of_id)
     others = {key: one for key, one in known.column_tags.items() if key != column}
-    _put(state, event, replace(known, column_tags={**others, column: tags} if tags else others))
+    _put(state, event, known, column_tags={**others, column: tags} if tags else others)
 
 
 def _without(tags: Mapping[str, str], gone: str | None) -> dict[str, str]:
@@ -557,6 +591,8 @@ _FOLDS: Mapping[str, Callable[[State, Event], None]] = {
     "GRANT_ROWS": _grant_rows,
     "REVOKE_ROWS": _revoke_rows,
     "COPY_POLICIES": _copy,
+    "SEAL": _seal,
+    "UNSEAL": _seal,
     "CREATE_TAG": _create_tag,
     "CHANGE_TAG": _change_tag,
     "RENAME_TAG": _rename_tag,
@@ -572,6 +608,7 @@ _FOLDS: Mapping[str, Callable[[State, Event], None]] = {
     "GRANT_PRIVILEGES": lambda state, event: state.grants.grant(event),
     "REVOKE_PRIVILEGES": lambda state, event: state.grants.revoke(event),
     "GRANT_OWNERSHIP": lambda state, event: state.grants.own(event),
+    "CREATE_OBJECT": lambda state, event: state.grants.make(event),
 }
 
 __all__ = ["ADMIN", "PUBLIC", "Defined", "Protected", "State", "Use", "folded"]

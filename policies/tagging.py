@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 Reads = Callable[[Policy], frozenset[str]]
 """The keys of what the body of a policy reads."""
+NamedColumn = tuple[str, str, int, str]
+"""A column of what a name stands for: name, key, columnId, type."""
 _LONGEST = 256
 """Characters of a tag's value (Snowflake, Object tagging: tag quotas)."""
 
@@ -40,17 +42,31 @@ def tagged(
     column = None if change.column is None else column_of(found, change.column)
     name, key = quote_name(found.name), found.key or ""
     what = name if column is None else f"column {column[0]} of {name}"
-    said = {
-        "object_domain": (Domain.VIEW if found.is_view else Domain.TABLE).value,
-        "object_id": found.object_id,
-        "column": None if column is None else column[1],
-    }
     if change.operation == "DROP":
         known = state.objects.get(key)
         on = {} if known is None else known.tags if column is None else known.column_tags.get(column[1], {})
         _require_set(identity, tag, on, what)
-        return [_event(by, "UNSET_TAG", identity, key, name, said)]
-    value = _value(change, tag, what)
+        return [_event(by, "UNSET_TAG", identity, key, name, _about(found, column))]
+    return [tag_set(identity, column, _value(change, tag, what), found, reads, by, state)]
+
+
+def tag_set(
+    identity: str,
+    column: NamedColumn | None,
+    value: str,
+    found: Found,
+    reads: Reads,
+    by: By,
+    state: State,
+    **more: object,
+) -> Event:
+    """A tag, by its id, is set on a table or view, or on one of its columns; `more` is kept beside it.
+
+    Raises:
+        BadPolicyError: a policy that the tag comes with reads what it would protect.
+    """
+    name, key = quote_name(found.name), found.key or ""
+    tag = state.tags[identity]
     for policy in tag.policies.values():
         if key in reads(state.policies[policy].policy):
             raise BadPolicyError(
@@ -60,7 +76,16 @@ def tagged(
             )
     columns = [column] if column is not None else list(found.columns.values())
     told = [[key_of, label, number, kind] for label, key_of, number, kind in columns]
-    return [_event(by, "SET_TAG", identity, key, name, {**said, "columns": told, "value": value})]
+    said = {**_about(found, column), "columns": told, "value": value, **more}
+    return _event(by, "SET_TAG", identity, key, name, said)
+
+
+def _about(found: Found, column: NamedColumn | None) -> dict[str, Any]:
+    return {
+        "object_domain": (Domain.VIEW if found.is_view else Domain.TABLE).value,
+        "object_id": found.object_id,
+        "column": None if column is None else column[1],
+    }
 
 
 def schema_tagged(command: Command, here: tuple[str, str], by: By, state: State) -> list[Event]:
@@ -106,7 +131,7 @@ def tag_of(parts: Sequence[str], here: tuple[str, str], state: State) -> tuple[s
     return known
 
 
-def column_of(found: Found, name: str) -> tuple[str, str, int, str]:
+def column_of(found: Found, name: str) -> NamedColumn:
     """A column that a statement names: name, key, columnId, type.
 
     Raises:

@@ -56,6 +56,7 @@ def main() -> int:
         return 2
     _work(screen, spark, Path(arguments.root))
     _answer(screen, spark)
+    _protect(screen, spark)
     _travel(screen, spark)
     cost = _measure(screen, spark)
     _account(screen, spark, cost)
@@ -224,22 +225,66 @@ def _refused(screen: Screen, rows: list[Row]) -> None:
     )
 
 
+_TAILS = "SELECT max(tailnum) FROM clean.flights"
+_MASKED = (
+    """CREATE OR REPLACE MASKING POLICY mart.engineers_only AS (value STRING) RETURNS STRING ->
+       CASE WHEN is_role_in_session('ENGINEER') THEN value ELSE left(value, 1) || '*****' END""",
+    "ALTER TABLE clean.flights ALTER COLUMN tailnum SET MASKING POLICY mart.engineers_only",
+)
+_UNMASKED = (
+    "ALTER TABLE clean.flights ALTER COLUMN tailnum UNSET MASKING POLICY",
+    "DROP MASKING POLICY mart.engineers_only",
+)
+
+
+def _protect(screen: Screen, spark: SparkSession) -> None:
+    """The same statement of two users, behind a mask, and what is on record of that."""
+    rows = []
+    with screen.working(total=4) as progress:
+        task = progress.task_ids[0]
+        progress.update(task, description="A mask on clean.flights.tailnum")
+        for text in _MASKED:
+            spark.sql(text)
+        for user in ("ann", "bob"):
+            progress.update(task, advance=1, description=f"{user}: {_TAILS}")
+            with workload.acting(spark, user):
+                rows.append((user, spark.sql(_TAILS).first()[0]))
+        progress.update(task, advance=1, description="What stands on record of that?")
+        audit.flush(spark)
+        recorded = queries.load("policies_in_force").ask(spark, object_name="spark_catalog.clean.flights")
+        shown_all = {row["user_name"]: row["queries_shown_all"] > 0 for row in recorded}
+        progress.update(task, advance=1, description="The mask is taken off again")
+        for text in _UNMASKED:
+            spark.sql(text)
+    screen.heading("Behind a mask", "engineers see the value")
+    screen.rows(
+        rows,
+        {
+            "user": lambda row: row[0],
+            "role": lambda row: workload.ROLES[row[0]],
+            _TAILS: lambda row: row[1],
+            "on record": lambda row: f"engineers_only, {'shown' if shown_all[row[0]] else 'masked'}",
+        },
+    )
+
+
 _DELETED = """SELECT max_by(query_id, start_time) FROM account_usage.query_history
     WHERE query_text LIKE 'DELETE FROM clean.flights%'"""
 
 
 def _travel(screen: Screen, spark: SparkSession) -> None:
-    """What ann has deleted can still be read; what she drops comes back."""
+    """What ann has deleted can still be read; what an administrator drops comes back."""
     counts = "SELECT count(*) FROM clean.flights"
     rows = []
-    with screen.working(total=4) as progress, workload.acting(spark, "ann"):
+    with screen.working(total=4) as progress:
         task = progress.task_ids[0]
         progress.update(task, description="What was there before the DELETE?")
-        deleted = spark.sql(_DELETED).first()[0]
-        past = f"{counts} BEFORE (STATEMENT => '{deleted}')"
-        for said, text in ((counts, counts), (past.replace(deleted, f"{deleted[:8]}-…"), past)):
-            rows.append((said, f"{spark.sql(text).first()[0]:,} rows"))
-            progress.update(task, advance=1)
+        with workload.acting(spark, "ann"):
+            deleted = spark.sql(_DELETED).first()[0]
+            past = f"{counts} BEFORE (STATEMENT => '{deleted}')"
+            for said, text in ((counts, counts), (past.replace(deleted, f"{deleted[:8]}-…"), past)):
+                rows.append((said, f"{spark.sql(text).first()[0]:,} rows"))
+                progress.update(task, advance=1)
         for text in ("DROP SCHEMA mart CASCADE", "UNDROP SCHEMA mart"):
             progress.update(task, advance=1, description=text)
             began = time.perf_counter()

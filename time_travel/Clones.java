@@ -62,16 +62,17 @@ public class Clones implements Function {
 
   /** Clones a version (-1: the newest) into what lies at `target`, or into nothing.
    *
-   *  `id` is that of a new clone; one that is there keeps its own. `overrides` are properties as a JSON object. The answer is a JSON object: the metrics of Delta's CLONE. */
+   *  `id` is that of a new clone; one that is there keeps its own. `overrides` are properties as a JSON object. One
+   *  that is there and is replaced gets the id and the comment, too. The answer is a JSON object: the metrics of Delta's CLONE. */
   public String run(
       SparkSession spark, String source, long version, String name, String target, String id, String overrides,
-      boolean deep)
+      boolean deep, boolean replacing)
       throws Exception {
     // A transaction asks the active session for its settings, the mark of its commit among them.
     Option active = SparkSession.getActiveSession();
     SparkSession.setActiveSession(spark);
     try {
-      return cloned(spark, source, version, name, target, id, (ObjectNode) JSON.readTree(overrides), deep);
+      return cloned(spark, source, version, name, target, id, (ObjectNode) JSON.readTree(overrides), deep, replacing);
     } finally {
       if (active.isEmpty()) SparkSession.clearActiveSession();
       else SparkSession.setActiveSession((SparkSession) active.get());
@@ -80,7 +81,7 @@ public class Clones implements Function {
 
   private static String cloned(
       SparkSession spark, String source, long version, String name, String target, String id, ObjectNode overrides,
-      boolean deep)
+      boolean deep, boolean replacing)
       throws Exception {
     DeltaLog from = DeltaLog.forTable(spark, source);
     Snapshot then = from.update(false, Option.empty(), Option.empty());
@@ -110,7 +111,9 @@ public class Clones implements Function {
             copy.deletionVector().absolutePath(to.dataPath()), "deletions");
     }
     forgetWhatIsThere(copies, old, to);
-    change.updateMetadata(metadata(then.metadata(), change, id, overrides), true);
+    Metadata made = metadata(then.metadata(), change, id, overrides, replacing);
+    if (replacing) change.updateMetadataForNewTableInReplace(made);
+    else change.updateMetadata(made, true);
     long[] copied = copied(spark, new ArrayList(copies.values()), to);
 
     long removed = 0;
@@ -220,14 +223,15 @@ public class Clones implements Function {
   }
 
   /** The source's, under the clone's own id, name and comment. */
-  private static Metadata metadata(Metadata then, OptimisticTransaction change, String id, ObjectNode overrides)
+  private static Metadata metadata(
+      Metadata then, OptimisticTransaction change, String id, ObjectNode overrides, boolean replacing)
       throws Exception {
     ObjectNode action = (ObjectNode) JSON.readTree(then.json());
     ObjectNode found = (ObjectNode) action.get("metaData");
-    boolean anew = change.readVersion() < 0;
+    boolean anew = replacing || change.readVersion() < 0;
     found.put("id", anew ? id : change.snapshot().metadata().id());
     found.put("name", anew ? null : change.snapshot().metadata().name());
-    found.put("description", anew ? null : change.snapshot().metadata().description());
+    if (!replacing) found.put("description", anew ? null : change.snapshot().metadata().description());
     ObjectNode configuration = (ObjectNode) found.get("configuration");
     // They tell of versions of the source.
     configuration.remove("delta.inCommitTimestampEnablementVersion");

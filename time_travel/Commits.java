@@ -138,8 +138,9 @@ public class Commits {
         if (!by.isEmpty() && statement.equals(by.get())) {
           if (first < 0) first = version;
           last = version;
-          if (AT_ONCE.contains(info.operation())) break;
-        } else if (first >= 0 && version > last + 100) {
+          // What creates a table behind its policies fills it by a commit of its own.
+          if (version > 0 && AT_ONCE.contains(info.operation())) break;
+        } else if (first >= 0 && (last == 0 || version > last + 100)) {
           break;
         }
       }

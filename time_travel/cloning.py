@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from time_travel.creating import NEW_TABLE, place_in
 from time_travel.errors import UnknownObjectError
-from time_travel.lake import SESSION_CATALOG, Table
+from time_travel.lake import SESSION_CATALOG, Table, free
 from time_travel.retention import CLONE_GROUP, EARLIER, PREFIX, delta_properties, in_force
 from time_travel.schema_cloning import SchemaCloner
 from time_travel.table_cloning import TableCloner
@@ -128,6 +128,7 @@ class Cloning:
     def _for_small_tables(self, by: By) -> SparkSession:
         """A session for many small jobs of Delta's, not audited; its commits carry the statement's id."""
         session = self.own.newSession()
+        free(session)
         for setting, value in _SMALL_JOBS.items():
             session.conf.set(setting, value)
         if by.query_id is not None:

@@ -111,7 +111,7 @@ def _retention(tokens: list[Token], at: int) -> tuple[int, int, str] | None:
 
 def _window(tokens: list[Token], at: int) -> tuple[int, int, str] | None:
     """`OPTIONS (max_time_travel_hours = n)`: its tokens and its value."""
-    for place in _clauses(tokens, at):
+    for place in clauses_of(tokens, at):
         if word(tokens, place) == "OPTIONS" and word(tokens, place + 2) == HOURS:
             value = place + 4
             return place, closing(tokens, place + 1) + 1, tokens[value].text if value < len(tokens) else ""
@@ -149,7 +149,7 @@ def _placed(text: str, noun: str, properties: Mapping[str, str]) -> Creation | N
     if word(tokens, at) == "USING":
         parts, at = read_name(tokens, at + 1)
         provider = ".".join(parts).lower()
-    elif any(word(tokens, place) in _HIVES for place in _clauses(tokens, at)):
+    elif any(word(tokens, place) in _HIVES for place in clauses_of(tokens, at)):
         provider = "hive"
     return Creation(
         name,
@@ -163,13 +163,20 @@ def _placed(text: str, noun: str, properties: Mapping[str, str]) -> Creation | N
     )
 
 
-def _clauses(tokens: list[Token], at: int) -> list[int]:
-    """The words outside brackets between a place and the query, by their places."""
-    found = []
+def query_at(tokens: list[Token], at: int) -> int:
+    """The place of the first word of the query, or of its AS, from a place on; the end without one."""
     while at < len(tokens):
         is_query = word(tokens, at) in ("AS", *(_QUERY - {"("})) and word(tokens, at - 1) != "STORED"
         if is_query and word(tokens, at + 1) not in ("DBPROPERTIES", "PROPERTIES"):
-            break
+            return at
+        at = closing(tokens, at) + 1 if word(tokens, at) == "(" else at + 1
+    return len(tokens)
+
+
+def clauses_of(tokens: list[Token], at: int) -> list[int]:
+    """The words outside brackets between a place and the query, by their places."""
+    found, end = [], query_at(tokens, at)
+    while at < end:
         if word(tokens, at) == "(":
             at = closing(tokens, at) + 1
             continue
@@ -180,7 +187,7 @@ def _clauses(tokens: list[Token], at: int) -> list[int]:
 
 def _has_location(tokens: list[Token], at: int) -> bool:
     """Whether the clauses before the query say LOCATION, or a path among the options."""
-    for place in _clauses(tokens, at):
+    for place in clauses_of(tokens, at):
         here = word(tokens, place)
         if here == "LOCATION":
             return True
@@ -192,7 +199,7 @@ def _has_location(tokens: list[Token], at: int) -> bool:
 
 
 def _properties_at(tokens: list[Token], at: int, *nouns: str) -> int | None:
-    for place in _clauses(tokens, at):
+    for place in clauses_of(tokens, at):
         if word(tokens, place) in nouns and word(tokens, place + 1) == "(":
             return tokens[place + 1].end + 1
     return None
@@ -223,13 +230,18 @@ def with_properties(creation: Creation) -> str:
 
 def _with_clauses(creation: Creation, clauses: str, noun: str, properties: Mapping[str, str]) -> str:
     text, at = creation.text, creation.at
-    pairs = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
+    pairs = literal_properties(properties)
     if pairs and creation.properties_at is None:
         clauses += f" {noun} ({pairs})"
     elif pairs:
         inside = creation.properties_at or 0
         text = f"{text[:inside]}{pairs}, {text[inside:]}"
     return f"{text[:at]}{clauses}{text[at:]}"
+
+
+def literal_properties(properties: Mapping[str, str]) -> str:
+    """Properties as they stand between brackets."""
+    return ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
 
 
 def plain(name: str) -> str:

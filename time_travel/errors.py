@@ -76,7 +76,7 @@ class UntouchedError(TimeTravelError):
 
 
 class NotAQueryError(TimeTravelError):
-    """A statement without a query that could be run again."""
+    """A statement without a query, where one is asked for."""
 
     code = "TIME_TRAVEL_NOT_A_QUERY"
 
@@ -127,6 +127,12 @@ class ObjectExistsError(TimeTravelError):
     """UNDROP, and the name is taken."""
 
     code = "TIME_TRAVEL_OBJECT_EXISTS"
+
+
+class UnprotectableError(TimeTravelError):
+    """A table that cannot get policies with its CREATE TABLE."""
+
+    code = "TIME_TRAVEL_UNPROTECTABLE"
 
 
 class NothingDroppedError(TimeTravelError):

@@ -133,6 +133,11 @@ class Helpers:
         return cls(commits, catalog, logs, cloned)
 
 
+def free(session: SparkSession) -> None:
+    """Let a session of the system's own read everything as it is."""
+    session.conf.set(jvm.EXEMPT, jvm.SECRET)
+
+
 class Lake:
     """Look-ups in one session.
 
@@ -383,7 +388,13 @@ class Lake:
         self._logs.delete(self._session, location)
 
     def clone(
-        self, source: Table, version: int | None, target: str, overrides: Mapping[str, str], *, deep: bool
+        self,
+        source: Table,
+        version: int | None,
+        target: str,
+        overrides: Mapping[str, str],
+        *,
+        deep: bool,
     ) -> dict[str, int]:
         """Commit the files of a version at another location.
 
@@ -410,9 +421,22 @@ class Lake:
         given = json.dumps(dict(overrides))
         run = self._clones.run
         metrics: dict[str, int] = json.loads(
-            run(self._session, source.location, number, name, target, identity, given, deep)
+            run(self._session, source.location, number, name, target, identity, given, deep, False)  # noqa: FBT003  Java's
         )
         return metrics
+
+    def replace(self, source: str, target: str, overrides: Mapping[str, str]) -> None:
+        """Commit all of a Delta table in the place of another, at once; it keeps its id.
+
+        Args:
+            source: the location of the one.
+            target: of the other.
+            overrides: properties beside the one's.
+        """
+        state = self.state(source)
+        identity, name = "" if state is None else state.table_id, quote_name(("delta", source))
+        given, run = json.dumps(dict(overrides)), self._clones.run
+        run(self._session, source, -1, name, target, identity, given, True, True)  # noqa: FBT003  Java's
 
     def set_properties(self, location: str, properties: Mapping[str, str]) -> None:
         """Set properties of a Delta table by its path, without a statement of Spark's."""
@@ -433,6 +457,11 @@ class Lake:
     def schema(self, location: str, version: int | None) -> str:
         """The columns of a version as JSON; None for the newest, as `state` has seen it last."""
         return str(self._commits.schema(self._session, location, -1 if version is None else version))
+
+    def kind(self, sql: str) -> str:
+        """What Spark's parser takes a text for, by its plan's name; Spark's own error for what is none."""
+        plan = self._session.sessionState().sqlParser().parsePlan(sql)
+        return str(plan.getClass().getSimpleName())
 
     def evaluate(self, sql: str) -> object:
         """The value of a constant expression in this session."""

@@ -157,10 +157,11 @@ class Registry:
             return self._seen[2]
 
     def _create(self, session: SparkSession) -> None:
+        # A checkpoint takes seconds, which a statement would wait for: each tenth at the default.
         lines = ", ".join(f"{name} {kind} COMMENT '{text}'" for name, kind, text in _COLUMNS)
         session.sql(
             f"CREATE TABLE IF NOT EXISTS delta.`{self.location.replace('`', '``')}` ({lines}) USING delta"
-            " TBLPROPERTIES ('delta.enableDeletionVectors' = 'false',"
+            " TBLPROPERTIES ('delta.enableDeletionVectors' = 'false', 'delta.checkpointInterval' = '100',"
             " 'delta.logRetentionDuration' = 'interval 3650 days')"
         )
 

@@ -219,6 +219,12 @@ def is_pinned(properties: Mapping[str, str]) -> bool:
     return properties.get(DELTAS_FILES) == PINNED
 
 
+def pins(properties: Mapping[str, str]) -> dict[str, str]:
+    """What has a Delta table keep every file, and whose files it shares."""
+    names = (CLONE_GROUP, *((DELTAS_FILES, DELTAS_LOG) if is_pinned(properties) else ()))
+    return {name: properties[name] for name in names if name in properties}
+
+
 _HOURS = {"hour": 1.0, "day": 24.0, "week": 168.0, "minute": 1 / 60, "second": 1 / 3600}
 _PIECE = re.compile(r"(\d+)\s+(hour|day|week|minute|second)s?", re.IGNORECASE)
 # Delta's default: 30 days.

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from lineage.model import Domain
 from lineage.names import split_name, sql_name
+from lineage.parse import parse
 from lineage.tokens import tokenize, word
 from time_travel.adopting import Adopter
 from time_travel.changes import ChangesSince
@@ -30,7 +31,7 @@ from time_travel.creating import (
     with_properties,
 )
 from time_travel.dropping import Drop
-from time_travel.errors import StalePlanError, UnknownStatementError
+from time_travel.errors import NotAQueryError, StalePlanError, UnknownStatementError
 from time_travel.flowing import over, statements_of
 from time_travel.lake import SESSION_CATALOG, Cloned, Helpers, Lake, Table, View
 from time_travel.measuring import asks_for_storage
@@ -56,6 +57,7 @@ from time_travel.retention import (
 from time_travel.schema_cloning import read_schema_clone
 from time_travel.setting import PARAMETER_COLUMNS, Setting
 from time_travel.showing import SCHEMA_COLUMNS, TABLE_COLUMNS, Shower, read_show
+from time_travel.staging import Place, Staged, staged
 from time_travel.table_cloning import METRIC_COLUMNS, read_table_clone
 from time_travel.undo_plan import UndoPlan
 from time_travel.undoing import MayUndrop, Undo
@@ -85,9 +87,6 @@ _CLONES_SCHEMA = re.compile(
 )
 _RESTORES = re.compile(r"(?:\s|/\*.*?\*/|--[^\n]*\n)*RESTORE\b", re.IGNORECASE | re.DOTALL)
 _SETS = re.compile(r"DATA_RETENTION_TIME_IN_DAYS|MAX_TIME_TRAVEL_HOURS", re.IGNORECASE)
-
-Place = tuple[str, dict[str, str]]
-"""Where a new table lies, and the properties that Delta is to keep it by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +220,7 @@ class TimeTravel:
             return self._creating(statement)
         if kind.startswith("ALTER_"):
             return self._set if _SETS.search(statement.text) else None
-        if kind == "SHOW":
+        if kind in ("SHOW", "DESCRIBE"):
             return self._showing(statement.text)
         return {"RESTORE": self._restore, "VACUUM": self._vacuum}.get(kind)
 
@@ -239,8 +238,8 @@ class TimeTravel:
     def writes_delta(self, spark: SparkSession, statement: Statement) -> bool:
         """Whether what a statement writes is Delta's: another kind of table is cached by the very session."""
         if statement.statement_type.startswith(("CREATE_TABLE", "REPLACE_TABLE")):
-            if statement.command is not None:
-                return True  # a clone
+            if statement.command is not None or statement.changes:
+                return True  # a clone; what gets policies with its CREATE
             provider = re.search(r"\bUSING\s+(\w+)", statement.text, re.IGNORECASE)
             named = provider[1] if provider else str(spark.conf.get("spark.sql.sources.default"))
             return named.lower() == "delta"
@@ -393,6 +392,16 @@ class TimeTravel:
         place = self._placed(lake, creation.name, creation.properties)
         return None if place is None else with_location(creation, *place)
 
+    def staged(
+        self, spark: SparkSession, text: str, run: Run, quiet: Callable[[], AbstractContextManager[None]]
+    ) -> Staged | None:
+        """A table that a text creates, before anything of it is made; see `time_travel.staging.staged`."""
+        creation, lake = read_creation(text), self._lake(spark)
+        if creation is not None:
+            self._require_transient(spark, creation)
+        provider = str(spark.conf.get("spark.sql.sources.default"))
+        return staged(lake, creation, provider, partial(self._placed, lake), partial(run, spark), quiet)
+
     def _placed(self, lake: Lake, name: tuple[str, ...], properties: Mapping[str, str]) -> Place | None:
         """Where a table lies that is not there yet; None for one of another catalog, or by its path."""
         is_elsewhere = len(name) == _FULL and name[0].lower() != SESSION_CATALOG
@@ -511,18 +520,30 @@ class TimeTravel:
         return meant.provider if meant is not None else None
 
     def _flow(self, spark: SparkSession, text: str, by: By, run: Run) -> Any:
-        """Each statement of a chain over what the one before it has shown."""
+        """Each statement of a chain over what the one before it has shown: queries, which run as one."""
         first, *rest = statements_of(text)
+        for following in rest:
+            if not parse(over("shown", following)).is_query:
+                raise NotAQueryError(
+                    f"->> hands what is shown to {following.split(None, 1)[0] if following else 'nothing'}",
+                    "let a SELECT follow it, and run other statements by themselves",
+                )
         frame = self._shown(spark, first, by, run)
         if frame is None:
             frame = self._show(spark, first, by, run, flows=True)
-        for number, following in enumerate(rest):
-            session = spark.newSession()
-            for name in ("spark.sql.ansi.enabled", "spark.sql.ansi.doubleQuotedIdentifiers"):
-                session.conf.set(name, "true")
-            session.createDataFrame(frame.collect(), frame.schema).createTempView(f"shown_{number}")
-            frame = run(session, over(f"shown_{number}", following))
-        return frame
+        if not rest:
+            return frame  # the arrow stands in a pattern
+        session = spark.newSession()
+        for name in ("spark.sql.ansi.enabled", "spark.sql.ansi.doubleQuotedIdentifiers"):
+            session.conf.set(name, "true")
+        with self._quiet(session):  # what is read by the way is read, and recorded, with the last one's rows
+            session.createDataFrame(frame.collect(), frame.schema).createTempView("shown_0")
+            for number, following in enumerate(rest[:-1]):
+                run(
+                    session,
+                    f"CREATE TEMPORARY VIEW shown_{number + 1} AS {over(f'shown_{number}', following)}",
+                )
+            return run(session, over(f"shown_{len(rest) - 1}", rest[-1]))
 
     def _show(self, spark: SparkSession, text: str, by: By, run: Run, *, flows: bool = False) -> Any:
         question = read_question(text)

@@ -18,11 +18,11 @@ from time_travel.measuring import TABLES as STORAGE
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_OF_STORAGE = ("tables", "schemata", "table_storage_metrics", "table_storage")
 VIEWS = (
-    "objects_read", "columns_read", "columns_written", "ddl_history", "statements",
-    "tables", "schemata", "table_storage_metrics", "table_storage",
+    "objects_read", "columns_read", "columns_written", "ddl_history", "statements", "policies_in_force",
+    *_OF_STORAGE,
 )  # fmt: skip
-_OF_STORAGE = VIEWS[5:]
 
 
 class ViewsError(AuditError):

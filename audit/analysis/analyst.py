@@ -34,7 +34,7 @@ from lineage.plan import analyze_plan
 
 if TYPE_CHECKING:
     from audit.analysis.executions import Execution
-    from audit.analysis.job import Job
+    from audit.analysis.job import Attachments, Job
     from audit.analysis.plan_facts import PlanFactsReader
     from lineage.plan.facts import Leaf
 
@@ -108,11 +108,17 @@ class Analyst:
         return Opened(read, views, named_leaves(facts), keeps_some)
 
     def guarded_plan(
-        self, catalog: CatalogSnapshot, execution: Execution, query_type: str, captured_by: CapturedBy
+        self,
+        catalog: CatalogSnapshot,
+        execution: Execution,
+        query_type: str,
+        captured_by: CapturedBy,
+        attachments: Attachments,
     ) -> Finding:
         """The finding of an execution that has no job of its own; a failure makes it opaque."""
         try:
             access, versions = self.by_plan(catalog, execution.query_execution.analyzed())
+            access = _under(access, attachments)
         except Exception as error:  # noqa: BLE001 - the guard of the analysis, as in the worker
             self.failures.append((execution.description, f"{type(error).__name__}: {error}"))
             reason = f"{type(error).__name__}: {error}"
@@ -134,7 +140,13 @@ class Analyst:
             return None
         opened = Opened() if plan is None else self._opened(job.catalog, plan)
         catalog = StatementCatalog(
-            job.catalog, _current(job), opened.relations, opened.views, _known(job), job.governance
+            job.catalog,
+            _current(job),
+            opened.relations,
+            opened.views,
+            _known(job),
+            job.governance,
+            job.attachments,
         )
         try:
             access = lineage.trace(statement, catalog, existed=_existed(job))
@@ -182,9 +194,7 @@ class Analyst:
                 return Finding(Access(job.intent.query_type), "plan")  # a cached table, a dropped temp view
             return opaque(job, _why_no_plan(job))
         access, versions = self.by_plan(job.catalog, plan)
-        accessed = (*access.direct_objects_accessed, *access.base_objects_accessed)
-        referenced = in_force(accessed, job.governance.attachments)
-        return Finding(replace(access, policies_referenced=referenced), "plan", versions)
+        return Finding(_under(access, job.attachments), "plan", versions)
 
     def _completed(
         self, job: Job, executions: Sequence[Execution], finding: Finding, query_execution: Any | None
@@ -225,6 +235,12 @@ class Analyst:
         else:
             name = finding.access.analysis
             setattr(self.counts, name, getattr(self.counts, name) + 1)
+
+
+def _under(access: Access, attachments: Attachments) -> Access:
+    """What a plan accesses, with the policies that were in force."""
+    accessed = (*access.direct_objects_accessed, *access.base_objects_accessed)
+    return replace(access, policies_referenced=in_force(accessed, attachments))
 
 
 def _keeping(access: Access) -> Access:

@@ -13,21 +13,27 @@ from typing import TYPE_CHECKING, Any
 import lineage
 from audit import jvm
 from audit.analysis.analyst import PARENTS, plan_hash, plan_text
+from audit.analysis.propagating import propagated
 from audit.record import CapturedBy, Ended, Started, build_row
 from lineage.script import statement_at
 
 if TYPE_CHECKING:
     from audit.analysis.analyst import Analyst
     from audit.analysis.executions import Execution
-    from audit.analysis.job import Job
+    from audit.analysis.job import Attachments, Job
     from audit.analysis.spark_catalog import CatalogSnapshot
     from audit.driver import Driver
 
 Row = tuple[str, dict[str, Any]]
 
 
-def child_rows(driver: Driver, analyst: Analyst, job: Job, executions: Sequence[Execution]) -> Iterator[Row]:
-    """The statements that a script or EXECUTE IMMEDIATE ran, in order."""
+def child_rows(
+    driver: Driver, analyst: Analyst, job: Job, executions: Sequence[Execution], problems: list[str]
+) -> Iterator[Row]:
+    """The statements that a script or EXECUTE IMMEDIATE ran, in order.
+
+    `problems` gains why what they wrote may lack tags.
+    """
     if job.started.query_type not in PARENTS:
         return
     for execution in executions:
@@ -45,7 +51,7 @@ def child_rows(driver: Driver, analyst: Analyst, job: Job, executions: Sequence[
             parent_query_id=job.started.query_id,
             root_query_id=job.started.root_query_id or job.started.query_id,
         )
-        yield _row(analyst, job.catalog, child, execution, "plan")
+        yield _row(driver, analyst, job.catalog, child, execution, "plan", job.attachments, problems)
 
 
 def _hands_over(execution: Execution) -> bool:
@@ -86,21 +92,26 @@ def unseen_row(driver: Driver, analyst: Analyst, execution: Execution) -> Row | 
         query_hash=None if statement else plan_hash(plan),
     )
     catalog = (interceptor or driver).catalog.snapshot()
-    query_id, row = _row(analyst, catalog, started, execution, "listener")
+    now = driver.policies.attachments_now
+    query_id, row = _row(driver, analyst, catalog, started, execution, "listener", now, [])
     return None if _is_log_reading(row) else (query_id, row)
 
 
 def _row(
+    driver: Driver,
     analyst: Analyst,
     catalog: CatalogSnapshot,
     started: Started,
     execution: Execution,
     captured_by: CapturedBy,
+    attachments: Attachments,
+    problems: list[str],
 ) -> Row:
     if execution.error:
         ended = Ended("FAIL", execution.end_time, None, execution.error)
         return started.query_id, build_row(started, ended, None)
-    finding = analyst.guarded_plan(catalog, execution, started.query_type, captured_by)
+    finding = analyst.guarded_plan(catalog, execution, started.query_type, captured_by, attachments)
+    finding = propagated(driver, catalog, started, finding, problems)
     if started.query_type == "UNKNOWN":
         finding = replace(finding, query_type=finding.access.statement_type)
     return started.query_id, build_row(started, Ended("SUCCESS", execution.end_time), finding)

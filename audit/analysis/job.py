@@ -7,7 +7,8 @@ them without knowing each other.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,17 +17,24 @@ from audit.analysis.spark_catalog import CatalogFacts, CatalogSnapshot
 from audit.analysis.untagged import Claim
 from audit.identity import Lineal
 from audit.record import Ended, Started
-from lineage.model import Relation
+from lineage.model import Attachment, Relation
 from policies.state import State
+
+Attachments = Callable[[Relation], Sequence[Attachment]]
+"""The policies in force on a relation."""
 
 
 @dataclass(slots=True)
 class Stream:
-    """A stream that this driver started, with the ids of its micro-batches."""
+    """A stream that this driver started, with the ids of its micro-batches.
+
+    `token` is who started it, as the policies know them.
+    """
 
     started: Started | None = None
     target: Relation | None = None
     catalog: CatalogSnapshot | None = None
+    token: str | None = None
     batch_ids: dict[int, str] = field(default_factory=dict)
 
 
@@ -71,9 +79,24 @@ class Intent:
         return self.query_type == "SELECT" and not self.changes_session
 
 
+@dataclass(slots=True)
+class Waited:
+    """A caller waits until the worker is through with a statement.
+
+    `problem` is why its tags may not have been propagated; None once they have been.
+    """
+
+    done: threading.Event = field(default_factory=threading.Event)
+    problem: str | None = "the worker has ended, or failed: audit.coverage tells its failures"
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A statement that has ended and waits for its record."""
+    """A statement that has ended and waits for its record.
+
+    `governance` is as it was when the statement ran, and `attachments` are the policies of that moment, with
+    what each came to for whoever ran it: for them `token` stands.
+    """
 
     intent: Intent
     started: Started
@@ -82,3 +105,6 @@ class Job:
     before: CatalogFacts | None
     after: CatalogFacts | None
     governance: State
+    attachments: Attachments
+    token: str | None = None
+    waited: Waited | None = None

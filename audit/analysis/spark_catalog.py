@@ -209,6 +209,7 @@ class StatementCatalog:
     views: Mapping[str, Relation] = field(default_factory=dict)
     known: Mapping[tuple[str, ...], Relation | None] = field(default_factory=dict)
     governance: State = field(default_factory=State)
+    attachments: Callable[[Relation], Sequence[Attachment]] | None = None
 
     @property
     def variables(self) -> Container[str]:
@@ -243,7 +244,7 @@ class StatementCatalog:
 
     def policies(self, relation: Relation) -> Sequence[Attachment]:
         """See `lineage.catalog.GovernedCatalog`."""
-        return self.governance.attachments(relation)
+        return (self.attachments or self.governance.attachments)(relation)
 
     def governance_id(self, domain: Domain, name: str) -> int | None:
         """See `lineage.catalog.GovernedCatalog`."""

@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING, Any
 from audit.analysis.analyst import Analyst, opaque
 from audit.analysis.children import child_rows, unseen_row
 from audit.analysis.job import Job
+from audit.analysis.propagating import propagated
 from audit.errors import SpoolUnavailableError
 from audit.record import build_row
 
 if TYPE_CHECKING:
     from audit.analysis.executions import Execution, Executions
+    from audit.analysis.job import Waited
     from audit.analysis.untagged import Claim
     from audit.driver import Driver
 
@@ -47,6 +49,11 @@ class Worker:
     def submit(self, job: Job) -> None:
         """Take a statement that has ended; returns at once."""
         self._jobs.put(job)
+
+    def wait(self, waited: Waited) -> None:
+        """Return when a statement that was submitted has its record, or nobody will make it any more."""
+        while not waited.done.wait(_IDLE_SECONDS) and self._thread.is_alive():
+            pass
 
     @property
     def refused(self) -> int:
@@ -82,6 +89,8 @@ class Worker:
             for item in items:
                 if isinstance(item, Job):
                     self._guarded(partial(self._finish, item), item.started.query_id)
+                    if item.waited is not None:
+                        item.waited.done.set()
                     continue
                 self._guarded(self._pump)
                 if item is None:
@@ -118,14 +127,19 @@ class Worker:
             if job.ended.status == "SUCCESS":
                 finding = opaque(job, f"{type(error).__name__}: {error}")
             self._driver.note_failure(job.started.query_id, error)
+        problems: list[str] = []
+        if finding is not None:
+            finding = propagated(self._driver, job.catalog, job.started, finding, problems)
         row = build_row(job.started, job.ended, finding, job.intent.statement)
         self._write(job.started.query_id, row)
         if job.intent.stream is None:
             self._done[job.started.query_id] = None
             while len(self._done) > _REMEMBERED:
                 self._done.popitem(last=False)
-        for query_id, row in child_rows(self._driver, self._analyst, job, executions):
+        for query_id, row in child_rows(self._driver, self._analyst, job, executions, problems):
             self._write(query_id, row)
+        if job.waited is not None:
+            job.waited.problem = "; ".join(problems) or None
 
     def _executions(self, job: Job) -> list[Execution]:
         if job.intent.claim is not None:

@@ -138,7 +138,7 @@ def _wrapper_for(methods: Methods, name: str) -> Wrapper:
     if methods.owner.endswith("DeltaTable") and name in _OF_TABLES:
         return _OF_TABLES[name]
     if place is Place.ANALYSES:
-        return _OF_FILES.get((methods.owner, name), _analysed)
+        return _GUARDED.get((methods.owner, name), _analysed)
     query_type = {**methods.runs, **(methods.changes or {})}[name]
     action = f"{methods.owner.rsplit('.', 1)[1]}.{name}"
     return _recorded(query_type, action, changes=place is Place.CHANGES)
@@ -152,9 +152,12 @@ def _recorded(query_type: str, action: str, *, changes: bool) -> Wrapper:
         if not changes and _is_result(self):  # the command itself is on record; this hands its result over
             with interceptor.quiet():
                 return original(self, *args, **kwargs)
-        mine = interceptor.own(self) if _is_frame(self) else self
+        entered = _is_frame(self)
+        mine = interceptor.own(self) if entered else self
         intent = _intent(mine, query_type, action, args, changes=changes)
-        result = interceptor.run(intent, lambda: interceptor.write(action, original, mine, args, kwargs))
+        result = interceptor.run(
+            intent, lambda: interceptor.write(action, original, mine, args, kwargs), entered=entered
+        )
         return _given_back(result, mine, self)
 
     return wrapper
@@ -271,17 +274,24 @@ def _reads_files(find: Find, original: Callable[..., Any], self: Any, args: Any,
     return _analysed(find, original, self, args, kwargs)
 
 
-def _input_files(find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
-    interceptor = _interceptor_of(find, self, args, kwargs)
-    if interceptor is not None and not interceptor.is_busy():
-        with interceptor.quiet():
-            interceptor.driver.policies.governor.require_names_of_files(interceptor.spark, self)
-    return _analysed(find, original, self, args, kwargs)
+def _tells(what: str, *asked: str) -> Wrapper:
+    """What tells of whole tables, hidden rows included: always, or where it is asked by one of some words."""
+
+    def wrapper(find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
+        interceptor = _interceptor_of(find, self, args, kwargs)
+        words = {word.lower() for word in (*args, *kwargs.values()) if isinstance(word, str)}
+        if interceptor is not None and not interceptor.is_busy() and (not asked or words & {*asked}):
+            with interceptor.quiet():
+                interceptor.driver.policies.governor.require_all_shown(interceptor.spark, self, what)
+        return _analysed(find, original, self, args, kwargs)
+
+    return wrapper
 
 
 _OF_TABLES: dict[str, Wrapper] = {"vacuum": _vacuum, "history": _history}
-_OF_FILES: dict[tuple[str, str], Wrapper] = {
-    (DATAFRAME.owner, "inputFiles"): _input_files,
+_GUARDED: dict[tuple[str, str], Wrapper] = {
+    (DATAFRAME.owner, "inputFiles"): _tells("the names of the files"),
+    (DATAFRAME.owner, "explain"): _tells("estimates", "cost"),
     **{(READER.owner, name): _reads_files for name in ("csv", "json", "orc", "parquet", "text", "xml")},
 }
 _PAST: dict[str, Callable[..., Any]] = {"table": reader_table, "load": reader_load}

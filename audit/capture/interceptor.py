@@ -11,18 +11,19 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import lineage
 from audit import jvm
-from audit.analysis.job import Intent, Job
+from audit.analysis.job import Intent, Job, Waited
 from audit.analysis.spark_catalog import CatalogFacts, SessionCatalog
 from audit.analysis.untagged import FailureOf
 from audit.by import By
 from audit.capture.copy_into import run_copy
 from audit.capture.failure import describe_failure
 from audit.capture.marking import leaves_a_commit
-from audit.errors import SpoolClosedError, SpoolError
+from audit.errors import SpoolClosedError, SpoolError, TagsNotPropagatedWarning
 from audit.identity import Identity, Lineal, child_of, current_identity, current_parent, is_suppressed
 from audit.record import Ended, Started, names_in
 from audit.spool import Durability, Kind
@@ -98,7 +99,7 @@ class Interceptor:
             call = cast("Callable[[], T]", lambda: run_copy(self.spark, statement))
         frame = self.run(intent, call)
         frame.__dict__["_session"] = self.spark  # not the clone that ran it
-        if statement.statement_type == "EXECUTE_IMMEDIATE" and not jvm.has_run(frame):
+        if _may_hand_on(statement) and not jvm.has_run(frame):
             # Of a query inside, only the analysis has run: its actions are the children.
             frame.__dict__["_audit_parent"] = intent.lineal
         else:
@@ -190,8 +191,13 @@ class Interceptor:
         names = names_in(statement, *self.current_schema())
         return self.catalog.snapshot().are_delta_tables(names)
 
-    def run(self, intent: Intent, call: Callable[[], T]) -> T:
+    def run(self, intent: Intent, call: Callable[[], T], *, entered: bool = False) -> T:
         """Run a statement on the record.
+
+        Args:
+            intent: what is about to run.
+            call: runs it.
+            entered: it is about a DataFrame of `own`, and obeys what that one does.
 
         Raises:
             SpoolUnavailableError: the start could not be recorded and `on_record_failure` is "block";
@@ -205,11 +211,14 @@ class Interceptor:
         before = self._facts(intent)
         self._inside.query_id = started.query_id
         try:
-            self._enter()
+            if not entered:
+                self._enter()
             with self._attributed(intent, started.query_id):
                 result = call()
+            self._settle(done=True)
             self.driver.spool.confirm(started.query_id)
         except BaseException as error:
+            self._settle(done=False)
             self._inside.query_id = None
             refusal = refusal_of(error)
             ended = describe_failure(refusal or error, self.driver.clock())
@@ -219,8 +228,33 @@ class Interceptor:
             raise
         self._inside.query_id = None
         ended = Ended("SUCCESS", self.driver.clock(), rows_produced=intent.rows(result))
-        self._end(intent, started, ended, before, self._facts(intent))
+        waited = Waited() if self._propagates(intent) else None
+        self._end(intent, started, ended, before, self._facts(intent), waited)
+        if waited is not None:
+            self._await_tags(started, waited)
         return result
+
+    def _settle(self, *, done: bool) -> None:
+        """Who has made something owns it."""
+        try:
+            self.driver.policies.settle(self.spark, self._by(), done=done)
+        except Exception as error:  # noqa: BLE001 - the statement has run, and its result is its user's
+            text = (
+                f"what this statement has made is the administrators': its owner could not be noted ({error})"
+            )
+            warnings.warn(f"{text}; GRANT OWNERSHIP ON … TO …", stacklevel=4)
+
+    def _propagates(self, intent: Intent) -> bool:
+        """Whether a statement may have made columns that are to have tags when it returns."""
+        if not self.driver.config.propagate_tags or intent.is_reading:
+            return False
+        return self.driver.guarded(self.driver.policies.has_tags, otherwise=True)
+
+    def _await_tags(self, started: Started, waited: Waited) -> None:
+        self.driver.worker.wait(waited)
+        if waited.problem is not None:
+            text = f"what statement {started.query_id} wrote may lack tags: {waited.problem}"
+            warnings.warn(text, TagsNotPropagatedWarning, stacklevel=5)
 
     def _attributed(self, intent: Intent, query_id: str) -> AbstractContextManager[None]:
         """What Spark runs inside belongs to the statement."""
@@ -261,27 +295,28 @@ class Interceptor:
             self._inside.query_id = outer
 
     def own(self, frame: Any) -> Any:
-        """A DataFrame for this thread's user alone, where policies may show others something else of it.
+        """A DataFrame for this thread's user alone, under the governance as of now.
 
-        Spark keeps the plan that it has made of a Dataset for the first who has asked: each gets their own.
+        Spark keeps the plan that it has made of a Dataset for the first who has asked: any other gets their
+        own, and everybody does after a change of policies or privileges.
         """
         token = self._enter()
-        noted = frame.__dict__
-        governance = self._inside.governance
-        each_their_own = self.driver.policies.shows_each_their_own(governance)
-        if noted.get("_audit_done") or not each_their_own:
-            return frame
-        kept: dict[str, Any] = noted.setdefault("_audit_own", {})
-        if token not in kept:
-            own = type(frame)(jvm.planned_anew(self.spark.sparkContext, frame._jdf), frame.sparkSession)
-            own.__dict__.update({name: noted[name] for name in _NOTED if name in noted})
-            kept[token] = own
-        return kept[token]
+        governance, noted = self._inside.governance, frame.__dict__
+        # None stands for the frame itself, which would hold itself alive.
+        kept: dict[str, tuple[State, Any]] = noted.setdefault("_audit_own", {token: (governance, None)})
+        under, known = kept.get(token, (None, None))
+        if noted.get("_audit_done") or under is governance:
+            return frame if known is None else known
+        own = type(frame)(self.driver.policies.governor.anew(frame._jdf), frame.sparkSession)
+        own.__dict__.update({name: noted[name] for name in _NOTED if name in noted})
+        kept[token] = governance, own
+        return own
 
     def _enter(self) -> str:
         """What Spark runs from now on, this thread's user runs, under the governance as of now."""
         who = current_identity(self.identity)
         self._inside.governance, token = self.driver.policies.enter(self.session_id, who.user, who.roles)
+        self._inside.token = token
         return token
 
     def current_schema(self) -> tuple[str, str]:
@@ -331,7 +366,7 @@ class Interceptor:
             query_type=intent.query_type,
             action=intent.action,
             is_sql=intent.statement is not None,
-            role_name=identity.role,
+            role_name=self.driver.policies.taken(self.session_id, identity.user) or identity.role,
             database_name=catalog,
             schema_name=schema,
             parent_query_id=parent.parent_query_id if parent else None,
@@ -358,6 +393,7 @@ class Interceptor:
         ended: Ended,
         before: CatalogFacts | None,
         after: CatalogFacts | None,
+        waited: Waited | None = None,
     ) -> None:
         try:
             # No more than how it ended hangs on it: a power cut right now leaves an INCOMPLETE statement.
@@ -369,9 +405,18 @@ class Interceptor:
             self.forget_current_schema()
             self.driver.catalog_changed()
         governance = getattr(self._inside, "governance", None) or State()
+        token = getattr(self._inside, "token", None)
+        attachments = partial(self.driver.policies.attachments, state=governance, token=token)
+        catalog = self.catalog.snapshot()
         self.driver.worker.submit(
-            Job(intent, started, ended, self.catalog.snapshot(), before, after, governance)
+            Job(intent, started, ended, catalog, before, after, governance, attachments, token, waited)
         )
+
+
+def _may_hand_on(statement: lineage.Statement) -> bool:
+    """Whether a statement may be one around a query that has not run: what it shows is asked (`->>`)."""
+    kind = statement.statement_type
+    return kind == "EXECUTE_IMMEDIATE" or (kind in ("SHOW", "DESCRIBE") and "->>" in statement.text)
 
 
 def _intent_of_sql(statement: lineage.Statement) -> Intent:
@@ -386,4 +431,4 @@ def _intent_of_sql(statement: lineage.Statement) -> Intent:
 
 def _without_tree(statement: lineage.Statement) -> lineage.Statement:
     """Text with {…} templates names temp views that are gone when it has run: its plan is read instead."""
-    return replace(statement, tree=None, command=None, reason="text with {…} templates")
+    return replace(statement, tree=None, command=None, changes=(), reason="text with {…} templates")

@@ -11,13 +11,15 @@ import re
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from audit import jvm
 from audit.analysis.job import Intent, Job, Stream, StreamIntent
+from audit.analysis.propagating import propagated
 from audit.analysis.spark_catalog import StatementCatalog, parts_of
 from audit.identity import child_of
-from audit.record import Ended, Finding, Status, build_row
+from audit.record import Ended, Finding, Started, Status, build_row
 from lineage.identify import identify
 from lineage.model import Access, Domain, ModifiedObject, Relation
 
@@ -48,6 +50,7 @@ class Streams:
         assert intent is not None  # noqa: S101
         stream = intent.stream
         stream.started, stream.target, stream.catalog = job.started, _target(job, intent), job.catalog
+        stream.token = job.token
         self._streams[job.started.query_id] = stream
 
     def batch_id(self, stream: Stream, number: int) -> str:
@@ -79,16 +82,19 @@ class Streams:
         )
         status: Status = "FAIL" if execution.error else "SUCCESS"
         ended = Ended(status, execution.end_time, None, execution.error or None)
-        write(
-            query_id,
-            build_row(started, ended, self._finding(stream, execution) if not execution.error else None),
-        )
+        finding = None if execution.error else self._finding(stream, execution, started)
+        write(query_id, build_row(started, ended, finding))
 
-    def _finding(self, stream: Stream, execution: Execution) -> Finding:
+    def _finding(self, stream: Stream, execution: Execution, started: Started) -> Finding:
         """What a micro-batch read, by its own plan, written into the stream's target."""
         assert stream.catalog is not None  # noqa: S101
-        finding = self._driver.analyst.guarded_plan(stream.catalog, execution, "STREAM_BATCH", "plan")
-        return replace(finding, access=batch_access(finding.access, stream.target))
+        attachments = partial(self._driver.policies.attachments_now, token=stream.token)
+        finding = self._driver.analyst.guarded_plan(
+            stream.catalog, execution, "STREAM_BATCH", "plan", attachments
+        )
+        finding = replace(finding, access=batch_access(finding.access, stream.target))
+        # Its writer is a thread of Spark's, to which nothing returns.
+        return propagated(self._driver, stream.catalog, started, finding, [])
 
 
 def _target(job: Job, intent: StreamIntent) -> Relation | None:

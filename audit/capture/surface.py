@@ -66,12 +66,12 @@ DATAFRAME = Methods(
         "createGlobalTempView createOrReplaceGlobalTempView createOrReplaceTempView createTempView"
         " registerTempTable",
     ),
-    # What is cached is kept for whoever asks; the names of files may tell what a policy hides.
-    analyses=_set("cache inputFiles persist unpersist"),
+    # What is cached is kept for whoever asks; names of files and estimates may tell what a policy hides.
+    analyses=_set("cache explain inputFiles persist unpersist"),
     lazy=_set(
         "agg alias asTable coalesce colRegex columns crossJoin cube describe distinct drop"
         " dropDuplicates dropDuplicatesWithinWatermark drop_duplicates dropna dtypes exceptAll"
-        " executionInfo exists explain fillna filter freqItems groupBy groupby groupingSets hint"
+        " executionInfo exists fillna filter freqItems groupBy groupby groupingSets hint"
         " intersect intersectAll isLocal isStreaming join lateralJoin limit mapInArrow"
         " mapInPandas melt mergeInto metadataColumn na nearestByJoin observe offset orderBy"
         " pandas_api plot printSchema randomSplit repartition repartitionById repartitionByRange"

@@ -36,7 +36,9 @@ _MODIFIED = (
     f" columns: ARRAY<STRUCT<columnId: BIGINT, columnName: STRING, baseSources: ARRAY<{_SOURCE}>,"
     f" directSources: ARRAY<{_SOURCE}>>>, location: STRING, stageKind: STRING>"
 )
-_POLICY = "STRUCT<policyName: STRING, policyId: BIGINT, policyKind: STRING>"
+_POLICY_OF_THE_DOCUMENT = "policyName: STRING, policyId: BIGINT, policyKind: STRING"
+_SAID_OF_POLICIES = "policyVersion: STRING, changedResult: BOOLEAN"
+_POLICY = f"STRUCT<{_POLICY_OF_THE_DOCUMENT}, {_SAID_OF_POLICIES}>"
 _REFERENCED = (
     f"STRUCT<columns: ARRAY<STRUCT<columnId: BIGINT, columnName: STRING, policies: ARRAY<{_POLICY}>>>,"
     f" objectDomain: STRING, objectId: BIGINT, objectName: STRING, policies: ARRAY<{_POLICY}>>"
@@ -102,7 +104,11 @@ ACCESS_HISTORY = AuditTable(
             ),
             "The DDL operation; properties is JSON text",
         ),
-        ("policies_referenced", f"ARRAY<{_REFERENCED}>", "Policies in force on what was accessed"),
+        (
+            "policies_referenced",
+            f"ARRAY<{_REFERENCED}>",
+            "Policies in force on what was accessed",
+        ),
         ("parent_query_id", "STRING", "The statement, script or procedure that ran this one"),
         ("root_query_id", "STRING", "The topmost of the chain of parents"),
         ("session_id", "STRING", "The Spark session"),
@@ -211,9 +217,42 @@ HISTORY_TABLES = (ACCESS_HISTORY, QUERY_HISTORY)
 AUDIT_TABLES = (ACCESS_HISTORY, *LINEAGE_TABLES, QUERY_HISTORY)
 """In the order in which ingest commits to them: what stands in query_history stands in all of them."""
 
-_GAINED = "objects_modified.element.columns.element.{}.element.{} STRING"
-# Before functions were sources, a source was a column. Fields inside a struct may come at its end.
-_BEFORE_FUNCTIONS = f"objects_modified ARRAY<{_MODIFIED.replace(_SOURCE, f'STRUCT<{_COLUMN}>')}>"
+
+@dataclass(frozen=True, slots=True)
+class _Gain:
+    """What a column has gained since an older version: fields at the end of structs inside it.
+
+    `before` is the column as that version made it, `structs` are the structs by their paths, `fields` what
+    each has gained.
+    """
+
+    before: str
+    structs: tuple[str, ...]
+    fields: str
+
+    def add_sql(self, table: AuditTable, root: str) -> str:
+        """ALTER TABLE … ADD COLUMNS: of the schema alone, no file is written anew."""
+        fields = [f"{struct}.{field}" for struct in self.structs for field in self.fields.split(", ")]
+        return f"ALTER TABLE {delta_path(table, root)} ADD COLUMNS ({', '.join(fields).replace(':', '')})"
+
+
+_GAINS = (
+    # Before functions were sources, a source was a column.
+    _Gain(
+        f"objects_modified ARRAY<{_MODIFIED.replace(_SOURCE, f'STRUCT<{_COLUMN}>')}>",
+        tuple(
+            f"objects_modified.element.columns.element.{side}.element"
+            for side in ("baseSources", "directSources")
+        ),
+        _SIGNATURE,
+    ),
+    # Before a record said which body was in force, and whether it could change anything.
+    _Gain(
+        f"policies_referenced ARRAY<{_REFERENCED.replace(_POLICY, f'STRUCT<{_POLICY_OF_THE_DOCUMENT}>')}>",
+        tuple(f"policies_referenced.element{inside}.policies.element" for inside in (".columns.element", "")),
+        _SAID_OF_POLICIES,
+    ),
+)
 
 _TOGETHER = (HISTORY_TABLES, LINEAGE_TABLES)
 # Made together. A root that is older than lineage has the first pair alone, and gains the second.
@@ -222,8 +261,8 @@ _TOGETHER = (HISTORY_TABLES, LINEAGE_TABLES)
 def create_tables(spark: SparkSession, root: str, *, anew: bool = False) -> None:
     """Create the audit tables under a root where they are missing; check those that are there.
 
-    A root of before lineage gains its tables, one of before functions their fields. Any number of processes
-    may do it at the same instant. The caller holds the `commit_lock`.
+    A root of before lineage gains its tables, an older table the fields that have come since. Any number of
+    processes may do it at the same instant. The caller holds the `commit_lock`.
 
     Args:
         spark: a session with Delta.
@@ -367,9 +406,10 @@ def _check(spark: SparkSession, table: AuditTable, root: str, *, gain: bool) -> 
         there = found.get(name)
         if there == wanted:
             continue
-        if (name, there) in _types(_fields(_BEFORE_FUNCTIONS)):
+        older = [one for one in _GAINS if _types(_fields(one.before)) == [(name, there)]]
+        if older:
             if gain:
-                _gain_functions(spark, table, root)
+                retried(partial(spark.sql, older[0].add_sql(table, root)))
             continue
         fault = "is missing" if there is None else f"is of type {there}, not {wanted}"
         raise TableAlteredError(
@@ -389,12 +429,3 @@ def _fields(ddl: str) -> StructType:
 
 def _types(fields: StructType) -> list[tuple[str, str]]:
     return [(field.name, field.dataType.simpleString()) for field in fields]
-
-
-def _gain_functions(spark: SparkSession, table: AuditTable, root: str) -> None:
-    fields = [
-        _GAINED.format(side, name)
-        for side in ("baseSources", "directSources")
-        for name in ("argumentSignature", "dataType")
-    ]
-    retried(partial(spark.sql, f"ALTER TABLE {delta_path(table, root)} ADD COLUMNS ({', '.join(fields)})"))

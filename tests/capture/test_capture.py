@@ -312,6 +312,11 @@ def _(spark):
     spark.sql("BEGIN INSERT INTO s.sink SELECT a, name FROM s.d; SELECT a FROM s.t; END").collect()
 
 
+@case("what is shown is asked, and more", "SHOW text full", "SELECT plan full; direct s.t(a)")
+def _(spark):
+    spark.sql("SHOW TABLES IN s ->> SELECT t.a FROM s.t, $1 ->> SELECT max(a) AS a FROM $1").collect()
+
+
 @case("result of a command", "DESCRIBE text full")
 def _(spark):
     spark.sql("DESCRIBE s.t").first()

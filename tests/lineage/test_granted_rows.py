@@ -54,3 +54,11 @@ def test_on_record():
     ddl = ddl["object_modified_by_ddl"]
     assert (ddl["objectName"], ddl["operationType"]) == ("spark_catalog.s.t.p", "REPLACE")
     assert ddl["properties"]["grantees"]["group:g"] == {"subOperationType": "ADD"}
+
+
+def test_filters_of_a_catalog():
+    """A catalog is told them as DDL; what the filter reads shapes the rows, whoever they are granted to."""
+    catalog = MemoryCatalog({"s.t": {"region": "string", "x": "int"}}, attached=[CREATE])
+    access = lineage.analyze("SELECT count(*) FROM s.t", catalog)
+    assert [one["policies"][0]["policyName"] for one in access.policies_referenced] == ["spark_catalog.s.t.p"]
+    assert [one.column_name for one in access.columns[0].indirect_sources] == ["region", "x"]

@@ -191,3 +191,23 @@ def test_kinds_of_governance_statements():
         statement = parse(sql)
         assert (statement.statement_type, statement.is_ddl) == (kind, True), sql
     assert [t.parts for t in parse("ALTER TABLE a SWAP WITH s.b").targets] == [("a",), ("s", "b")]
+
+
+CLAUSES = [
+    ("(a BOOLEAN DEFAULT 1 < 2, b STRING MASKING POLICY p)", [("b", "p")]),
+    ("(mask STRING, tag STRING MASK f USING COLUMNS (mask) COMMENT 'MASKING POLICY p')", [("tag", "f")]),
+    ("(a STRING) USING delta WITH ROW FILTER f ON () WITH TAG (g = 'x')", [(None, "f"), (None, "g")]),
+    ("USING delta ROW ACCESS POLICY r ON (a) SELECT tag (a = 'x') FROM u", [(None, "r")]),
+    ("USING delta AS WITH tag (a) AS (SELECT 1) SELECT tag(a = 'x') FROM tag", []),
+    ("(a STRING MASKING POLICY p USING (a, 1))", []),
+    ("(a STRUCT<b: STRING MASKING POLICY p>)", []),
+    ("(a STRING) PARTITIONED BY (a MASKING POLICY p)", []),
+    ("(a STRING) TBLPROPERTIES ('MASKING POLICY' = 'p') COMMENT 'WITH TAG (a = 1)'", []),
+]
+
+
+@pytest.mark.parametrize(("rest", "said"), CLAUSES, ids=[rest for rest, _ in CLAUSES])
+def test_clauses_of_a_create(rest, said):
+    """A clause is that of the column it stands behind; what is not read to its end is left to Spark."""
+    found = parse(f"CREATE TABLE t {rest}").changes
+    assert [(change.column, change.name[-1]) for change in found] == said

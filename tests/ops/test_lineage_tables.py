@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ import pytest
 
 from audit.errors import TableMissingError
 from audit.ingest.folder import ingest_folder
+from audit.record_hash import record_hash
 from audit.store.commit_lock import commit_lock
 from audit.store.tables import ACCESS_HISTORY, create_tables
 from audit.store.verification import verify
@@ -119,6 +121,46 @@ def test_a_root_of_before_functions_gains_their_fields(spark, source, tmp_path):
     (column,) = row.objects_modified[0].columns
     said = [(one.objectDomain, one.columnName, one.argumentSignature) for one in column.directSources]
     assert said == [("Table", "a", None), ("FUNCTION", None, "(n INT)")]
+
+
+OLD = {"policyName": "c.s.m", "policyId": 1, "policyKind": "MASKING_POLICY"}
+NEW = {**OLD, "policyVersion": "ab", "changedResult": False}
+
+
+def referenced(policy):
+    """A mask and a row access policy, on record as a version knew them."""
+    columns = [{"columnName": "a", "policies": [policy]}]
+    return ({"columns": columns, "objectName": "c.s.t", "policies": [policy]},)
+
+
+def test_a_root_of_before_versions_of_policies_gains_their_fields(spark, source, tmp_path):
+    """Rows and spooled records of an older version keep what they say, and their hashes."""
+    shutil.rmtree(tmp_path / "access_history")
+    columns = [
+        (name, kind.replace(", policyVersion: STRING, changedResult: BOOLEAN", ""), text)
+        for name, kind, text in ACCESS_HISTORY.columns
+    ]
+    old = replace(ACCESS_HISTORY, columns=tuple(columns))
+    spark.sql(old.create_sql(str(tmp_path)))
+    row = {"query_id": "q", "policies_referenced": list(referenced(OLD))}
+    row["record_hash"] = record_hash(row)
+    rows = spark.createDataFrame([json.dumps(row)], "STRING").selectExpr(
+        f"from_json(value, '{old.row_schema}') r"
+    )
+    rows.selectExpr("r.*").write.format("delta").mode("append").save(f"{tmp_path}/access_history")
+    ids = ["q"]
+    for policy in (OLD, NEW):
+        source.access = replace(WRITE, policies_referenced=referenced(policy))
+        ids += source.run()
+    take(spark, source, tmp_path)
+    found = {row.query_id: row for row in read(spark, tmp_path, "access_history")}
+    said = [(found[query_id].policies_referenced[0]) for query_id in ids]
+    there = [(one.policies[0].asDict(), one.columns[0].policies[0].asDict()) for one in said]
+    nothing = {"policyVersion": None, "changedResult": None}
+    assert there == [({**OLD, **nothing},) * 2, ({**OLD, **nothing},) * 2, (NEW, NEW)]
+    assert [record_hash(row.asDict()) for row in found.values()] == [
+        row.record_hash for row in found.values()
+    ]
 
 
 def test_a_deleted_one_is_named(spark, source, tmp_path):

@@ -48,7 +48,49 @@ def test_what_was_made_of_a_masked_column(session, schema):
     assert left == {f"{here}.far.`odd.name`"}
 
 
-def test_of_a_session_that_is_not_audited(spark):
+def test_what_stands_where(session, schema):
+    """On a table, a view and columns, by itself and through tags; what is taken off is gone."""
+    run = session.sql
+    run("CREATE TABLE t (id INT, ssn STRING, mail STRING, region STRING)")
+    run("CREATE VIEW v AS SELECT * FROM t")
+    run("CREATE MASKING POLICY m AS (v STRING, r STRING) RETURNS STRING -> if(r = 'eu', v, '***')")
+    run("CREATE MASKING POLICY n AS (v STRING) RETURNS STRING -> '***'")
+    run("CREATE ROW ACCESS POLICY r AS (a STRING) RETURNS BOOLEAN -> a = 'eu'")
+    run("CREATE TAG pii")
+    run("ALTER TAG pii SET MASKING POLICY n")
+    run("ALTER TABLE t ALTER COLUMN ssn SET MASKING POLICY m USING (ssn, region)")
+    run("ALTER TABLE t ADD ROW ACCESS POLICY r ON (region)")
+    run("ALTER TABLE t ALTER COLUMN mail SET TAG pii = 'x'")
+    run("ALTER VIEW v SET TAG pii = 'x'")
+    here = f"spark_catalog.{schema}."
+
+    def found():
+        every = [one for one in policies.references(session) if one.object_name.startswith(here)]
+        said = [(one.object_name, one.column, one.policy, one.arguments, one.tag) for one in every]
+        return [tuple(x.removeprefix(here) if isinstance(x, str) else x for x in one) for one in said]
+
+    assert found() == [
+        ("t", None, "r", ("region",), None),
+        ("t", "mail", "n", ("mail",), "pii"),
+        ("t", "ssn", "m", ("ssn", "region"), None),
+        ("v", None, "n", (), "pii"),
+    ]
+    run("SELECT ssn FROM t -- refers").collect()
+    audit.flush(session)
+    [on_record] = run(
+        "SELECT get(get(get(policies_referenced, 0).columns, 0).policies, 0).policyId AS policy_id FROM"
+        " account_usage.access_history JOIN account_usage.query_history USING (query_id)"
+        " WHERE query_text = 'SELECT ssn FROM t -- refers'"
+    ).collect()
+    [masking] = [one for one in policies.references(session) if one.policy == f"{here}m"]
+    assert (masking.policy_id, masking.policy_kind) == (on_record.policy_id, "MASKING_POLICY")
+    run("ALTER TABLE t ALTER COLUMN mail UNSET TAG pii")
+    run("ALTER TABLE t DROP ALL ROW ACCESS POLICIES")
+    assert [one[:2] for one in found()] == [("t", "ssn"), ("v", None)]
+
+
+@pytest.mark.parametrize("ask", [policies.leaks, policies.references])
+def test_of_a_session_that_is_not_audited(spark, ask):
     """It says so."""
     with pytest.raises(PolicyError, match="not audited"):
-        policies.leaks(spark)
+        ask(spark)

@@ -113,6 +113,20 @@ def test_in_a_role(session, schema, roles):
     run(session, "zoe", "UNDROP TABLE t")
 
 
+def test_a_role_taken_from_a_role(session, roles):
+    """What came with it is gone at the next statement."""
+    session.sql("CREATE ROLE above")
+    session.sql("GRANT ROLE hr TO ROLE above")
+    session.sql("GRANT ROLE above TO USER sue")
+    asked = session.sql("SELECT is_role_in_session('HR')")
+    with audit.as_user(session, "sue"):
+        assert asked.first()[0] is True
+    session.sql("REVOKE ROLE hr FROM ROLE above")
+    with audit.as_user(session, "sue"):
+        assert asked.first()[0] is False
+    session.sql("DROP ROLE above")
+
+
 def test_views(session, schema):
     """Known by their name: the newest object of a name is its creator's."""
     session.sql(f"GRANT CREATE VIEW ON SCHEMA {schema} TO ROLE public")
@@ -180,6 +194,7 @@ def test_a_refused_undrop_is_on_record(session, schema):
     ).first()
     assert (row.user_name, row.query_type) == ("eve", "UNDROP_TABLE")
     assert f"spark_catalog.{schema}.t" in row.error_message
+    assert row.objects_tried == [f"spark_catalog.{schema}.t"]
     gone = session.sql("SHOW TABLES HISTORY").collect()
     assert [(one.name, one.dropped_on is not None) for one in gone] == [("t", True)]
 

@@ -11,6 +11,7 @@ from policies.errors import UnknownPolicyError
 from policies.events import Event
 from policies.showing import Asking, described, shown
 from policies.state import folded
+from time_travel.errors import NotAQueryError
 
 HERE = ("c", "g")
 ANN = Asking(HERE, frozenset({"A", "PUBLIC"}), "A")
@@ -89,3 +90,36 @@ def test_in_a_session(session, schema):
     with pytest.raises(UnknownPolicyError, match="no schema"):
         session.sql("SHOW MASKING POLICIES IN SCHEMA nowhere")
     session.sql("DROP ROLE looker")
+
+
+CHAINS = {
+    """SHOW MASKING POLICIES ->> SELECT "name" FROM $1 WHERE "kind" = 'MASKING_POLICY'""": [("m",)],
+    """SHOW ROW ACCESS POLICIES LIKE 'r%' ->> SELECT "name", "owner" FROM $1""": [("r", "ann")],
+    """SHOW TAGS ->> SELECT explode("allowed_values") FROM $1 ->> SELECT max("col") FROM $1""": [("b",)],
+    """SHOW ROLES LIKE 'flow%' ->> SELECT "name", "owner" FROM $1""": [("FLOWER", "ann")],
+    """SHOW GRANTS TO ROLE flower ->> SELECT "privilege" FROM $1 WHERE "granted_on" = 'ROLE'""": [],
+    """SHOW GRANTS OF ROLE flower ->> SELECT "grantee_name" FROM $1""": [("zoe",)],
+    """DESC MASKING POLICY m ->> SELECT "body" || '!' FROM $1""": [("val!",)],
+    """DESCRIBE t ->> SELECT "col_name" FROM $1 WHERE "data_type" = 'int'""": [("a",)],
+    """SHOW MASKING POLICIES LIKE 'none' ->> SELECT count(*) FROM $1""": [(0,)],
+}
+
+
+def test_what_is_shown_is_asked(session, schema):
+    """`->>` hands on what any SHOW or DESCRIBE shows."""
+    del schema
+    for text in (
+        "CREATE MASKING POLICY m AS (val STRING) RETURNS STRING -> val",
+        "CREATE ROW ACCESS POLICY r AS (val STRING) RETURNS BOOLEAN -> true",
+        "CREATE TAG g ALLOWED_VALUES 'a', 'b'",
+        "CREATE ROLE flower",
+        "GRANT ROLE flower TO USER zoe",
+        "CREATE TABLE t (a INT, b STRING)",
+    ):
+        session.sql(text)
+    with audit.as_user(session, "mallory"):
+        found = {text: [tuple(row) for row in session.sql(text).collect()] for text in CHAINS}
+    assert found == CHAINS
+    with pytest.raises(NotAQueryError, match="DROP"):
+        session.sql("SHOW TABLES ->> DROP TABLE t")
+    assert session.catalog.tableExists("t")

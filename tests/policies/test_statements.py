@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
@@ -47,6 +48,30 @@ def test_a_policy_of_many_kinds(session, table):
     with pytest.raises(UnknownPolicyError):
         session.sql("DROP MASKING POLICY pay_mask")
     session.sql("DROP MASKING POLICY IF EXISTS pay_mask")
+
+
+def test_a_row_access_policy_of_two_columns(session, table):
+    """Its body is changed, it is shown, gets another name, is replaced where nothing uses it, and dropped."""
+    run = session.sql
+    both = "CREATE OR REPLACE ROW ACCESS POLICY near AS (area STRING, n INT) RETURNS BOOLEAN ->"
+    run(f"{both} true")
+    run(f"{both} area = 'eu' OR n = 2")
+    run("ALTER TABLE t ADD ROW ACCESS POLICY near ON (region, id)")
+    assert _seen(session, "id") == [(1,), (2,)]
+    with pytest.raises(PolicyInUseError, match="near"):
+        run(f"{both} true")
+    run("ALTER ROW ACCESS POLICY near SET BODY -> area = 'eu' AND n = 1")
+    assert _seen(session, "id") == [(1,)]
+    run("ALTER ROW ACCESS POLICY near RENAME TO nearer")
+    assert _seen(session, "id") == [(1,)]
+    row = run("DESCRIBE ROW ACCESS POLICY nearer").first().asDict()
+    assert row == {
+        "name": "nearer", "signature": "(area STRING, n INT)", "return_type": "BOOLEAN",
+        "body": "area = 'eu' AND n = 1", "version": 2,
+    }  # fmt: skip
+    run("ALTER TABLE t DROP ROW ACCESS POLICY nearer")
+    run("DROP ROW ACCESS POLICY nearer")
+    assert _seen(session, "id") == [(1,), (2,)]
 
 
 def test_views_have_policies_of_their_own(session, table):
@@ -140,6 +165,16 @@ def test_a_policy_that_reads_its_own_table(session, table):
         session.sql("ALTER TABLE t ADD ROW ACCESS POLICY own ON (region)")
 
 
+def test_policies_that_read_each_others_tables(session, table):
+    """Each reads the other's table as it is, so neither waits for the other."""
+    session.sql("CREATE TABLE u AS SELECT 'eu' AS area")
+    session.sql("CREATE ROW ACCESS POLICY by_u AS (a STRING) RETURNS BOOLEAN -> a IN (SELECT area FROM u)")
+    session.sql("CREATE ROW ACCESS POLICY by_t AS (a STRING) RETURNS BOOLEAN -> a IN (SELECT region FROM t)")
+    session.sql("ALTER TABLE t ADD ROW ACCESS POLICY by_u ON (region)")
+    session.sql("ALTER TABLE u ADD ROW ACCESS POLICY by_t ON (area)")
+    assert [_seen(session, "id"), _seen(session, "area", "u")] == [[(1,)], [("eu",)]]
+
+
 def test_who_may_change_it(session, table):
     """Policies and roles are an administrator's; nobody else takes a mask off, or a role."""
     session.sql("ALTER TABLE t ALTER COLUMN ssn SET MASKING POLICY m")
@@ -176,6 +211,20 @@ def test_mapping_tables_are_read_as_they_are(session, table):
     assert _seen(session, "count(*)", "map") == [(0,)]
 
 
+def test_a_mapping_table_made_anew(session, table):
+    """Counts after ten seconds at the latest: the body is looked up again."""
+    session.sql("CREATE TABLE map AS SELECT 'us' AS area")
+    session.sql(
+        "CREATE ROW ACCESS POLICY mapped AS (a STRING) RETURNS BOOLEAN -> a IN (SELECT area FROM map)"
+    )
+    session.sql("ALTER TABLE t ADD ROW ACCESS POLICY mapped ON (region)")
+    assert _seen(session, "id") == [(2,)]
+    session.sql("DROP TABLE map")
+    session.sql("CREATE TABLE map AS SELECT 'eu' AS area")
+    time.sleep(10)
+    assert _seen(session, "id") == [(1,)]
+
+
 def test_names_that_a_user_gives_mean_nothing_to_a_policy(session, table):
     """Temporary views and functions of a session do not get into a policy's body."""
     session.sql("CREATE TABLE allowed (area STRING)")
@@ -209,23 +258,23 @@ def test_who_asks(session, schema):
         session.sql("GRANT ROLE chief TO ROLE analyst")
     ask = (
         "current_user() a, session_user() b, current_role() c, is_role_in_session('analyst') d,"
-        " is_member('CHIEF') e"
+        " is_member('CHIEF') e, is_account_group_member('ANALYST') f, current_account() g"
     )
     session.sql(f"CREATE VIEW who AS SELECT {ask}")
     session.sql("CREATE FUNCTION me() RETURNS STRING RETURN current_user()")
     frame = session.sql(f"SELECT {ask}")
     with audit.as_user(session, "zoe"):
-        assert tuple(frame.first()) == ("zoe", "zoe", "PUBLIC", True, True)
-        assert tuple(session.table("who").first()) == ("zoe", "zoe", "PUBLIC", True, True)
+        assert tuple(frame.first()) == ("zoe", "zoe", "PUBLIC", True, True, True, "local")
+        assert tuple(session.table("who").first()) == tuple(frame.first())
         assert session.sql("SELECT me()").first()[0] == "zoe"
         session.sql("USE ROLE chief")
         assert session.sql("SELECT current_role()").first()[0] == "CHIEF"
-    assert tuple(frame.first()) == ("ann", "ann", "PUBLIC", False, False)
+    assert tuple(frame.first()) == ("ann", "ann", "PUBLIC", False, False, False, "local")
     with audit.as_user(session, "app", roles=["analyst"]):
         assert session.sql("SELECT current_role(), is_role_in_session('chief')").first() == ("ANALYST", False)
     session.sql("REVOKE ROLE chief FROM USER zoe")
     with audit.as_user(session, "zoe"):
-        assert tuple(frame.first()) == ("zoe", "zoe", "PUBLIC", False, False)
+        assert tuple(frame.first()) == ("zoe", "zoe", "PUBLIC", False, False, False, "local")
     session.sql("DROP ROLE chief")
     session.sql("DROP ROLE analyst")
 

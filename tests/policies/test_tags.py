@@ -112,13 +112,13 @@ def test_what_the_jvm_learns():
     state = _run(state, MADE[1])
     kinds = {"string": "m", "decimal": "pays"}
     assert _protection(state.objects["delta:u-1"], state) == {
-        "name": "c.s.t", "isView": False, "hadRows": False, "rows": [], "tagged": kinds,
+        "name": "c.s.t", "isView": False, "hadRows": False, "sealed": False, "rows": [], "tagged": kinds,
         "names": {"ssn": "ssn", "mail": "mail", "pay": "pay"},
         "masks": {"ssn": ["m", ("ssn",)], "mail": ["m", ("mail",)], "pay": ["pays", ("pay",)]},
     }  # fmt: skip
     assert _protection(state.objects["schema:c.s"], state) == {
-        "name": "c.s", "isView": False, "hadRows": False, "names": {}, "rows": [], "masks": {},
-        "tagged": kinds,
+        "name": "c.s", "isView": False, "hadRows": False, "sealed": False, "names": {}, "rows": [],
+        "masks": {}, "tagged": kinds,
     }  # fmt: skip
     (pii,) = state.tags
     assert set(state.carriers[pii]) == {"delta:u-1", "schema:c.s"}
@@ -244,6 +244,8 @@ def test_tables_and_views(session, table):
     session.sql("ALTER TABLE t UNSET TAG pii")
     session.sql("ALTER VIEW v SET TAG pii = 'low'")
     assert [_seen(session), _seen(session, "v")] == [(1, "111", "a@x"), (1, "*X")]
+    session.sql("ALTER VIEW v UNSET TAG pii")
+    assert _seen(session, "v") == (1, "A@X")
 
 
 def test_schemas_and_columns_to_come(session, table, schema):

@@ -6,10 +6,14 @@ made by hand; a query over the protected table has to give what the same query g
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from decimal import Decimal
+from itertools import cycle, product
 
 import pytest
 from delta.tables import DeltaTable
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import functions
 
@@ -21,7 +25,7 @@ ROWS = (
     "VALUES (1, '111', 'eu', 10.00), (2, '222', 'us', 20.00), (3, '333', 'eu', 30.00), (4, NULL, NULL, 5.00)"
 )
 COLUMNS = "id INT NOT NULL, ssn STRING, region STRING, pay DECIMAL(10,2)"
-RANDOM = 25
+RANDOM = 60
 USERS = ("hal", "sam", "eve")
 MASKED = "id, if(ssn IS NULL, NULL, '***') ssn, region, pay"
 # What each user sees of each kind: hal has role HR, sam SALES, eve none.
@@ -140,32 +144,48 @@ QUERIES = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("kind", "user"),
-    [("mapped", "sam"), ("both", "sam"), ("both", "hal")],
-)
-def test_queries(session, walled, kind, user):
-    """Text in its many forms."""
-    for query in QUERIES:
+PAIRS = list(product(SEEN, USERS))
+
+
+def test_queries(session, walled):
+    """Text in its many forms, each by one of the users over one kind of protection."""
+    for query, (kind, user) in zip(QUERIES, cycle(PAIRS), strict=False):
         wanted = _answer(session, query.format(t=f"{kind}_{user}"))
         with audit.as_user(session, user):
-            assert _answer(session, query.format(t=f"t_{kind}")) == wanted, query
+            assert _answer(session, query.format(t=f"t_{kind}")) == wanted, (query, kind, user)
 
 
-@pytest.mark.parametrize(("kind", "user"), [("mapped", "sam"), ("both", "sam"), ("mask", "eve")])
-def test_random_queries(session, walled, kind, user):
+@pytest.mark.parametrize("part", [0, 1])
+def test_every_query_of_every_user(session, walled, part):
+    """All users over all kinds; many queries are parts of one, as each alone would take as long."""
+    queries = [query for query in QUERIES if not query.startswith(("BEGIN", "EXECUTE"))][part::2]
+    text = " UNION ALL ".join(
+        f"SELECT {number} AS query, CAST(struct(*) AS STRING) AS row FROM ({query})"
+        for number, query in enumerate(queries)
+    )
+    wanted = {}  # what a user sees of several kinds may be the same
+    for kind, user in PAIRS:
+        seen = SEEN[kind][user]
+        if seen not in wanted:
+            wanted[seen] = _answer(session, text.replace("{t}", f"{kind}_{user}"))
+        with audit.as_user(session, user):
+            assert _answer(session, text.replace("{t}", f"t_{kind}")) == wanted[seen], (kind, user)
+
+
+def test_random_queries(session, walled):
     """Whatever is asked answers as over what was masked and filtered beforehand."""
-    compared = 0
-    for seed in range(RANDOM):
+    compared = Counter()
+    for seed, (kind, user) in zip(range(RANDOM), cycle(PAIRS), strict=False):
         query = random_query(seed)
         try:
             wanted = _answer(session, query.replace("@t", f"{kind}_{user}"))
         except PySparkException:
             continue  # a division by zero among the rows that are seen
-        compared += 1
+        compared[kind, user] += 1
         with audit.as_user(session, user):
             assert _answer(session, query.replace("@t", f"t_{kind}")) == wanted, (seed, query)
-    assert compared > RANDOM / 2
+    assert len(compared) == len(PAIRS)
+    assert compared.total() > RANDOM / 2
 
 
 def _answer(session, query):
@@ -201,14 +221,25 @@ ACTIONS = [
 ]
 
 
-@pytest.mark.parametrize("kind", ["mapped", "both"])
-def test_frames(session, walled, kind):
-    """DataFrames, however they are made, by each action."""
-    plain = list(_frames(session, f"{kind}_sam"))
+def test_frames_by_each_action(session, walled):
+    """DataFrames, however they are made, whatever is done with them."""
+    plain = list(_frames(session, "both_sam"))
     with audit.as_user(session, "sam"):
-        for number, frame in enumerate(_frames(session, f"t_{kind}")):
+        for number, frame in enumerate(_frames(session, "t_both")):
             for action in ACTIONS:
                 assert action(frame) == action(plain[number]), number
+
+
+@pytest.mark.parametrize("kind", SEEN)
+def test_frames_of_each_user(session, walled, kind):
+    """The same by all users over all kinds of protection, with one action each."""
+    actions = cycle(ACTIONS)
+    for user in USERS:
+        plain = list(_frames(session, f"{kind}_{user}"))
+        with audit.as_user(session, user):
+            for number, frame in enumerate(_frames(session, f"t_{kind}")):
+                action = next(actions)
+                assert action(frame) == action(plain[number]), (user, number)
 
 
 @pytest.mark.parametrize("kind", ["mapped", "both"])
@@ -271,38 +302,39 @@ def test_what_is_cached_sees_changes(session, walled):
         session.sql("DROP TABLE cached")
 
 
-@pytest.mark.parametrize("kind", ["mapped", "both"])
-def test_what_is_written_is_what_is_seen(session, walled, kind):
-    """A copy holds what its maker sees."""
-    for user in USERS:
-        wanted = _answer(session, f"SELECT * FROM {kind}_{user}")
-        with audit.as_user(session, user):
-            session.sql(f"CREATE TABLE copied AS SELECT * FROM t_{kind}")
-            session.sql(f"CREATE TABLE inserted ({COLUMNS})")
-            session.sql(f"INSERT INTO inserted SELECT * FROM t_{kind}")
-            session.table(f"t_{kind}").write.saveAsTable("saved")
-            session.sql(f"CREATE TABLE merged ({COLUMNS})")
-            session.sql(
-                f"MERGE INTO merged USING t_{kind} s ON merged.id = s.id WHEN NOT MATCHED THEN INSERT *"
-            )
-        for made in ("copied", "inserted", "saved", "merged"):
-            assert _answer(session, f"SELECT * FROM {made}") == wanted, (made, user)
-            session.sql(f"DROP TABLE {made}")
+COPIES = [
+    lambda session, kind: session.sql(f"CREATE TABLE copied AS SELECT * FROM t_{kind}"),
+    lambda session, kind: session.sql(f"INSERT INTO copied SELECT * FROM t_{kind}"),
+    lambda session, kind: session.table(f"t_{kind}").write.saveAsTable("copied"),
+    lambda session, kind: session.sql(
+        f"MERGE INTO copied USING t_{kind} s ON copied.id = s.id WHEN NOT MATCHED THEN INSERT *"
+    ),
+    lambda session, kind: session.table(f"t_{kind}").write.insertInto("copied"),
+]
 
 
-@pytest.mark.parametrize("kind", ["mapped", "both"])
-def test_clones_are_protected(session, walled, kind):
-    """A clone holds all of it, behind the same policies."""
-    for user in USERS:
+def test_what_is_written_is_what_is_seen(session, walled):
+    """A copy holds what its maker sees, over each kind of protection, in one of many ways."""
+    for (kind, user), (number, copy) in zip(PAIRS, cycle(enumerate(COPIES)), strict=False):
         wanted = _answer(session, f"SELECT * FROM {kind}_{user}")
         with audit.as_user(session, user):
-            session.sql(f"CREATE TABLE cloned CLONE t_{kind}")
-            session.sql(f"CREATE TABLE shallow SHALLOW CLONE t_{kind}")
-            session.sql(f"CREATE TABLE deep DEEP CLONE t_{kind}")
-            for made in ("cloned", "shallow", "deep"):
-                assert _answer(session, f"SELECT * FROM {made}") == wanted, (made, user)
-        for made in ("cloned", "shallow", "deep"):
-            session.sql(f"DROP TABLE {made}")
+            if number not in (0, 2):
+                session.sql(f"CREATE TABLE copied ({COLUMNS})")
+            copy(session, kind)
+        assert _answer(session, "SELECT * FROM copied") == wanted, (number, kind, user)
+        session.sql("DROP TABLE copied")
+
+
+def test_clones_are_protected(session, walled):
+    """A clone of any kind holds all of it, behind the same policies."""
+    for (kind, user), clone in zip(
+        PAIRS, cycle(["CLONE", "SHALLOW CLONE", "DEEP CLONE", "CLONE"]), strict=False
+    ):
+        wanted = _answer(session, f"SELECT * FROM {kind}_{user}")
+        with audit.as_user(session, user):
+            session.sql(f"CREATE TABLE cloned {clone} t_{kind}")
+            assert _answer(session, "SELECT * FROM cloned") == wanted, (clone, kind, user)
+        session.sql("DROP TABLE cloned")
 
 
 def test_a_schema_of_clones(session, walled):
@@ -399,16 +431,138 @@ def test_readers_that_are_refused(session, walled, tmp_path):
                 attempt()
 
 
+@pytest.fixture
+def past(session, walled):
+    """A table with a mask, its place, and the statement that changed it last."""
+    session.sql(f"CREATE TABLE past ({COLUMNS}) TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')")
+    session.sql(f"INSERT INTO past {ROWS}")
+    session.sql("ALTER TABLE past ALTER COLUMN ssn SET MASKING POLICY ssn_mask")
+    session.sql("UPDATE past SET pay = 0 WHERE id = 1")
+    audit.flush(session)
+    statement = session.sql(
+        "SELECT max(query_id) FROM account_usage.query_history WHERE query_text LIKE 'UPDATE past SET%'"
+    ).first()[0]
+    yield session.sql("DESCRIBE DETAIL past").first().location, statement
+    session.sql("DROP TABLE past")
+
+
+PAST = [
+    "past VERSION AS OF 1",
+    "past@v1",
+    "past BEFORE (STATEMENT => '{statement}')",
+    "past AT (STATEMENT => '{statement}')",
+    "past AT (OFFSET => 0)",
+    "past TIMESTAMP AS OF current_timestamp()",
+    "delta.`{place}@v1`",
+    "table_changes('past', 1, 1)",
+]
+
+
+def test_the_past_behind_a_mask(session, past):
+    """Old versions and changes are read behind the mask of today, whatever is restored."""
+    place, statement = past
+    masked = [("***",)] * 3 + [(None,)]
+    real = [("111",), ("222",), ("333",), (None,)]
+
+    def read(user):
+        with audit.as_user(session, user):
+            for one in PAST:
+                text = f"SELECT ssn FROM {one.format(place=place, statement=statement)}"
+                yield [tuple(row) for row in session.sql(f"{text} ORDER BY ssn NULLS LAST").collect()]
+            changes = session.read.options(readChangeFeed=True, startingVersion=1, endingVersion=1)
+            for reader in (session.read.option("versionAsOf", 1), changes):
+                frame = reader.table("past").select("ssn")
+                yield [tuple(row) for row in frame.sort(functions.col("ssn").asc_nulls_last()).collect()]
+
+    assert list(read("sam")) == [masked] * (len(PAST) + 2)
+    assert list(read("hal")) == [real] * (len(PAST) + 2)
+    with audit.as_user(session, "sam"):
+        session.sql("RESTORE TABLE past TO VERSION AS OF 1")
+        found = session.sql("SELECT ssn, pay FROM past WHERE id = 1").first()
+    assert (found.ssn, int(found.pay)) == ("***", 10)
+
+
+def test_the_administrator_and_the_past(session, walled):
+    """Versions, changes and RESTORE of a table with a row access policy."""
+    session.sql(
+        "CREATE TABLE told (id INT, region STRING) TBLPROPERTIES ('delta.enableChangeDataFeed'='true')"
+    )
+    session.sql("INSERT INTO told VALUES (1, 'eu'), (2, 'us')")
+    session.sql("ALTER TABLE told ADD ROW ACCESS POLICY regions ON (region)")
+    session.sql("GRANT ROLE hr TO USER ann")
+    try:
+        session.sql("DELETE FROM told WHERE id = 2")
+        for text in ("told VERSION AS OF 1", "table_changes('told', 1, 1)"):
+            assert _answer(session, f"SELECT id FROM {text}") == ["(1,)", "(2,)"], text
+        session.sql("RESTORE TABLE told TO VERSION AS OF 1")
+        assert _answer(session, "SELECT id FROM told") == ["(1,)", "(2,)"]
+    finally:
+        session.sql("REVOKE ROLE hr FROM USER ann")
+        session.sql("DROP TABLE told")
+
+
+@pytest.mark.parametrize("kind", SEEN)
+def test_metadata_columns(session, walled, kind):
+    """`_metadata` is there, of the rows that are seen; names of files by function as well."""
+    for user in USERS:
+        wanted = _answer(session, f"SELECT id, ssn, true FROM {kind}_{user}")
+        for told in ("_metadata.file_path", "_metadata", "input_file_name()"):
+            with audit.as_user(session, user):
+                assert _answer(session, f"SELECT id, ssn, {told} IS NOT NULL FROM t_{kind}") == wanted, told
+
+
+TELLING = [
+    "SELECT CAST(ssn AS INT) FROM t_{kind} WHERE id = 1",
+    "SELECT id FROM t_{kind} WHERE ssn > 100",
+    "SELECT CAST(ssn AS DATE) FROM t_{kind}",
+    "SELECT raise_error(ssn) FROM t_{kind} WHERE id = 1",
+    "SELECT sum(CAST(ssn AS BIGINT)) FROM t_{kind}",
+    "INSERT INTO told_{kind} SELECT ssn FROM t_{kind} WHERE id = 1",
+]
+
+
+@pytest.mark.parametrize("kind", ["mask", "both"])
+def test_errors_quote_what_is_shown(session, walled, kind):
+    """An error about a masked value quotes the mask."""
+    session.sql(f"CREATE TABLE told_{kind} (n INT)")
+    for text in TELLING:
+        with audit.as_user(session, "sam"), pytest.raises((PySparkException, Py4JJavaError)) as error:
+            session.sql(text.format(kind=kind)).collect()
+        assert re.findall("'(111|222|333)'", str(error.value)) == [], text
+    session.sql(f"DROP TABLE told_{kind}")
+
+
+def test_plans_tell_nothing(session, walled, capsys):
+    """EXPLAIN shows the policies at work and none of the values; estimates are for who sees all."""
+    text = "SELECT ssn, region FROM t_both"
+    for mode in ("", "EXTENDED", "FORMATTED", "CODEGEN"):
+        with audit.as_user(session, "sam"):
+            plan = session.sql(f"EXPLAIN {mode} {text}").first()[0]
+        assert "***" in plan or mode == "CODEGEN"
+        assert re.findall("'?(111|222|333)'?", plan.partition("== Physical")[2]) == []
+    frame = session.sql(text)
+    with audit.as_user(session, "sam"):
+        frame.explain()
+        for asks in (lambda: session.sql(f"EXPLAIN COST {text}"), lambda: frame.explain(mode="cost")):
+            with pytest.raises(AccessDeniedError, match=r"estimates of .*t_both tell what policies hide"):
+                asks()
+    assert "***" in capsys.readouterr().out
+    with audit.as_user(session, "hal"):
+        frame.explain("cost")
+        assert "sizeInBytes" in session.sql(f"EXPLAIN COST {text}").first()[0]
+
+
 def test_denied_is_on_record(session, walled):
     """Who was refused what."""
     with audit.as_user(session, "sam"), pytest.raises(AccessDeniedError):
         session.sql("DESCRIBE HISTORY t_both").collect()
     audit.flush(session)
     found = session.sql(
-        "SELECT execution_status, error_code, user_name FROM account_usage.query_history"
+        "SELECT execution_status, error_code, user_name, get(objects_tried, 0)"
+        " FROM account_usage.query_history"
         " WHERE query_text LIKE 'DESCRIBE HISTORY%' AND execution_status = 'DENIED'"
     ).first()
-    assert tuple(found) == ("DENIED", "ACCESS_DENIED", "sam")
+    assert tuple(found) == ("DENIED", "ACCESS_DENIED", "sam", "spark_catalog.walled.t_both")
 
 
 FAILING = [
@@ -442,6 +596,32 @@ def test_filters_still_reach_the_files(session, walled):
     session.sql("DROP TABLE parted")
 
 
+JOINS = [
+    (
+        "SELECT a.ssn FROM {t} a, {t} b WHERE (a.id = b.id AND a.pay BETWEEN 1 AND 2)"
+        " OR (a.id = b.id AND b.pay BETWEEN 4 AND 9)"
+    ),
+    "SELECT id FROM {t} a WHERE EXISTS (SELECT 1 FROM {t} b WHERE a.id = b.id AND a.region <> b.region)",
+    "SELECT id FROM {t} WHERE id IN (SELECT id FROM {t} GROUP BY id HAVING sum(pay) > 3)",
+    "SELECT id FROM {t} a WHERE pay < (SELECT 0.2 * avg(pay) FROM {t} b WHERE a.id = b.id)",
+    "WITH s AS (SELECT id, sum(pay * 2) n FROM {t} GROUP BY 1) SELECT id FROM s WHERE n > 7",
+]
+
+
+@pytest.mark.parametrize("query", JOINS)
+def test_what_cannot_fail_is_planned_as_by_hand(session, walled, query):
+    """Conditions are joins, and go down to the files, as over a view that masks and filters."""
+    with audit.as_user(session, "sam"):
+        governed = session.sql(query.format(t="t_rows"))._jdf.queryExecution().optimizedPlan().toString()
+    session.sql("CREATE OR REPLACE TEMP VIEW by_hand AS SELECT * FROM rows_hal WHERE region = 'eu'")
+    by_hand = session.sql(query.format(t="by_hand"))._jdf.queryExecution().optimizedPlan().toString()
+
+    def kinds(plan):
+        return re.findall(r"Join \w+|Filter|Aggregate", plan)
+
+    assert kinds(governed) == kinds(by_hand)
+
+
 def test_changes_see_what_policies_show(session, walled):
     """UPDATE, DELETE and MERGE find what their user sees, and store what is there."""
     session.sql("CREATE TABLE changed AS SELECT * FROM both_hal")
@@ -449,6 +629,15 @@ def test_changes_see_what_policies_show(session, walled):
     session.sql("ALTER TABLE changed ADD ROW ACCESS POLICY regions ON (region)")
     with audit.as_user(session, "sam"):
         session.sql("UPDATE changed SET pay = 0 WHERE ssn = '111'")  # masked: finds nothing
+        session.sql("DELETE FROM changed WHERE ssn = '111'")
+        session.sql(
+            "MERGE INTO changed USING (SELECT '111' AS s) ON ssn = s WHEN MATCHED THEN UPDATE SET pay = 0"
+        )
+        session.sql(
+            "MERGE INTO changed USING (SELECT 1 AS i) ON id = i"
+            " WHEN MATCHED AND ssn = '111' THEN DELETE"
+            " WHEN MATCHED AND ssn = '***' THEN UPDATE SET region = 'eu'"
+        )
         session.sql("UPDATE changed SET pay = 1, ssn = ssn WHERE id IN (1, 2)")  # 2 is hidden
         session.sql("DELETE FROM changed WHERE id >= 2")  # 2 and 4 are hidden
         session.sql(

@@ -316,7 +316,18 @@ FAILING = [
     "SELECT id FROM {t} WHERE if(pay = 20, 1 / 0, 1) > 0",
     "SELECT id FROM {t} WHERE 'x' LIKE if(id = 2, '\\\\', 'x')",
     "SELECT id FROM {t} WHERE 1 / (pay - 20) > 0",
+    "SELECT id FROM {t} WHERE pay BETWEEN 1 / (pay - 20) AND 90 OR id = 9",
     "SELECT * FROM (SELECT id, 1 / (pay - 20) AS x FROM {t}) WHERE x > 0",
+    "SELECT id FROM {t} WHERE nullif(pay, 20) IS NULL OR 1 / nullif(pay, 20) > 1 / (pay - 20)",
+    "SELECT i FROM VALUES (1), (3) x(i) WHERE i IN (SELECT 1 / (pay - 20) FROM {t})",
+    "SELECT id FROM {t} WHERE id IN (SELECT i FROM VALUES (1), (2) x(i) WHERE i > 1 / (pay - 20))",
+    "SELECT id FROM {t} a WHERE EXISTS (SELECT 1 FROM {t} b WHERE b.id = a.id AND 1 / (b.pay - 20) > -9)",
+    "SELECT id FROM {t} a WHERE pay >= (SELECT max(1 / (b.pay - 20)) FROM {t} b WHERE b.id = a.id)",
+    "SELECT region, max(1 / (pay - 20)) m FROM {t} GROUP BY region HAVING m > -9 AND 1 / m < 9",
+    (
+        "SELECT i, m FROM VALUES (1), (3) x(i) JOIN (SELECT id, sum(1 / (pay - 20)) m FROM {t} GROUP BY id) s"
+        " ON s.id = x.i AND m > -9"
+    ),
     "WITH c AS (SELECT id, pay FROM {t}) SELECT id FROM c WHERE 1 / (pay - 20) > -9",
     "SELECT id FROM (SELECT 7 id, 1.00 pay UNION ALL SELECT id, pay FROM {t}) WHERE 1 / (pay - 20) < 9",
     "SELECT a.i, b.id FROM VALUES (1), (2) a(i) LEFT JOIN {t} b ON 1 / (b.pay - 20) > a.i - 9",

@@ -53,9 +53,13 @@ def _ann(spark: SparkSession, root: Path) -> None:
         "UPDATE sq.report SET of_age = 0 WHERE who = 'ADA'",
         "DELETE FROM sq.report WHERE who = 'MAX'",
         "CREATE TABLE sq.forgotten (a INT) USING delta",
+        "CREATE TABLE sq.salaries (pay INT) USING delta",
+        "CREATE MASKING POLICY sq.m AS (v INT) RETURNS INT -> CASE WHEN current_user() = 'ann' THEN v END",
+        "ALTER TABLE sq.salaries ALTER COLUMN pay SET MASKING POLICY sq.m",
         "ALTER TABLE sq.forgotten ADD COLUMN b INT",
     ):
         spark.sql(statement)
+    spark.table("sq.salaries").collect()
     spark.table("sq.people").where("born > 1850").write.parquet(str(root / "people.parquet"))
 
 
@@ -63,6 +67,7 @@ def _bob(spark: SparkSession) -> None:
     spark.sql("SELECT name FROM sq.adults").collect()
     spark.table("sq.people").select("ssn").collect()
     spark.sql("SELECT * FROM sq.report").collect()
+    spark.sql("SELECT max(pay) FROM sq.salaries").collect()
     with pytest.raises(AnalysisException):
         spark.sql("SELECT salary FROM sq.people")
     with pytest.raises(StatementDeniedError):

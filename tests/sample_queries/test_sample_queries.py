@@ -89,6 +89,17 @@ def test_downstream_of_table(ask):
     assert found == {"spark_catalog.sq.ages": 1, "people.parquet": 1, REPORT: 2}
 
 
+def test_policies_in_force(ask):
+    """The mask showed ann what it hid from bob."""
+    found = ask("policies_in_force", object_name="spark_catalog.sq.salaries")
+    assert [
+        (row["user_name"], row["column_name"], row["queries"], row["queries_shown_all"]) for row in found
+    ] == [
+        ("ann", "pay", 1, 1),
+        ("bob", "pay", 1, 0),
+    ]
+
+
 def test_ddl_history(ask):
     """The latest DDL first, with the columns that it touched."""
     found = ask("ddl_history", object_name="spark_catalog.sq.%")
@@ -129,8 +140,8 @@ def test_changes_of_table(ask):
 def test_activity_by_day(ask):
     """Statements of a day by user, failures counted."""
     found = {row["user_name"]: row for row in ask("activity_by_day")}
-    assert found["bob"]["statements"] == 5
-    assert (found["bob"]["reads"], found["bob"]["not_successful"]) == (3, 2)
+    assert found["bob"]["statements"] == 6
+    assert (found["bob"]["reads"], found["bob"]["not_successful"]) == (4, 2)
     assert found["ann"]["writes"] >= 6
 
 

@@ -46,7 +46,7 @@ def test_install_twice(audited):
 
 def test_columns_are_documented(audited):
     """Every column of the flattening views has a comment."""
-    for name in ("objects_read", "columns_read", "columns_written", "ddl_history"):
+    for name in ("objects_read", "columns_read", "columns_written", "ddl_history", "policies_in_force"):
         with audit.suppress():
             schema = audited.table(f"{SCHEMA}.{name}").schema
         assert [f.name for f in schema if not f.metadata.get("comment")] == []

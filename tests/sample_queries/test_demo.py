@@ -1,0 +1,32 @@
+"""The README's second command, from an empty folder to its end."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.spark
+
+SAID = (
+    "Who read planes?",
+    "DENIED",
+    "N*****",
+    "engineers_only, masked",
+    "UNDROP SCHEMA mart",
+    "2 tables",
+    "100.0 % of",
+    "; 0 lost.",
+    "What next",
+)
+
+
+def test_to_its_end(tmp_path):
+    """Each part has its answer, all is on record in full, nothing fails or warns."""
+    command = [sys.executable, "-m", "sample_queries.demo", "--root", str(tmp_path / "root")]
+    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert [said for said in ("Traceback", "Warning") if said in done.stderr] == []
+    assert [said for said in SAID if said not in done.stdout] == []
