@@ -24,7 +24,7 @@ import orjson
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 EXEMPT = "spark.audit.exempt"
 """Set to this process' secret, a session is the system's own: policies hide nothing from it."""
@@ -365,6 +365,26 @@ def sql_function(spark: SparkSession, metadata: Any) -> Any:
 def is_running(context: SparkContext) -> bool:
     """Whether a SparkContext has not been stopped."""
     return context._jsc is not None
+
+
+def said(spark: SparkSession, *texts: str) -> DataFrame:
+    """What a command answers: a row for each text, in a column `status`; nothing at all for none.
+
+    The rows are a part of the plan: no Spark job reads them.
+    """
+    from pyspark.sql import DataFrame
+
+    context = spark.sparkContext
+    if not texts:
+        return DataFrame(spark._jsparkSession.emptyDataFrame(), spark)
+    rows = java_class(context, "java.util.ArrayList")()
+    gateway: Any = context._gateway
+    for text in texts:
+        values = gateway.new_array(java_class(context, "java.lang.Object"), 1)
+        values[0] = text
+        rows.add(java_class(context, "org.apache.spark.sql.RowFactory").create(values))
+    schema = java_class(context, "org.apache.spark.sql.types.StructType").fromDDL("status STRING")
+    return DataFrame(spark._jsparkSession.createDataFrame(rows, schema), spark)
 
 
 def java_class(context: SparkContext, name: str) -> Any:

@@ -24,7 +24,6 @@ COLUMNS = (
     ("query_id", "STRING", "The statement that did it"),
     ("details", "STRING", "All that it changes, as JSON"),
 )
-SCHEMA = ", ".join(f"{name} {kind}" for name, kind, _ in COLUMNS)
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 

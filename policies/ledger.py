@@ -10,13 +10,13 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from audit import jvm
 from audit.config import local_path
+from audit.history_table import HistoryTable
 from lineage.collector import collector_held
 from policies.errors import GovernanceConflictError
-from policies.events import COLUMNS, SCHEMA, Event, event_of, row_of
+from policies.events import COLUMNS, Event, event_of, row_of
 from policies.state import State, folded
 
 if TYPE_CHECKING:
@@ -43,10 +43,9 @@ class Ledger:
         root: str,
         learned: Callable[[State, Sequence[Event]], None] = lambda _state, _events: None,
     ) -> None:
-        self._session = session
         self._learned = learned
         self.location = f"{root.rstrip('/')}/{NAME}"
-        self._java: Any = jvm.compiled(jvm.view(session.sparkContext), "policies", "Ledger")
+        self._table = HistoryTable(session, self.location, COLUMNS, ordered_by="sequence")
         local = local_path(self.location)
         self._log = None if local is None else str(local / "_delta_log")
         self._lock = threading.RLock()
@@ -67,8 +66,7 @@ class Ledger:
             return not os.access(
                 f"{self._log}/{self._version + 1:020}.json", os.F_OK
             )  # half the time of `exists`
-        newest: bool = self._java.isNewest(self._session._jsparkSession, self.location, self._version)
-        return newest
+        return self._table.is_newest(self._version)
 
     def change(self, decide: Decide) -> State:
         """Append what is decided on the newest state.
@@ -91,11 +89,11 @@ class Ledger:
 
     def _append(self, events: Sequence[Event]) -> bool:
         if self._version < 0:
-            self._create()
+            self._table.create()
+            self._version = 0
         numbered = [row_of(number, event) for number, event in enumerate(events, self._events)]
-        rows = self._session.createDataFrame(numbered, SCHEMA).coalesce(1)
-        version = self._java.append(self._session._jsparkSession, self.location, rows._jdf, self._version)
-        if version < 0:
+        version = self._table.append(numbered, seen=self._version)
+        if version is None:
             return False
         self._take(version, events)
         return True
@@ -108,20 +106,10 @@ class Ledger:
 
     def _read(self) -> None:
         """Read what others have appended."""
-        version = self._java.version(self._session._jsparkSession, self.location)
+        version = self._table.version()
         if version < 0:
             return
-        table = self._session.read.format("delta").option("versionAsOf", version).load(self.location)
-        new = table.where(f"sequence >= {self._events}").orderBy("sequence").collect()
+        later = self._table.read(version).where(f"sequence >= {self._events}")
+        new = later.orderBy("sequence").collect()
         with collector_held():
             self._take(version, [event_of(row) for row in new])
-
-    def _create(self) -> None:
-        # A checkpoint takes seconds, which a statement would wait for: each tenth at the default.
-        lines = ", ".join(f"{name} {kind} COMMENT '{text}'" for name, kind, text in COLUMNS)
-        self._session.sql(
-            f"CREATE TABLE IF NOT EXISTS delta.`{self.location.replace('`', '``')}` ({lines}) USING delta"
-            " TBLPROPERTIES ('delta.enableDeletionVectors' = 'false', 'delta.checkpointInterval' = '100',"
-            " 'delta.logRetentionDuration' = 'interval 3650 days')"
-        )
-        self._version = 0

@@ -394,7 +394,7 @@ class Policies:
         self._require_admin(by, "policies or roles")
         plain, changes = unprotected(text)
         staged = self._stage(spark, plain, run)
-        return _nothing(spark) if staged is None else self._creating(spark, changes, by).table(staged, spark)
+        return jvm.said(spark) if staged is None else self._creating(spark, changes, by).table(staged, spark)
 
     def _create_view(self, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         """A CREATE VIEW that sets policies or tags."""
@@ -410,7 +410,7 @@ class Policies:
         _require_schema(spark, view.name[:-1])
         known_as = partial(self._governor.known, spark, view.name)
         if known_as() and defines.if_not_exists:
-            return _nothing(spark)
+            return jvm.said(spark)
         if known_as() and not defines.replaces:
             raise PolicyExistsError(f"{quote_name(view.name)} is there already", "CREATE OR REPLACE VIEW")
 
@@ -547,15 +547,8 @@ def _require_schema(spark: SparkSession, name: Sequence[str]) -> None:
         raise UnknownPolicyError(f"there is no schema {quote_name(name)}", "SHOW SCHEMAS lists them")
 
 
-def _nothing(spark: SparkSession) -> Any:
-    """What Spark answers to a CREATE."""
-    from pyspark.sql.types import StructType
-
-    return spark.createDataFrame([], StructType([]))
-
-
 def _done(spark: SparkSession) -> Any:
-    return spark.createDataFrame([("Statement executed successfully.",)], "status STRING")
+    return jvm.said(spark, "Statement executed successfully.")
 
 
 def _here(spark: SparkSession) -> tuple[str, str]:

@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
-# The quick compiler alone, and less to compile: tests run many plans once each, not one plan long.
+# The quick compiler alone, and less to compile: tests run many plans once each, not one plan long. What it
+# compiles fills its default of 48 MB, and is thrown away and compiled again.
+JAVA = (
+    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=400m -XX:+UseSerialGC -Xmn400m"
+    " -Djdk.lang.Process.launchMechanism=VFORK"
+)
 QUICK = {
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.codegen.wholeStage": "false",
@@ -29,7 +34,12 @@ QUICK = {
     "spark.sql.ui.retainedExecutions": "10",
     # Each broadcast takes a page, whatever is in it: a sixteenth of the heap by default.
     "spark.buffer.pageSize": "2m",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xmn400m",
+    # Hadoop's FileContext starts a process for each look at a local file, ten a commit: these go without it.
+    "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
+    "spark.driver.extraJavaOptions": JAVA,
 }
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timezone
 from typing import TYPE_CHECKING, Any
 
+from audit.history_table import HistoryTable
 from time_travel.times import micros_of, moment_of
 
 if TYPE_CHECKING:
@@ -50,7 +51,6 @@ _COLUMNS = (
     ("query_id", "STRING", "The statement that did it"),
     ("details", "STRING", "What brings it back, as JSON; of a parameter its value"),
 )
-_SCHEMA = ", ".join(f"{name} {kind}" for name, kind, _ in _COLUMNS)
 _DAY = 86_400_000_000
 
 
@@ -117,19 +117,16 @@ class Registry:
     """
 
     def __init__(self, session: SparkSession, root: str) -> None:
-        self._session = session
         self.location = f"{root.rstrip('/')}/{NAME}"
+        self._table = HistoryTable(session, self.location, _COLUMNS)
         self._lock = threading.Lock()
         self._seen: tuple[tuple[str, int], list[Event], Objects] | None = None
 
     def append(self, lake: Lake, events: Sequence[Event]) -> None:
         """Add events in one commit; they are on record when this returns."""
-        rows = [_row(event) for event in events]
-        session = self._session
         if lake.state(self.location) is None:
-            self._create(session)
-        frame = session.createDataFrame(rows, _SCHEMA)
-        frame.coalesce(1).write.format("delta").mode("append").save(self.location)
+            self._table.create()
+        self._table.append([_row(event) for event in events])
         self._learn(lake, events)
 
     def _learn(self, lake: Lake, events: Sequence[Event]) -> None:
@@ -151,19 +148,9 @@ class Registry:
         version = (state.table_id, state.latest)
         with self._lock:
             if self._seen is None or self._seen[0] != version:
-                rows = self._session.read.format("delta").load(self.location).collect()
-                every = [_event(row) for row in rows]
+                every = [_event(row) for row in self._table.read().collect()]
                 self._seen = (version, every, folded(every))
             return self._seen[2]
-
-    def _create(self, session: SparkSession) -> None:
-        # A checkpoint takes seconds, which a statement would wait for: each tenth at the default.
-        lines = ", ".join(f"{name} {kind} COMMENT '{text}'" for name, kind, text in _COLUMNS)
-        session.sql(
-            f"CREATE TABLE IF NOT EXISTS delta.`{self.location.replace('`', '``')}` ({lines}) USING delta"
-            " TBLPROPERTIES ('delta.enableDeletionVectors' = 'false', 'delta.checkpointInterval' = '100',"
-            " 'delta.logRetentionDuration' = 'interval 3650 days')"
-        )
 
 
 def folded(events: Iterable[Event]) -> Objects:

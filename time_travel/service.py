@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from audit import jvm
 from lineage.model import Domain
 from lineage.names import split_name, sql_name
 from lineage.parse import parse
@@ -359,8 +360,8 @@ class TimeTravel:
         undo = Undo(lake, self._own, self.registry, by, self._may_undrop)
         target = statement.targets[0]
         if target.domain is Domain.SCHEMA:
-            return _said(spark, undo.schema(target.parts))
-        return _said(spark, undo.relation(target.domain.name, target.parts))
+            return jvm.said(spark, undo.schema(target.parts))
+        return jvm.said(spark, undo.relation(target.domain.name, target.parts))
 
     def _create_table(self, spark: SparkSession, text: str, by: By, run: Run) -> Any:
         del by
@@ -442,7 +443,7 @@ class TimeTravel:
         if clone is None:
             return run(spark, text)
         cloning = self._cloning(spark)
-        return _said(spark, cloning.schema(clone, self._past(cloning.lake), by))
+        return jvm.said(spark, cloning.schema(clone, self._past(cloning.lake), by))
 
     def _cloning(self, spark: SparkSession) -> Cloning:
         return Cloning(self._lake(spark), self._own, self.registry)
@@ -459,7 +460,7 @@ class TimeTravel:
         if change is None:
             return run(spark, text)
         self._setting(spark, by).change(change)
-        return _said(spark, "Statement executed successfully.")
+        return jvm.said(spark, "Statement executed successfully.")
 
     def _setting(self, spark: SparkSession, by: By) -> Setting:
         lake = self._lake(spark)
@@ -587,10 +588,6 @@ def is_under_rule(location: str, properties: Mapping[str, str]) -> bool:
     if location.rstrip("/").rpartition("/")[0].endswith(f"/{FOLDER}"):
         return True
     return any(name.startswith(PREFIX) for name in properties)
-
-
-def _said(spark: SparkSession, text: str) -> Any:
-    return spark.createDataFrame([(text,)], "status STRING")
 
 
 def _without_comments(text: str) -> str:

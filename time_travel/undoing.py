@@ -75,7 +75,9 @@ class Undo:
                 f"what was dropped with its schema returns with it: UNDROP SCHEMA {name[1]}",
             )
         self._require_free(domain, name, self._there(domain, name))
-        return self.bring_back(self._allowed(self._newest(domain, name)))
+        with _another_was_faster(lambda: self._require_free(domain, name, self._there(domain, name))):
+            event = self._newest(domain, name)
+        return self.bring_back(self._allowed(event))
 
     def bring_back(self, event: Event) -> str:
         """Register what a drop took away, under the name that the event has; a schema with what went with it.
@@ -114,7 +116,9 @@ class Undo:
         if event is not None:
             return self._children_back(self._allowed(event))
         self._require_free("SCHEMA", name, facts)
-        return self.bring_back(self._allowed(self._newest("SCHEMA", name)))
+        with _another_was_faster(lambda: self._require_free("SCHEMA", name, self._there("SCHEMA", name))):
+            event = self._newest("SCHEMA", name)
+        return self.bring_back(self._allowed(event))
 
     def _allowed(self, event: Event) -> Event:
         self.may(event, self.by)
@@ -203,12 +207,12 @@ class Undo:
 
 @contextmanager
 def _another_was_faster(check: Callable[[], None]) -> Iterator[None]:
-    """Where Spark refuses, a check has the first word on the reason."""
+    """Where Spark refuses, or nothing is left to bring back, a check has the first word on the reason."""
     from pyspark.errors import AnalysisException
 
     try:
         yield
-    except AnalysisException:
+    except (AnalysisException, NothingDroppedError):
         check()
         raise
 

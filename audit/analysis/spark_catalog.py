@@ -64,6 +64,8 @@ class SessionCatalog:
 
     def target(self, target: Target, current: Current) -> Relation | None:
         """What a statement is about to create, change or drop, as it is now."""
+        if target.domain in _NO_RELATIONS:
+            return None
         if target.domain is not Domain.SCHEMA:
             return self.look_up(target.parts, current)
         full = target.parts if len(target.parts) > 1 else (current[0], *target.parts)
@@ -107,6 +109,10 @@ class SessionCatalog:
 
 
 _FULL = 3
+_NO_RELATIONS = frozenset(
+    {Domain.MASKING_POLICY, Domain.ROW_ACCESS_POLICY, Domain.TAG, Domain.ROLE, Domain.ACCOUNT}
+)
+"""What the governance names: a table of that name is something else."""
 _GLOBAL_TEMP = 2  # global_temp.v
 T = TypeVar("T")
 

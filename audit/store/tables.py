@@ -81,7 +81,8 @@ class AuditTable:
         return (
             f"CREATE TABLE IF NOT EXISTS {delta_path(self, root)} ({', '.join(lines)})"
             " USING delta PARTITIONED BY (query_date)"
-            " TBLPROPERTIES ('delta.enableDeletionVectors' = 'false',"
+            # A checkpoint takes as long as ten commits: each tenth commit has one at the default.
+            " TBLPROPERTIES ('delta.enableDeletionVectors' = 'false', 'delta.checkpointInterval' = '100',"
             f" 'delta.dataSkippingStatsColumns' = '{skipping}')"
         )
 
