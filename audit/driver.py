@@ -177,7 +177,11 @@ class Driver:
 
     def _staged(self, spark: SparkSession, text: str, run: Run) -> Staged | None:
         quiet = partial(jvm.tagged, spark.sparkContext, SUPPRESS_TAG)
-        return self.time_travel.staged(spark, text, run, quiet)
+        found = self.time_travel.staged(spark, text, run, quiet)
+        if found is not None:
+            for interceptor in self._living():  # `spark` is a clone of the session of one of them
+                interceptor.catalog.stands_for(found.place, found.name)
+        return found
 
     def _may_undrop(self, dropped: Event, by: By) -> None:
         self.policies.require_undrop(dropped.domain, dropped.name, dropped.object_id, by)

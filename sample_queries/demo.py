@@ -11,8 +11,8 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -38,7 +38,9 @@ FED = "spark_catalog.mart.carrier_delay.avg_delay"
 ROUNDS = 3
 # Many plans once each: the quick compiler and a small collector are the better choice.
 QUICK = {
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": (
+        "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
+    ),
     "spark.sql.shuffle.partitions": "2",
 }
 
@@ -86,6 +88,7 @@ def _start(screen: Screen, root: str) -> SparkSession:
 def _work(screen: Screen, spark: SparkSession, root: Path) -> None:
     """Everybody's work; a line for each group of steps."""
     screen.heading("Three users at work", "flights out of New York in 2013, in Delta tables")
+    _unmask(spark)
     landing = root / "landing"
     todo = list(workload.steps(landing))
     with screen.working(total=len(todo)) as progress:
@@ -229,7 +232,7 @@ _TAILS = "SELECT max(tailnum) FROM clean.flights"
 _MASKED = (
     """CREATE OR REPLACE MASKING POLICY mart.engineers_only AS (value STRING) RETURNS STRING ->
        CASE WHEN is_role_in_session('ENGINEER') THEN value ELSE left(value, 1) || '*****' END""",
-    "ALTER TABLE clean.flights ALTER COLUMN tailnum SET MASKING POLICY mart.engineers_only",
+    "ALTER TABLE clean.flights ALTER COLUMN tailnum SET MASKING POLICY mart.engineers_only FORCE",
 )
 _UNMASKED = (
     "ALTER TABLE clean.flights ALTER COLUMN tailnum UNSET MASKING POLICY",
@@ -237,14 +240,31 @@ _UNMASKED = (
 )
 
 
+@contextmanager
+def _masked(spark: SparkSession) -> Iterator[None]:
+    """A mask on clean.flights.tailnum, for as long as it takes."""
+    for text in _MASKED:
+        spark.sql(text)
+    try:
+        yield
+    finally:
+        for text in _UNMASKED:
+            spark.sql(text)
+
+
+def _unmask(spark: SparkSession) -> None:
+    """Take off the mask that a demo has left behind which was killed meanwhile."""
+    left = spark.sql("SHOW MASKING POLICIES LIKE 'engineers_only'").collect()
+    if left:
+        with _masked(spark):
+            pass
+
+
 def _protect(screen: Screen, spark: SparkSession) -> None:
     """The same statement of two users, behind a mask, and what is on record of that."""
     rows = []
-    with screen.working(total=4) as progress:
+    with screen.working(total=3) as progress, _masked(spark):
         task = progress.task_ids[0]
-        progress.update(task, description="A mask on clean.flights.tailnum")
-        for text in _MASKED:
-            spark.sql(text)
         for user in ("ann", "bob"):
             progress.update(task, advance=1, description=f"{user}: {_TAILS}")
             with workload.acting(spark, user):
@@ -254,8 +274,6 @@ def _protect(screen: Screen, spark: SparkSession) -> None:
         recorded = queries.load("policies_in_force").ask(spark, object_name="spark_catalog.clean.flights")
         shown_all = {row["user_name"]: row["queries_shown_all"] > 0 for row in recorded}
         progress.update(task, advance=1, description="The mask is taken off again")
-        for text in _UNMASKED:
-            spark.sql(text)
     screen.heading("Behind a mask", "engineers see the value")
     screen.rows(
         rows,

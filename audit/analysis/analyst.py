@@ -201,7 +201,9 @@ class Analyst:
     ) -> Finding:
         self.count(finding)
         places = self._places(finding, query_execution)
-        written = written_versions(job.catalog.session, finding.access, executions, places)
+        written = written_versions(
+            job.catalog.session, finding.access, executions, places, job.started.query_id
+        )
         metrics = execution_metrics(executions)
         finding = replace(
             finding,

@@ -2,7 +2,8 @@
 
 In: what a statement modified and when Spark ran it. Out: versions written, with the rows and bytes that
 Delta counted. A commit is the statement's if it is the only one on its table, of a fitting operation,
-within the statement's own executions; where two fit, neither is claimed.
+within the statement's own executions; where two fit, neither is claimed. Where none does, it is the only one
+that carries the statement's id: what Spark has not executed.
 """
 
 from __future__ import annotations
@@ -37,16 +38,21 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """One entry of a Delta table's history; `time_ms` since the epoch."""
+    """One entry of a Delta table's history; `time_ms` since the epoch, `by` the statement that it names."""
 
     version: int
     time_ms: int
     operation: str
     metrics: dict[str, str]
+    by: str | None = None
 
 
 def written_versions(
-    catalog: SessionCatalog, access: Access, executions: Sequence[Execution], places: Mapping[str, str]
+    catalog: SessionCatalog,
+    access: Access,
+    executions: Sequence[Execution],
+    places: Mapping[str, str],
+    query_id: str,
 ) -> Written:
     """The commits of a statement on the Delta tables that it modified.
 
@@ -63,7 +69,8 @@ def written_versions(
         log = _log_of(catalog, modified.name, modified.location or places.get(modified.name.casefold()))
         if log is None:
             continue
-        fitting = [c for c in _commits_since(catalog.spark.sparkContext, log, since) if c.time_ms <= until]
+        commits = _commits_since(catalog.spark.sparkContext, log, since)
+        fitting = [c for c in commits if c.time_ms <= until] or [c for c in commits if c.by == query_id]
         if len(fitting) != 1:
             continue
         versions.append(ObjectVersion(modified.name, "write", fitting[0].version, modified.object_id))
@@ -94,7 +101,8 @@ def _commits_since(context: SparkContext, log: Any, since_ms: int) -> list[Commi
             break
         metrics = jvm.option(info.operationMetrics())
         counted = {} if metrics is None else dict(_pairs(metrics))
-        found.append(Commit(version, info.getTimestamp(), info.operation(), counted))
+        by = jvm.option(info.userMetadata())
+        found.append(Commit(version, info.getTimestamp(), info.operation(), counted, by))
     return found
 
 

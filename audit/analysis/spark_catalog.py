@@ -48,6 +48,17 @@ class SessionCatalog:
         self.spark = spark
         self.plans = plans
         self._snapshot = CatalogSnapshot(self)
+        self._stand_ins: dict[str, str] = {}
+
+    def stands_for(self, place: str, name: Sequence[str]) -> None:
+        """What a plan does at a place, it does to a table: its files are there for as long as it is made."""
+        self._stand_ins[_place(place)] = _dotted(name)
+        for oldest in list(self._stand_ins)[:-_STAND_INS]:
+            del self._stand_ins[oldest]
+
+    def stand_in(self, place: str) -> str | None:
+        """The name of the table that something at a place is made for."""
+        return self._stand_ins.get(place)
 
     def snapshot(self) -> CatalogSnapshot:
         """The catalog as it is now; it answers from what it has seen, or not at all once it is old."""
@@ -108,6 +119,7 @@ class SessionCatalog:
         return None
 
 
+_STAND_INS = 100  # far more than statements wait for their records
 _FULL = 3
 _NO_RELATIONS = frozenset(
     {Domain.MASKING_POLICY, Domain.ROW_ACCESS_POLICY, Domain.TAG, Domain.ROLE, Domain.ACCOUNT}
@@ -169,8 +181,10 @@ class CatalogSnapshot:
         """The names of the tables of the session catalog that lie at some locations."""
         if self.places is None:
             self.places = dict(_places(self.session.spark))
-        found = ((location, self.places.get(_place(location))) for location in locations)
-        return {location: name for location, name in found if name is not None}
+        session, places = self.session, self.places
+        named = {location: _place(location) for location in locations}
+        found = {location: places.get(place) or session.stand_in(place) for location, place in named.items()}
+        return {location: name for location, name in found.items() if name is not None}
 
     def _function(self, parts: Sequence[str], current: Current) -> Function | None:
         return _function_of(self.session.spark, parts, current)

@@ -542,7 +542,7 @@ def test_on_record(session, gov):
     ).collect()
     found = {row.query_text: row for row in rows}
     assert [row.query_text for row in rows][-6:] == texts  # no more rows than statements
-    assert {row.analysis for row in found.values() if row.execution_status == "SUCCESS"} == {"full"}
+    assert {found[text].analysis for text in texts[:-1]} == {"full"}
     failed = found[texts[-1]]
     assert (failed.execution_status, failed.error_code) == ("FAIL", "POLICY_UNKNOWN")
     ddl = json.loads(found[texts[0]].object_modified_by_ddl.properties)
@@ -561,8 +561,15 @@ def test_on_record(session, gov):
     assert {(v.objectName.rpartition(".")[2], v.access) for v in made.object_versions} == {
         ("source", "read"), ("u", "write")
     }  # fmt: skip
-    made_of_none, defined = found[texts[2]], found[texts[4]]
-    assert made_of_none.object_modified_by_ddl.operationType == "REPLACE"
+    made_of_none, replaced, defined = found[texts[2]], found[texts[3]], found[texts[4]]
+    for row, name in ((made_of_none, "w"), (replaced, "x")):
+        assert row.object_modified_by_ddl.operationType == "REPLACE"
+        masked = json.loads(row.object_modified_by_ddl.properties)["columns"]["ssn"]["maskingPolicies"]
+        assert list(masked) == [f"spark_catalog.{gov}.m"]
+        assert [one.objectName for one in row.objects_modified] == [f"spark_catalog.{gov}.{name}"]
+        assert {(v.objectName.rpartition(".")[2], v.access) for v in row.object_versions} == {
+            ("source", "read"), (name, "write")
+        }  # fmt: skip
     assert defined.object_modified_by_ddl.operationType == "CREATE"
     session.sql("INSERT INTO u VALUES (3, '333', 'eu')")
     assert session.sql(f"SELECT * FROM u AT (STATEMENT => '{made.query_id}')").count() == 2
