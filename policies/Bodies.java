@@ -217,8 +217,7 @@ class Bodies {
   boolean isReal(Use use, Identity who) { return isReal(policy(use.policy), who); }
 
   private boolean isReal(Policy policy, Identity who) {
-    Body answer = answer(policy, who);
-    return answer.value.semanticEquals((Attribute) answer.columns.get(0));
+    return answer(policy, who).isFirst();
   }
 
   /** Whether a row access policy shows somebody every row. */
@@ -315,11 +314,18 @@ class Body {
   final Expression value;
   final List columns;
   final Body of;
+  private Boolean isFirst;
 
   Body(Expression value, List columns, Body of) {
     this.value = value;
     this.columns = columns;
     this.of = of;
+  }
+
+  /** Whether it gives its first column as it is. */
+  boolean isFirst() {
+    if (isFirst == null) isFirst = Boolean.valueOf(value.semanticEquals((Attribute) columns.get(0)));
+    return isFirst.booleanValue();
   }
 }
 
@@ -355,6 +361,8 @@ class Protection {
   final boolean sealed;
   /** What masks a column of a type that no mask of its own has, by `kindOf`: what the tags of the object come to. */
   final Map tagged = new HashMap();
+  /** What the keys of its columns follow from, and these by the names that the columns have: of the last who asked. */
+  private volatile Object[] known = new Object[] {null, new ConcurrentHashMap()};
 
   Protection(Map said) {
     name = (String) said.get("name");
@@ -388,6 +396,26 @@ class Protection {
     rows.addAll(table.rows);
     masks.putAll(table.masks);
     tagged.putAll(table.tagged);
+  }
+
+  /** The keys of the columns that a relation has. */
+  List keys(LogicalPlan relation, List output) {
+    Object metadata = Relations.metadataOf(relation);
+    Object[] now = known;
+    if (now[0] != metadata) known = now = new Object[] {metadata, new ConcurrentHashMap()};
+    Map names = (Map) now[1], mapping = null;
+    List found = new ArrayList();
+    for (int i = 0; i < output.size(); i++) {
+      Attribute column = (Attribute) output.get(i);
+      Object key = names.get(column.name());
+      if (key == null) {
+        if (mapping == null) mapping = Relations.mappingOf(relation);
+        key = Relations.columnKey(column, mapping);
+        names.put(column.name(), key);
+      }
+      found.add(key);
+    }
+    return found;
   }
 
   /** The policies at work on it. */

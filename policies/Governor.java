@@ -14,9 +14,15 @@ import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedIdentifier;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.CreateView;
+import org.apache.spark.sql.catalyst.plans.logical.DeserializeToObject;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.SerializeFromObject;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.catalyst.plans.logical.View;
 import org.apache.spark.sql.catalyst.rules.Rule;
@@ -26,8 +32,10 @@ import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.CatalogManager;
+import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
@@ -388,23 +396,34 @@ public class Governor {
   }
 
   private boolean isExempt(SparkSession session) {
-    return exempt.equals(session.sessionState().conf().getConfString(EXEMPT, ""));
+    SQLConf conf = session.sessionState().conf();
+    return conf.contains(EXEMPT) && exempt.equals(conf.getConfString(EXEMPT, ""));
   }
 
   // -- the way of a plan -----------------------------------------------------------------------
 
   LogicalPlan governed(LogicalPlan plan, SparkSession session) {
     if (ended) return plan;
-    boolean asks = plan.containsPattern(TreePattern.CURRENT_LIKE()) || plan.containsPattern(TreePattern.SCALA_UDF());
+    boolean asks = Questions.areIn(plan);
     if ((tables.isEmpty() && !asks && !enforces && !(plan instanceof Command)) || isExempt(session)) return plan;
     if (enforces && !(plan instanceof Command)) require(plan, session);
     LogicalPlan found = plan;
-    if (!tables.isEmpty() || asks || plan instanceof Command) {
+    boolean reads = plan.containsPattern(TreePattern.PLAN_EXPRESSION()) || reads(plan);
+    if (reads && (!tables.isEmpty() || asks || plan instanceof Command)) {
       found = new Walk(this, session).of(plan);
       if (found != plan && isOneRelation(plan) && isAskedForByCaches()) return plan;
     }
     Identity who = asks ? identity(session) : null;
     return who == null ? found : (LogicalPlan) found.transformAllExpressionsWithSubqueries(new Answering(who));
+  }
+
+  /** Whether a plan reads, or does, anything but what is in memory: Delta asks its own of each table that a statement
+   *  reads, and for nothing else are plans so many. */
+  private static boolean reads(LogicalPlan plan) {
+    if (plan instanceof LogicalRDD || plan instanceof LocalRelation) return false;
+    boolean isPlain = plan instanceof Project || plan instanceof Filter || plan instanceof Aggregate
+        || plan instanceof DeserializeToObject || plan instanceof SerializeFromObject;
+    return !isPlain || reads((LogicalPlan) plan.children().head());
   }
 
   private void require(LogicalPlan plan, SparkSession session) {

@@ -40,14 +40,19 @@ import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.expressions.Substring;
 import org.apache.spark.sql.catalyst.expressions.Upper;
 import org.apache.spark.sql.catalyst.expressions.With;
+import org.apache.spark.sql.catalyst.plans.ExistenceJoin;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Generate;
+import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LateralJoin;
+import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Sort;
+import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.catalyst.trees.TreePattern;
 import org.apache.spark.sql.classic.SparkSession;
@@ -239,8 +244,15 @@ class Hidden {
         || (e instanceof Cast && Cast$.MODULE$.canUpCast(((Cast) e).child().dataType(), ((Cast) e).dataType()));
   }
 
+  /** Whether a plan makes no column, and gives those below it as they are. */
+  private static boolean handsOn(LogicalPlan plan) {
+    return plan instanceof Filter || plan instanceof SubqueryAlias || plan instanceof Sort || plan instanceof GlobalLimit
+        || plan instanceof LocalLimit || (plan instanceof Join && !(((Join) plan).joinType() instanceof ExistenceJoin));
+  }
+
   /** What a plan makes of hidden columns is hidden, too. */
   private void follow(LogicalPlan plan) {
+    if (handsOn(plan)) return;
     List output = CollectionConverters.asJava(plan.output());
     if (plan instanceof CTERelationRef) {
       // One that refers to itself is not known yet.

@@ -1,4 +1,5 @@
 import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
 import org.apache.spark.sql.catalyst.analysis.FunctionRegistry$;
 import org.apache.spark.sql.catalyst.expressions.ArrayContains;
@@ -6,13 +7,18 @@ import org.apache.spark.sql.catalyst.expressions.CurrentUser;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.ScalaUDF;
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.expressions.Upper;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.catalyst.trees.TreePattern;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.types.UTF8String;
 import scala.Option;
+import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction0;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.AbstractPartialFunction;
@@ -84,6 +90,29 @@ class Questions {
       Identity who = asked.governor.required(asked.session);
       return Boolean.valueOf(who.roles.contains(UTF8String.fromString(role.toString().toUpperCase(Locale.ROOT))));
     }
+  }
+
+  /** Whether a plan, or a subquery in it, asks anything; what cannot is not looked at. */
+  static boolean areIn(LogicalPlan plan) {
+    if (!mayAsk(plan)) return false;
+    List expressions = CollectionConverters.asJava(plan.expressions());
+    for (int i = 0; i < expressions.size(); i++) if (areIn((Expression) expressions.get(i))) return true;
+    List children = CollectionConverters.asJava(plan.children());
+    for (int i = 0; i < children.size(); i++) if (areIn((LogicalPlan) children.get(i))) return true;
+    return false;
+  }
+
+  private static boolean areIn(Expression e) {
+    if (!mayAsk(e)) return false;
+    if (e instanceof CurrentUser || (e instanceof ScalaUDF && askedBy((ScalaUDF) e) != null)) return true;
+    if (e instanceof SubqueryExpression && areIn((LogicalPlan) ((SubqueryExpression) e).plan())) return true;
+    List children = CollectionConverters.asJava(e.children());
+    for (int i = 0; i < children.size(); i++) if (areIn((Expression) children.get(i))) return true;
+    return false;
+  }
+
+  private static boolean mayAsk(TreeNode node) {
+    return node.containsPattern(TreePattern.CURRENT_LIKE()) || node.containsPattern(TreePattern.SCALA_UDF());
   }
 
   /** The question that a placeholder stands for, whichever Governor of this JVM has made it; null for none. */

@@ -147,15 +147,21 @@ class Relations {
     return found;
   }
 
+  /** Delta's metadata of a relation: the same object for as long as the table is the same; null for what is no table of
+   *  Delta's. */
+  static org.apache.spark.sql.delta.actions.Metadata metadataOf(LogicalPlan plan) {
+    if (!(plan instanceof LogicalRelation)) return null;
+    Object relation = ((LogicalRelation) plan).relation();
+    if (relation instanceof CDCReader.DeltaCDFRelation) return changesOf(relation).metadata();
+    if (!(relation instanceof HadoopFsRelation) || !(((HadoopFsRelation) relation).location() instanceof TahoeLogFileIndex)) return null;
+    return ((TahoeLogFileIndex) ((HadoopFsRelation) relation).location()).metadata();
+  }
+
   /** What Delta's column mapping says of the columns of a relation, by their names. */
   static Map mappingOf(LogicalPlan plan) {
     Map found = new HashMap();
-    if (!(plan instanceof LogicalRelation)) return found;
-    Object relation = ((LogicalRelation) plan).relation();
-    StructType schema = null;
-    if (relation instanceof CDCReader.DeltaCDFRelation) schema = changesOf(relation).metadata().schema();
-    else if (relation instanceof HadoopFsRelation && ((HadoopFsRelation) relation).location() instanceof TahoeLogFileIndex)
-      schema = ((TahoeLogFileIndex) ((HadoopFsRelation) relation).location()).metadata().schema();
+    org.apache.spark.sql.delta.actions.Metadata metadata = metadataOf(plan);
+    StructType schema = metadata == null ? null : metadata.schema();
     for (int i = 0; schema != null && i < schema.fields().length; i++)
       found.put(schema.fields()[i].name(), schema.fields()[i].metadata());
     return found;

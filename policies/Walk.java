@@ -78,7 +78,7 @@ class Walk {
       owner = outer;
     }
     if (changed) found = (LogicalPlan) found.withNewChildren(Relations.seq(now));
-    if (found.containsPattern(TreePattern.PLAN_EXPRESSION())) {
+    if (plan.containsPattern(TreePattern.PLAN_EXPRESSION())) { // not of `found`, which would have to work it out
       List expressions = CollectionConverters.asJava(found.expressions());
       for (int i = 0; i < expressions.size(); i++) owners((Expression) expressions.get(i), owner);
       found = (LogicalPlan) found.transformExpressionsUp(new Inside(this));
@@ -150,15 +150,15 @@ class Walk {
 
   /** A relation behind its policies: rows first, then masks. */
   private LogicalPlan behind(LogicalPlan relation, Protection protection, Identity who) {
-    List output = CollectionConverters.asJava(relation.output());
-    Map masks = masks(relation, protection, who);
+    List output = CollectionConverters.asJava(relation.output()), keys = protection.keys(relation, output);
+    Map masks = masks(relation, output, keys, protection, who);
     Map fresh = new HashMap();
     Iterator each = masks.keySet().iterator();
     while (each.hasNext()) fresh.put(each.next(), NamedExpression$.MODULE$.newExprId());
     LogicalPlan below = copied(relation, fresh);
     below.setTagValue(GOVERNED, Boolean.TRUE);
     List raw = CollectionConverters.asJava(below.output());
-    Map columns = columns(relation, raw, protection);
+    Map columns = columns(output, keys, raw, protection);
 
     Expression rows = bodies.rows(protection, columns, who);
     LogicalPlan found = rows == null ? below : new Filter(rows, below);
@@ -204,7 +204,12 @@ class Walk {
   /** What masks the columns of a relation for somebody, by the id of the column. A column that is masked and cannot be
    *  found might go by another name now: nobody reads it whom it is masked for. */
   Map masks(LogicalPlan relation, Protection protection, Identity who) {
-    Map columns = columns(relation, CollectionConverters.asJava(relation.output()), protection);
+    List output = CollectionConverters.asJava(relation.output());
+    return masks(relation, output, protection.keys(relation, output), protection, who);
+  }
+
+  private Map masks(LogicalPlan relation, List output, List keys, Protection protection, Identity who) {
+    Map columns = columns(output, keys, output, protection);
     Map found = new LinkedHashMap();
     Iterator each = protection.masks.entrySet().iterator();
     while (each.hasNext()) {
@@ -218,11 +223,9 @@ class Walk {
             + " is masked, and is not there any longer; an administrator may UNSET its MASKING POLICY");
     }
     if (protection.tagged.isEmpty()) return found;
-    List output = CollectionConverters.asJava(relation.output());
-    Map mapping = Relations.mappingOf(relation);
     for (int i = 0; i < output.size(); i++) {
       Attribute column = (Attribute) output.get(i);
-      String key = Relations.columnKey(column, mapping);
+      String key = (String) keys.get(i);
       String policy = (String) protection.tagged.get(Protection.kindOf(column.dataType()));
       if (policy == null || protection.masks.containsKey(key) || found.containsKey(column.exprId())) continue;
       Use use = Use.of(policy, key);
@@ -243,17 +246,19 @@ class Walk {
    *  (column mapping was taken off, the schema was overwritten) falls back to the name that the column had. */
   static Map columns(LogicalPlan relation, List given, Protection protection) {
     List output = CollectionConverters.asJava(relation.output());
-    Map mapping = Relations.mappingOf(relation), found = new HashMap(), named = new HashMap();
-    for (int i = 0; i < output.size(); i++) {
-      Attribute column = (Attribute) output.get(i);
-      found.put(Relations.columnKey(column, mapping), given.get(i));
-      named.put(column.name().toLowerCase(java.util.Locale.ROOT), given.get(i));
-    }
+    return columns(output, protection.keys(relation, output), given, protection);
+  }
+
+  private static Map columns(List output, List keys, List given, Protection protection) {
+    Map found = new HashMap();
+    for (int i = 0; i < output.size(); i++) found.put(keys.get(i), given.get(i));
     Iterator each = protection.names.entrySet().iterator();
     while (each.hasNext()) {
       Map.Entry entry = (Map.Entry) each.next();
-      Object column = named.get(((String) entry.getValue()).toLowerCase(java.util.Locale.ROOT));
-      if (!found.containsKey(entry.getKey()) && column != null) found.put(entry.getKey(), column);
+      if (found.containsKey(entry.getKey())) continue;
+      String was = ((String) entry.getValue()).toLowerCase(java.util.Locale.ROOT);
+      for (int i = 0; i < output.size(); i++)
+        if (((Attribute) output.get(i)).name().toLowerCase(java.util.Locale.ROOT).equals(was)) found.put(entry.getKey(), given.get(i));
     }
     return found;
   }

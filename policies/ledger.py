@@ -47,9 +47,9 @@ class Ledger:
         self.location = f"{root.rstrip('/')}/{NAME}"
         self._table = HistoryTable(session, self.location, COLUMNS, ordered_by="sequence")
         local = local_path(self.location)
-        self._log = None if local is None else str(local / "_delta_log")
+        self._log = None if local is None else local / "_delta_log"
         self._lock = threading.RLock()
-        self._version = -1
+        self._be_at(-1)
         self._events = 0
         self._state = State()
 
@@ -62,10 +62,8 @@ class Ledger:
 
     def _is_newest(self) -> bool:
         """Whether nobody has written since: every statement asks, of a local file without Java."""
-        if self._log is not None:
-            return not os.access(
-                f"{self._log}/{self._version + 1:020}.json", os.F_OK
-            )  # half the time of `exists`
+        if self._next is not None:
+            return not os.access(self._next, os.F_OK)  # half the time of `exists`
         return self._table.is_newest(self._version)
 
     def change(self, decide: Decide) -> State:
@@ -90,7 +88,7 @@ class Ledger:
     def _append(self, events: Sequence[Event]) -> bool:
         if self._version < 0:
             self._table.create()
-            self._version = 0
+            self._be_at(0)
         numbered = [row_of(number, event) for number, event in enumerate(events, self._events)]
         version = self._table.append(numbered, seen=self._version)
         if version is None:
@@ -101,8 +99,13 @@ class Ledger:
     def _take(self, version: int, events: Sequence[Event]) -> None:
         state = folded(events, self._state)
         self._learned(state, events)  # where this fails, it is learned again before the next statement
-        self._state, self._version = state, version
+        self._state = state
+        self._be_at(version)
         self._events += len(events)
+
+    def _be_at(self, version: int) -> None:
+        self._version = version
+        self._next = None if self._log is None else str(self._log / f"{version + 1:020}.json")
 
     def _read(self) -> None:
         """Read what others have appended."""
