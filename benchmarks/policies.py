@@ -53,17 +53,18 @@ _INSERT = (
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """A kind of statement: its text for a number that no other has; `limit` in milliseconds."""
+    """A kind of statement: its text for a number; `limit` in milliseconds; `runs` in a round."""
 
     name: str
     limit: float
+    runs: int
     text: Callable[[int], str]
 
 
 _KINDS = (
-    _Kind("a query, not seen before", _NEW, front_door.QUERY.format),
-    _Kind("a query, repeated", _REPEATED, lambda _: front_door.QUERY.format(0)),
-    _Kind("INSERT … SELECT, not seen before", _NEW, _INSERT.format),
+    _Kind("a query, not seen before", _NEW, 150, front_door.QUERY.format),
+    _Kind("a query, repeated", _REPEATED, 150, lambda _: front_door.QUERY.format(0)),
+    _Kind("INSERT … SELECT, not seen before", _NEW, 40, _INSERT.format),
 )
 
 
@@ -131,7 +132,8 @@ def run(options: Options, say: Say) -> Result:
         " the same; sums of medians. The processor's time is that of Python and the JVM until the worker has"
         " made the record. Governing is the time in the rule that every plan passes (a counter in the JVM)"
         " and in the questions that the front door asks of the policies; beside it the same with the large"
-        f" catalog, whose policies protect other tables; medians of {rounds} rounds of each, in turns.",
+        f" catalog, whose policies protect other tables; medians of {rounds} rounds of each, in turns, and in"
+        f" each of {', '.join(f'{kind.runs} × {kind.name}' for kind in _KINDS)}.",  # noqa: RUF001
         (
             "The large catalog is written into the table of the governance as events, in one commit.",
             (
@@ -252,12 +254,11 @@ def _catalogs(bench: _Bench, policies: int, columns: int, rounds: int) -> Iterat
         session, *_ = bench.session(root, "bench")
         _protect_small(session)
         audit.detach(session)
-    count = 4 if bench.options.quick else 40
     took: dict[tuple[str, bool], list[float]] = defaultdict(list)
     numbers = itertools.count(1)
     for number, is_large in enumerate(sides(rounds)):
         bench.say(f"round {number // 2 + 1} of {rounds}, the {roots[is_large]} catalog")
-        for what, seconds in _round(bench, roots[is_large], numbers, count):
+        for what, seconds in _round(bench, roots[is_large], numbers):
             took[what, is_large].append(seconds)
 
     def both(what: str) -> tuple[float, float]:
@@ -300,7 +301,7 @@ def _protect_small(session: SparkSession) -> None:
     session.sql("ALTER TABLE orders ADD ROW ACCESS POLICY paid ON (status)")
 
 
-def _round(bench: _Bench, root: str, numbers: Iterator[int], count: int) -> Iterator[tuple[str, float]]:
+def _round(bench: _Bench, root: str, numbers: Iterator[int]) -> Iterator[tuple[str, float]]:
     """Everything on one catalog: what, and seconds."""
     session, interceptor, attaching = bench.session(root, "bench")
     yield _ATTACH, attaching
@@ -308,7 +309,8 @@ def _round(bench: _Bench, root: str, numbers: Iterator[int], count: int) -> Iter
         yield _FIRST, bench.timers.measure(lambda: session.sql(_INSERT.format(next(numbers))))["total"]
         for kind in _KINDS:
             found = []
-            for number in itertools.islice(numbers, count + 1):
+            runs = 4 if bench.options.quick else kind.runs
+            for number in itertools.islice(numbers, runs + 1):
                 text = kind.text(number)
                 found.append(bench.governing(interceptor, lambda: session.sql(text).collect()))  # noqa: B023
             yield kind.name, median(found[1:])
