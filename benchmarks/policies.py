@@ -62,8 +62,8 @@ class _Kind:
 
 
 _KINDS = (
-    _Kind("a query, not seen before", _NEW, 150, front_door.QUERY.format),
-    _Kind("a query, repeated", _REPEATED, 150, lambda _: front_door.QUERY.format(0)),
+    _Kind("a query, not seen before", _NEW, 80, front_door.QUERY.format),
+    _Kind("a query, repeated", _REPEATED, 80, lambda _: front_door.QUERY.format(0)),
     _Kind("INSERT … SELECT, not seen before", _NEW, 40, _INSERT.format),
 )
 

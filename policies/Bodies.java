@@ -34,8 +34,10 @@ import scala.jdk.javaapi.CollectionConverters;
 /** What policies say: their bodies, resolved once, and what these come to for somebody. */
 class Bodies {
   final Map policies = new ConcurrentHashMap();
-  /** The ids of the policies whose bodies look something up, or may. */
-  private final Map looking = new ConcurrentHashMap();
+  /** The ids of the policies whose bodies may look something up, and what is not known yet. */
+  private final Map unread = new ConcurrentHashMap();
+  /** The ids of the policies that read a table or view, by its key. */
+  private final Map readers = new ConcurrentHashMap();
   /** How often each policy protects something, by its id. */
   private final Map uses = new ConcurrentHashMap();
   /** What a body reads may be dropped and made again, under the same name: it is looked up again after so long. */
@@ -47,16 +49,32 @@ class Bodies {
   Bodies(SparkSession own) { this.own = own; }
 
   /** A policy by its id; null takes it away. */
-  void define(String id, Policy policy) {
-    if (policy == null) policies.remove(id);
-    else policies.put(id, policy);
+  synchronized void define(String id, Policy policy) {
+    Policy before = (Policy) (policy == null ? policies.remove(id) : policies.put(id, policy));
+    if (before != null) reads(before, new ArrayList());
     if (policy != null) policy.id = id;
-    if (policy != null && mayLookUp(policy)) looking.put(id, Boolean.TRUE);
-    else looking.remove(id);
+    await(id);
+  }
+
+  /** What a policy reads is to be found out where it protects something, and only there. */
+  private void await(Object id) {
+    Policy policy = (Policy) policies.get(id);
+    if (policy != null && policy.reads == null && uses.containsKey(id) && policy.mayLookUp) unread.put(id, Boolean.TRUE);
+    else unread.remove(id);
+  }
+
+  private void reads(Policy policy, List keys) {
+    for (int i = 0; i < keys.size(); i++) {
+      if (!readers.containsKey(keys.get(i))) readers.put(keys.get(i), new ConcurrentHashMap());
+      ((Map) readers.get(keys.get(i))).put(policy.id, Boolean.TRUE);
+    }
+    for (int i = 0; policy.reads != null && i < policy.reads.size(); i++)
+      if (!keys.contains(policy.reads.get(i))) ((Map) readers.get(policy.reads.get(i))).remove(policy.id);
+    policy.reads = keys;
   }
 
   /** An object is protected by other policies than before; null for none. */
-  void protect(Protection before, Protection now) {
+  synchronized void protect(Protection before, Protection now) {
     count(now, 1);
     count(before, -1);
   }
@@ -69,35 +87,36 @@ class Bodies {
       int found = (known == null ? 0 : known.intValue()) + more;
       if (found == 0) uses.remove(policy);
       else uses.put(policy, Integer.valueOf(found));
+      await(policy);
     }
   }
 
-  void forget() {
+  synchronized void forget() {
     policies.clear();
-    looking.clear();
+    unread.clear();
+    readers.clear();
     uses.clear();
   }
 
   /** A policy of a protected object whose body reads a table or view, by its key; null for none. Every command asks. */
   String readerOf(String key) {
-    Iterator each = looking.keySet().iterator();
+    Iterator each = unread.keySet().iterator();
+    while (each.hasNext()) findOut((Policy) policies.get(each.next()));
+    Map found = (Map) readers.get(key);
+    each = found == null ? new ArrayList().iterator() : found.keySet().iterator();
     while (each.hasNext()) {
       Object id = each.next();
       Policy policy = uses.containsKey(id) ? (Policy) policies.get(id) : null;
-      if (policy != null && reads(policy).contains(key)) return policy.name;
+      if (policy != null) return policy.name;
     }
     return null;
   }
 
-  private static boolean mayLookUp(Policy policy) { return policy.body.toUpperCase(Locale.ROOT).indexOf("SELECT") >= 0; }
-
-  private List reads(Policy policy) {
+  private void findOut(Policy policy) {
     try {
-      if (policy.reads == null) resolved(policy);
-      return policy.reads;
+      if (policy != null) resolved(policy);
     } catch (Exception e) {
       // What cannot be resolved now, with its schema gone, hides all that it protects, and reads nothing.
-      return new ArrayList();
     }
   }
 
@@ -135,9 +154,11 @@ class Bodies {
       // What a policy reads is behind no policy.
       Keys read = new Keys();
       value.transformUp(read);
-      policy.reads = read.keys;
       policy.time = System.nanoTime();
-      if (policy.id != null && !read.keys.isEmpty()) looking.put(policy.id, Boolean.TRUE); // by a function
+      if (policy.id != null && policies.get(policy.id) == policy) {
+        reads(policy, read.keys);
+        unread.remove(policy.id);
+      } else policy.reads = read.keys; // is tried out, or was replaced
       policy.resolved = new Body((Expression) as(value, type).transformUp(new Freeing()), columns, null);
     } catch (org.apache.spark.sql.catalyst.parser.ParseException e) {
       throw new SecurityException("the body of policy " + policy.name + " cannot be read: " + e.getMessage());
@@ -158,7 +179,7 @@ class Bodies {
       Map given = new HashMap();
       for (int i = 0; i < columns.size(); i++)
         if (columns.get(i) instanceof Alias) given.put(((Alias) columns.get(i)).exprId(), argument((Alias) columns.get(i), policy));
-      if (!given.isEmpty()) value = (Expression) value.transformUp(new Renaming(null, given, null));
+      if (!given.isEmpty()) value = Renaming.given(value, given);
     }
     if (value == null || !(plan instanceof LocalRelation))
       throw new SecurityException("the body of policy " + policy.name + " is no expression over one row");
@@ -263,7 +284,7 @@ class Bodies {
       Attribute parameter = (Attribute) answer.columns.get(i);
       given.put(parameter.exprId(), as((Expression) column, parameter.dataType()));
     }
-    return (Expression) answer.value.transformUp(new Renaming(null, given, null));
+    return Renaming.given(answer.value, given);
   }
 
   /** The condition of all row access policies; null for none that hides anything. */
@@ -287,6 +308,8 @@ class Bodies {
 class Policy {
   final String name, body, schema, returns;
   final List parameters;
+  /** Whether its body has a query, or what looks like one. */
+  final boolean mayLookUp;
   /** Null for one that is only tried out. */
   String id;
   Body resolved;
@@ -300,6 +323,7 @@ class Policy {
     schema = (String) said.get("schema");
     returns = (String) said.get("returns");
     parameters = (List) said.get("parameters");
+    mayLookUp = body.toUpperCase(Locale.ROOT).indexOf("SELECT") >= 0;
   }
 
   /** Whether two say the same, whatever they are called. */

@@ -14,6 +14,8 @@ import org.apache.spark.sql.catalyst.expressions.OuterReference;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.expressions.Unevaluable;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.trees.TreePattern;
+import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractPartialFunction;
 
 /** Gives columns other ids, or other expressions. Inside subqueries everything that is not from outside gets ids of
@@ -51,6 +53,23 @@ class Renaming extends AbstractPartialFunction {
     if (given == null) return e; // a walk over a plan comes by here itself
     LogicalPlan own = (LogicalPlan) plan.transformAllExpressionsWithSubqueries(new Freshening(given));
     return subquery.withNewPlan((LogicalPlan) own.transformAllExpressionsWithSubqueries(new Renaming(null, given, null)));
+  }
+
+  /** A value with its attributes given: `transformUp` does nothing else where no subquery is, and takes longer. */
+  static Expression given(Expression value, Map given) {
+    if (value.containsPattern(TreePattern.PLAN_EXPRESSION())) return (Expression) value.transformUp(new Renaming(null, given, null));
+    if (value instanceof AttributeReference) {
+      Object found = given.get(((AttributeReference) value).exprId());
+      return found == null ? value : (Expression) found;
+    }
+    List children = CollectionConverters.asJava(value.children()), now = new ArrayList();
+    boolean changed = false;
+    for (int i = 0; i < children.size(); i++) {
+      Expression child = given((Expression) children.get(i), given);
+      changed |= child != children.get(i);
+      now.add(child);
+    }
+    return changed ? (Expression) value.withNewChildren(Relations.seq(now)) : value;
   }
 
   private Object of(AttributeReference column) {

@@ -91,7 +91,8 @@ class Hidden {
       Join join = (Join) plan;
       Set at = new HashSet();
       failing((Expression) join.condition().get(), at);
-      LogicalPlan left = fenced(join.left(), at), right = fenced(join.right(), at);
+      LogicalPlan left = at.isEmpty() ? join.left() : fenced(join.left(), at);
+      LogicalPlan right = at.isEmpty() ? join.right() : fenced(join.right(), at);
       if (left != join.left() || right != join.right())
         found = join.copy(left, right, join.joinType(), join.condition(), join.hint());
     } else if (plan instanceof LateralJoin) {
@@ -120,8 +121,8 @@ class Hidden {
       Expression left = held(((And) condition).left()), right = held(((And) condition).right());
       return left == ((And) condition).left() && right == ((And) condition).right() ? condition : new And(left, right);
     }
-    boolean stays = mayFail(condition) || (condition.references().isEmpty() && isRisky(condition));
-    return condition.deterministic() && stays ? inPlace(condition) : condition;
+    boolean stays = mayFail(condition) || (isRisky(condition) && condition.references().isEmpty());
+    return stays && condition.deterministic() ? inPlace(condition) : condition;
   }
 
   /** Spark infers of an exploded array that it is not empty, and asks that of the files. */
@@ -146,7 +147,6 @@ class Hidden {
 
   /** The hidden columns on which it depends whether an expression fails. */
   private void failing(Expression e, Set at) {
-    if (isWorkedOut(e)) return;
     if (e instanceof OuterReference) {
       failing((Expression) ((OuterReference) e).e(), at);
     } else if (e instanceof RuntimeReplaceable) {
@@ -158,7 +158,7 @@ class Hidden {
       compared((LogicalPlan) ((SubqueryExpression) e).plan(), at);
       correlated((LogicalPlan) ((SubqueryExpression) e).plan(), at);
     } else if (!isHarmless(e) || (isConditional(e) && isRisky(e))) {
-      mentioned(e, at);
+      if (!isWorkedOut(e)) mentioned(e, at);
     } else {
       below(e, at);
     }
@@ -183,13 +183,12 @@ class Hidden {
 
   /** Whether any part may fail, whatever on. */
   private boolean isRisky(Expression e) {
-    if (isWorkedOut(e)) return false;
     if (e instanceof OuterReference) return isRisky((Expression) ((OuterReference) e).e());
     if (e instanceof RuntimeReplaceable) return isRisky(((RuntimeReplaceable) e).replacement()); // BETWEEN, say
     if (e instanceof Attribute) return failing.contains(((Attribute) e).exprId());
-    if (!(e instanceof SubqueryExpression) && !isHarmless(e)) return true;
+    if (!(e instanceof SubqueryExpression) && !isHarmless(e)) return !isWorkedOut(e);
     List children = CollectionConverters.asJava(e.children());
-    for (int i = 0; i < children.size(); i++) if (isRisky((Expression) children.get(i))) return true;
+    for (int i = 0; i < children.size(); i++) if (isRisky((Expression) children.get(i))) return !isWorkedOut(e);
     return false;
   }
 
@@ -271,11 +270,12 @@ class Hidden {
         if (plan instanceof Union) follow((Attribute) below.get(j), (Attribute) output.get(j));
       }
     }
+    if (!isOver) return;
     Map made = new HashMap();
     List expressions = CollectionConverters.asJava(plan.expressions());
     for (int i = 0; i < expressions.size(); i++)
       if (expressions.get(i) instanceof Alias) made.put(((Alias) expressions.get(i)).exprId(), expressions.get(i));
-    for (int i = 0; isOver && i < output.size(); i++) {
+    for (int i = 0; i < output.size(); i++) {
       Attribute column = (Attribute) output.get(i);
       if (plan instanceof Union || passed.contains(column.exprId())) continue;
       Alias by = (Alias) made.get(column.exprId());

@@ -60,6 +60,11 @@ class Ledger:
                 self._read()
             return self._state
 
+    @property
+    def known(self) -> State:
+        """The state as of the last look."""
+        return self._state
+
     def _is_newest(self) -> bool:
         """Whether nobody has written since: every statement asks, of a local file without Java."""
         if self._next is not None:

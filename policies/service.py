@@ -140,9 +140,18 @@ class Policies:
         """Nothing is enforced any longer."""
         self._governor.end()
 
-    def enter(self, session_id: str, user: str, roles: Sequence[str]) -> tuple[State, str]:
-        """Somebody is about to run a statement on this thread: the governance now, and their token."""
-        state = self._ledger.state()
+    def enter(
+        self, session_id: str, user: str, roles: Sequence[str], *, looks: bool = True
+    ) -> tuple[State, str]:
+        """Somebody is about to run a statement on this thread: the governance now, and their token.
+
+        Args:
+            session_id: of their session.
+            user: who.
+            roles: those that they were given by whoever calls, if any.
+            looks: False takes the governance as of the last look: nothing is read yet.
+        """
+        state = self._ledger.state() if looks else self._ledger.known
         token = self._token(state, session_id, user, roles)
         self._governor.enter(token)
         return state, token
@@ -173,11 +182,10 @@ class Policies:
         under, kept = self._kept
         if under is not state:
             under, kept = self._kept = state, {}
-        taken = self.role(session_id, user, roles)
-        key = user, taken, tuple(roles)
+        key = session_id, user, tuple(roles)
         found = kept.get(key)
         if found is None:
-            held = self._held(state, user, roles)
+            taken, held = self.role(session_id, user, roles), self._held(state, user, roles)
             found = kept[key] = self._governor.token(user, taken if taken in held else PUBLIC, held)
         return found
 
@@ -375,6 +383,7 @@ class Policies:
             )
         session_id = jvm.session_id(spark)
         self._taken[session_id, by.user] = role
+        self._kept = State(), {}
         if session_id in self._sessions:
             self._belong(session_id, self._ledger.state())
         return _done(spark)

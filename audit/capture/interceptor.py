@@ -173,7 +173,7 @@ class Interceptor:
             self.driver.untagged.begin(claim)
         handed_over = False
         try:
-            with self.quiet(untagged=runs_nothing):
+            with self.quiet(untagged=runs_nothing, looks=False):
                 frame = call()
         except Exception as error:
             handed_over = self._record_failure(replace(_intent_of_sql(statement), claim=claim), error)
@@ -278,15 +278,16 @@ class Interceptor:
         return result
 
     @contextmanager
-    def quiet(self, *, untagged: bool = False) -> Iterator[None]:
+    def quiet(self, *, untagged: bool = False, looks: bool = True) -> Iterator[None]:
         """What Spark runs inside belongs to no statement: it resolves names, or hands a result over.
 
-        Where it is known to run nothing, its tag is spared: two calls of Py4J.
+        Where it is known to run nothing, its tag is spared: two calls of Py4J. Where nothing is read, nor
+        refused, it is spared to look whether another driver has changed the governance: what reads will.
         """
         outer = getattr(self._inside, "query_id", None)
         self._inside.query_id = outer or ANALYSIS_TAG
         if outer is None:
-            self._enter()
+            self._enter(looks=looks)
         tag = nullcontext() if untagged else jvm.tagged(self.spark.sparkContext, ANALYSIS_TAG)
         try:
             with tag:
@@ -312,10 +313,11 @@ class Interceptor:
         kept[token] = governance, own
         return own
 
-    def _enter(self) -> str:
+    def _enter(self, *, looks: bool = True) -> str:
         """What Spark runs from now on, this thread's user runs, under the governance as of now."""
         who = current_identity(self.identity)
-        self._inside.governance, token = self.driver.policies.enter(self.session_id, who.user, who.roles)
+        enter = self.driver.policies.enter
+        self._inside.governance, token = enter(self.session_id, who.user, who.roles, looks=looks)
         self._inside.token = token
         return token
 
