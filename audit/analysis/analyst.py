@@ -24,7 +24,7 @@ from audit.analysis.spark_catalog import (
     named_relations,
     relation_of_leaf,
 )
-from audit.record import CapturedBy, Finding, ObjectVersion
+from audit.record import CapturedBy, Finding, ObjectVersion, objects_named
 from lineage.agreement import differences
 from lineage.governing import in_force
 from lineage.identify import identify
@@ -133,6 +133,13 @@ class Analyst:
         facts = replace(facts, registered=catalog.registered(facts))
         access = identify(analyze_plan(shape, facts), named_relations(facts) | catalog.made(facts))
         return access, read_versions(access, named_leaves(facts))
+
+    def tried(self, job: Job) -> Job:
+        """A statement that has failed; where a DataFrame was refused, with the objects that it is about."""
+        if job.ended.status != "DENIED" or job.started.is_sql or job.intent.query_execution is None:
+            return job
+        access, _ = self.by_plan(job.catalog, job.intent.query_execution().analyzed())
+        return replace(job, started=replace(job.started, objects_tried=objects_named(access)))
 
     def _by_text(self, job: Job, plan: Any | None) -> Finding | None:
         statement = job.intent.statement

@@ -72,6 +72,7 @@ class Intent:
     procedure: str | None = None
     lineal: list[Lineal] = field(default_factory=list)
     parent: Lineal | None = None
+    objects_tried: tuple[str, ...] = ()
 
     @property
     def is_reading(self) -> bool:

@@ -123,6 +123,8 @@ class Worker:
                 if job.intent.stream is not None:
                     self._driver.streams.begin(job)
                 finding = self._analyst.analyse(job, executions)
+            else:
+                job = self._analyst.tried(job)
         except Exception as error:  # noqa: BLE001 - the one guard: an analysis never breaks a user's query
             if job.ended.status == "SUCCESS":
                 finding = opaque(job, f"{type(error).__name__}: {error}")

@@ -11,7 +11,7 @@ import importlib
 import os
 import traceback
 from collections.abc import Callable, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -24,6 +24,9 @@ from audit.capture.interceptor import Interceptor
 from audit.capture.reader import reader_load, reader_table, session_table
 from audit.capture.streaming import bind_batches, start_stream
 from audit.capture.surface import DATAFRAME, OWN_PLAN, READER, SESSION, STREAM_WRITER, SURFACE, Methods, Place
+from lineage.names import qualify, split_name
+from policies.errors import AccessDeniedError
+from policies.governor import refusal_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -132,16 +135,51 @@ def _wrapper_for(methods: Methods, name: str) -> Wrapper:
         return _sql
     if methods is STREAM_WRITER:
         return _stream
+    action = f"{methods.owner.rsplit('.', 1)[1]}.{name}"
     if (methods is SESSION and name == "table") or (methods is READER and name in _PAST):
-        return _reads(session_table if methods is SESSION else _PAST[name])
+        return _refusing(action, _reads(session_table if methods is SESSION else _PAST[name]))
     place = methods.place(name)
     if methods.owner.endswith("DeltaTable") and name in _OF_TABLES:
         return _OF_TABLES[name]
     if place is Place.ANALYSES:
-        return _GUARDED.get((methods.owner, name), _analysed)
+        return _refusing(action, _GUARDED.get((methods.owner, name), _analysed))
     query_type = {**methods.runs, **(methods.changes or {})}[name]
-    action = f"{methods.owner.rsplit('.', 1)[1]}.{name}"
     return _recorded(query_type, action, changes=place is Place.CHANGES)
+
+
+def _refusing(action: str, wrapper: Wrapper) -> Wrapper:
+    """Nothing runs, and so nothing is on record but what is refused."""
+
+    def refusing(find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
+        try:
+            return wrapper(find, original, self, args, kwargs)
+        except Exception as error:
+            refusal = error if isinstance(error, AccessDeniedError) else refusal_of(error)
+            interceptor = None if refusal is None else _interceptor_of(find, self, args, kwargs)
+            if refusal is None or interceptor is None or interceptor.is_busy():
+                raise
+            intent = _intent(self, "SELECT", action, args, changes=False)
+            tried = _tried(interceptor, action, self, (*args, *kwargs.values()))
+            interceptor.record_failure(replace(intent, objects_tried=tried), refusal)
+            if refusal is error:
+                raise
+            raise refusal from error
+
+    return refusing
+
+
+def _tried(interceptor: Interceptor, action: str, self: Any, args: tuple[Any, ...]) -> tuple[str, ...]:
+    """What a call was about: names of tables in full, paths as they are; () where its DataFrame says it."""
+    if action == "DeltaTable.history":
+        return (jvm.location_of(self),)
+    if not action.startswith(("DataFrameReader.", "SparkSession.")):
+        return ()
+    given = [one for arg in args for one in (arg if isinstance(arg, (list, tuple)) else (arg,))]
+    asked = tuple(one for one in given if isinstance(one, str))
+    if not action.endswith(".table"):
+        return asked
+    current = interceptor.current_schema()
+    return tuple(".".join(qualify(split_name(one.partition("@")[0]), current)) for one in asked)
 
 
 def _recorded(query_type: str, action: str, *, changes: bool) -> Wrapper:
@@ -288,7 +326,9 @@ def _tells(what: str, *asked: str) -> Wrapper:
     return wrapper
 
 
-_OF_TABLES: dict[str, Wrapper] = {"vacuum": _vacuum, "history": _history}
+_OF_TABLES: dict[str, Wrapper] = {
+    "vacuum": _vacuum, "history": _refusing("DeltaTable.history", _history),
+}  # fmt: skip
 _GUARDED: dict[tuple[str, str], Wrapper] = {
     (DATAFRAME.owner, "inputFiles"): _tells("the names of the files"),
     (DATAFRAME.owner, "explain"): _tells("estimates", "cost"),

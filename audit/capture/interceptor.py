@@ -176,7 +176,7 @@ class Interceptor:
             with self.quiet(untagged=runs_nothing, looks=False):
                 frame = call()
         except Exception as error:
-            handed_over = self._record_failure(replace(_intent_of_sql(statement), claim=claim), error)
+            handed_over = self.record_failure(replace(_intent_of_sql(statement), claim=claim), error)
             raise
         finally:
             if claim is not None and not handed_over:
@@ -331,8 +331,8 @@ class Interceptor:
         """Something may have changed the current catalog or schema."""
         self._current = None
 
-    def _record_failure(self, intent: Intent, error: Exception) -> bool:
-        """Whether the worker has it now."""
+    def record_failure(self, intent: Intent, error: Exception) -> bool:
+        """Put on record what has failed before it ran; whether the worker has it now."""
         started = self._start(intent)
         if started is None:
             return False
@@ -375,6 +375,7 @@ class Interceptor:
             root_query_id=parent.root_query_id if parent else None,
             session_id=self.session_id,
             application_id=self.driver.application_id,
+            objects_tried=intent.objects_tried,
         )
 
     def _facts(self, intent: Intent) -> CatalogFacts | None:

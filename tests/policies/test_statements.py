@@ -153,6 +153,8 @@ def test_in_use(session, table):
     session.sql("ALTER TABLE t ADD ROW ACCESS POLICY r ON (region)")
     with pytest.raises(PolicyExistsError, match="has row access policy"):
         session.sql("ALTER TABLE t ADD ROW ACCESS POLICY r ON (region)")
+    with pytest.raises(PolicyInUseError, match=r"in_use\.t"):
+        session.sql("DROP ROW ACCESS POLICY r")
 
 
 def test_a_policy_that_reads_its_own_table(session, table):
@@ -209,6 +211,11 @@ def test_mapping_tables_are_read_as_they_are(session, table):
     session.sql("INSERT INTO map VALUES ('us')")
     assert _seen(session, "id") == [(2,)]
     assert _seen(session, "count(*)", "map") == [(0,)]
+    session.sql("CREATE MASKING POLICY hush AS (v STRING) RETURNS STRING -> 'eu'")
+    session.sql("ALTER TABLE map DROP ROW ACCESS POLICY none")
+    session.sql("ALTER TABLE map ALTER COLUMN area SET MASKING POLICY hush")
+    assert _seen(session, "area", "map") == [("eu",)]
+    assert _seen(session, "id") == [(2,)]
 
 
 def test_a_mapping_table_made_anew(session, table):

@@ -85,6 +85,10 @@ def walled(session):
                 f"CREATE FUNCTION f_{made}() RETURNS STRING RETURN"
                 f" (SELECT concat_ws(',', sort_array(collect_list(ssn))) FROM walled.{made})"
             )
+            run(
+                f"CREATE FUNCTION g_{made}(least INT) RETURNS TABLE (s STRING, r STRING) RETURN"
+                f" SELECT ssn, region FROM walled.{made} WHERE id >= least"
+            )
         for clause in clauses:
             run(f"ALTER TABLE t_{kind} {clause}")
     yield "walled"
@@ -133,6 +137,10 @@ QUERIES = [
     "SELECT * FROM w_{t}",
     "SELECT s FROM v_{t} WHERE s = '111'",
     "SELECT f_{t}() f",
+    "SELECT * FROM g_{t}(2)",
+    "SELECT i, s FROM (VALUES (1), (3)) x(i), LATERAL g_{t}(i) WHERE s <> '222'",
+    "SELECT ssn FROM `walled`.`{t}`\u00a0",
+    "SELECT\u3000`ssn` FROM {t} WHERE `SSN` <> '222'",
     "TABLE {t}",
     "SELECT * FROM IDENTIFIER('walled.' || '{t}')",
     "SELECT /* {t} */ `ssn` FROM `walled` . `{t}` -- AT (OFFSET => 0)\n WHERE `SSN` IS NOT NULL",
@@ -563,6 +571,67 @@ def test_denied_is_on_record(session, walled):
         " WHERE query_text LIKE 'DESCRIBE HISTORY%' AND execution_status = 'DENIED'"
     ).first()
     assert tuple(found) == ("DENIED", "ACCESS_DENIED", "sam", "spark_catalog.walled.t_both")
+
+
+def test_denied_readers_are_on_record(session, walled, tmp_path):
+    """So are readers, DataFrames, streams and Delta's API, with what they named or would have read."""
+    place = session.sql("DESCRIBE DETAIL t_both").first().location
+    frame = session.read.option("versionAsOf", 1).table("t_both")
+    checkpoint = str(tmp_path)
+    tries = {
+        "DataFrame.collect": frame.collect,
+        "DataFrame.explain": lambda: session.table("t_both").explain("cost"),
+        "DataFrameReader.parquet": lambda: session.read.parquet(place),
+        "DataStreamWriter.start": session.readStream.table("t_both").writeStream.format("noop")
+        .option("checkpointLocation", checkpoint).start,
+        "DeltaTable.history": DeltaTable.forName(session, "t_both").history,
+    }  # fmt: skip
+    with audit.as_user(session, "nosy"):
+        for attempt in tries.values():
+            with pytest.raises(AccessDeniedError):
+                attempt()
+    audit.flush(session)
+    found = session.sql(
+        "SELECT query_text, execution_status, error_code, objects_tried"
+        " FROM account_usage.query_history WHERE user_name = 'nosy' ORDER BY query_start_time, query_id"
+    ).collect()
+    assert [row.query_text.partition("(")[0] for row in found] == list(tries)
+    assert {(row.execution_status, row.error_code) for row in found} == {("DENIED", "ACCESS_DENIED")}
+    table = "spark_catalog.walled.t_both"
+    assert [row.objects_tried[0].removeprefix("file:") for row in found] == [
+        table, table, place.removeprefix("file:"), table, place.removeprefix("file:"),
+    ]  # fmt: skip
+
+
+# Capitals of the long s and small letters of the sign of Kelvin are those of s and k; nobody sees U+200B.
+LOOK_ALIKE = [
+    "SELECT `\u017fsn` FROM {t}",
+    "SELECT ssn FROM {t} WHERE `s\u017fn` = '111'",
+    "SELECT ssn FROM `wal\u017fed`.{t}",
+    "SELECT `ss\u200bn` FROM {t}",
+    "SELECT ssn FROM `{t}\u200b`",
+    "SELECT `ssn\u00a0` FROM {t}",
+    "SELECT `\uff53\uff53\uff4e` FROM {t}",
+    "SELECT \u0455sn FROM {t}",
+]
+
+
+def test_look_alikes(session, walled):
+    """A name that only looks like another leads nowhere; one that Spark takes for it, to the same answer."""
+    with audit.as_user(session, "sam"):
+        for text in LOOK_ALIKE:
+            with pytest.raises(PySparkException, match=r"cannot be (resolved|found)|INVALID_IDENTIFIER"):
+                session.sql(text.format(t="t_both"))
+        wanted = _answer(session, "SELECT * FROM mask_sam")
+        assert _answer(session, "SELECT * FROM `t_mas\u212a`") == wanted
+        assert _answer(session, "SELECT * FROM spark_catalog.`WALLED`.`t_mas\u212a`") == wanted
+
+
+def test_statistics_of_columns(session, walled):
+    """Spark makes none of a Delta table, so nothing of theirs can tell."""
+    for command in ("COMPUTE STATISTICS", "COMPUTE STATISTICS FOR ALL COLUMNS"):
+        with pytest.raises(PySparkException, match="NOT_SUPPORTED_COMMAND_FOR_V2_TABLE"):
+            session.sql(f"ANALYZE TABLE t_both {command}")
 
 
 FAILING = [
