@@ -17,29 +17,47 @@ pip := $(python) -m pip --disable-pip-version-check install --quiet --no-compile
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test bench lint format lock setup clean distclean
+.PHONY: help demo quick test test-all bench lint docs format lock setup clean distclean
 
 help: ## This list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST)
 
 demo: setup ## The main job on real data: load, transform, answer; leaves everything in .audit/
-	@$(python) -m sample_queries.demo
+	@$(python) -m examples.demo
 
-test: setup $(VENV)/.archive ## The tests; PYTEST="-k name" chooses
-	@$(python) -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder --durations 15 $(PYTEST)
+# A module stays in one process, since its tests share fixtures; the modules that take longest come first.
+pytest := $(python) -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+
+quick: setup ## The tests that start no JVM; PYTEST="-k name" chooses, here and in the next two
+	@$(pytest) --tier quick --quiet $(PYTEST)
+
+test: setup $(VENV)/.archive ## The tests of each change, see docs/testing.md
+	@$(python) java/tools.py test
+	@$(pytest) --tier test --durations 15 $(PYTEST)
+
+test-all: setup $(VENV)/.archive ## All tests, before a release
+	@$(python) java/tools.py test
+	@$(pytest) --tier all --durations 15 $(PYTEST)
 
 bench: setup ## The benchmarks; writes benchmarks/RESULTS.md
 	@$(python) -m benchmarks
 
-lint: $(VENV)/.project ## ruff, mypy --strict, import-linter
+lint: $(VENV)/.project ## ruff, mypy --strict, import-linter; javac's warnings, google-java-format
 	@$(bin)/ruff check .
 	@$(bin)/ruff format --check .
 	@$(bin)/mypy
 	@$(bin)/lint-imports
+	@$(python) java/tools.py lint
 
 format: $(VENV)/.project ## Format the code, and mend what ruff can mend
 	@$(bin)/ruff format .
 	@$(bin)/ruff check --fix .
+	@$(python) java/tools.py format
+
+docs: $(VENV)/.project ## Write docs/reference/ from the code, and build the site into build/site/
+	@$(python) docs/_build/reference.py
+	@$(python) docs/_build/errors.py
+	@NO_MKDOCS_2_WARNING=1 $(bin)/mkdocs build --strict --quiet
 
 setup: $(VENV)/.jars ## Install all that the others need
 
@@ -57,8 +75,10 @@ $(VENV)/.project: $(VENV)/.packages pyproject.toml
 	@$(pip) --no-build-isolation --no-deps --editable .
 	@touch $@
 
-$(VENV)/.jars: $(VENV)/.project audit/embedded/jars.lock
+# It builds the jar of our own Java where that is not the one of the sources.
+$(VENV)/.jars: $(VENV)/.project audit/spark/embedded/jars.lock $(shell find java -name '*.java' -o -name 'build.py')
 	@$(bin)/audit setup >/dev/null
+	@$(python) java/build.py >/dev/null
 	@touch $@
 
 # Tests start Spark many times.

@@ -15,13 +15,13 @@ if sys.version_info < (3, 10):
 
 import types
 
-# `import audit` wants what is not there yet; a bare package of that name lets audit.embedded.java in.
+# `import audit` wants what is not there yet; a bare package of that name lets audit.spark.embedded.java in.
 audit = types.ModuleType("audit")
 audit.__path__ = [os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "audit")]
 sys.modules["audit"] = audit
 
-from audit.embedded import java
-from audit.errors import AuditError
+from audit.spark.embedded import java
+from audit.core.errors import AuditError
 
 try:
     java.find(os.environ)

@@ -12,7 +12,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from audit.embedded.jars import Jar, resolve
+from audit.spark.embedded.jars import Jar, resolve
 from benchmarks.result import Say
 
 _JAR = Jar(

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from lineage.agreement import Difference
+from lineage.engine_diff import Difference
 from lineage.model import Access, Domain
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 
-from audit.analysis.plan_facts import PlanFactsReader
+from audit.spark.plans.plan_facts import PlanFactsReader
 from benchmarks import sessions
 from benchmarks.peers.process import Job
 from benchmarks.result import DATA, Say

@@ -172,7 +172,7 @@ def _side(spark: SparkSession, root: Path, *, attached: bool) -> Iterator[Callab
     interceptor = audit.attach(spark, user="bench", root=str(root))
     audit.flush(spark)  # the ingest thread has made its tables
     try:
-        yield interceptor.driver.worker.drain
+        yield interceptor.recorder.worker.drain
     finally:
         audit.detach(spark)
 

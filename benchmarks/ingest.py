@@ -13,10 +13,10 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-from audit.clock import SystemClock
-from audit.ids import IdGenerator
+from audit.core.clock import SystemClock
+from audit.core.ids import IdGenerator
 from audit.ingest.folder import ingest_folder
-from audit.record import build_row
+from audit.record.access_record import build_row
 from audit.spool import Spool
 from audit.store.commit_lock import commit_lock
 from audit.store.tables import create_tables

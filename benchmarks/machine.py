@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from audit.embedded import java
+from audit.spark.embedded import java
 
 _PACKAGES = ("pyspark", "delta-spark", "sqlglot", "spark-access-history")
 

@@ -17,16 +17,16 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import audit
-from audit.capture.interceptor import Interceptor
+from audit.capture.audited_session import AuditedSession
+from audit.policies.model.event_log import EventLog
+from audit.policies.model.events import GovernanceEvent
+from audit.policies.service import Policies
 from benchmarks import front_door, policies_data, sessions, tpch_data
 from benchmarks.alternating import sides
 from benchmarks.corpus import Corpus
 from benchmarks.result import Options, Result, Row, Say, milliseconds
 from benchmarks.timers import Timers, on_the_way
 from lineage.model import Domain
-from policies.events import Event
-from policies.ledger import Ledger
-from policies.service import Policies
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -86,7 +86,7 @@ class _Bench:
     options: Options
     say: Say
 
-    def session(self, root: str, schema: str) -> tuple[SparkSession, Interceptor, float]:
+    def session(self, root: str, schema: str) -> tuple[SparkSession, AuditedSession, float]:
         """An audited session of somebody who sees everything, and how long the attach took (seconds)."""
         session = self.spark.newSession()
         session.sql(f"USE {schema}")
@@ -97,13 +97,13 @@ class _Bench:
         audit.flush(session)  # the ingest thread has made its tables
         return session, interceptor, seconds
 
-    def governing(self, interceptor: Interceptor, run: Callable[[], Any]) -> float:
+    def governing(self, interceptor: AuditedSession, run: Callable[[], Any]) -> float:
         """Seconds of a statement that governing took: in the rule, and on the caller's thread before it."""
-        interceptor.driver.worker.drain()
-        governor = interceptor.driver.policies.governor
-        before = governor.seconds
+        interceptor.recorder.worker.drain()
+        enforcer = interceptor.services.enforcer
+        before = enforcer.seconds
         in_python = self.timers.measure(run).get("governing", 0.0)
-        return in_python + governor.seconds - before
+        return in_python + enforcer.seconds - before
 
 
 def run(options: Options, say: Say) -> Result:
@@ -116,7 +116,7 @@ def run(options: Options, say: Say) -> Result:
         front_door.make_tables(spark)
         spark.sql("CREATE TABLE bench.rights AS SELECT 'NOBODY' AS role")
         timers = on_the_way()
-        for owner, name in ((Policies, "enter"), (Policies, "way_of"), (Interceptor, "own")):
+        for owner, name in ((Policies, "set_identity"), (Policies, "handler_for"), (AuditedSession, "own")):
             timers.watch(owner, name, "governing")
         bench = _Bench(spark, root, timers, options, say)
         rows = [*_queries(bench, passes), *_catalogs(bench, policies, columns, rounds)]
@@ -162,7 +162,7 @@ def _queries(bench: _Bench, passes: int) -> Iterator[Row]:
             sessions.settle(bench.spark)
             began = sessions.processor_seconds(bench.spark)
             measured = bench.timers.measure(lambda: _run(session, text, by=user))  # noqa: B023
-            interceptor.driver.worker.drain()
+            interceptor.recorder.worker.drain()
             measured["processor"] = sessions.processor_seconds(bench.spark) - began
             found[is_governed][name].append(measured)
         on, off = (median(one["total"] for one in found[side][name]) for side in (True, False))
@@ -249,7 +249,7 @@ def _catalogs(bench: _Bench, policies: int, columns: int, rounds: int) -> Iterat
     roots = {False: "small", True: "large"}
     bench.say(f"a catalog of {policies:,} policies and {columns:,} tagged columns")
     events = list(policies_data.catalog(policies, columns, "bench"))
-    Ledger(bench.spark, str(bench.root / "large")).change(lambda _: events)
+    EventLog(bench.spark, str(bench.root / "large")).change(lambda _: events)
     for root in roots.values():
         session, *_ = bench.session(root, "bench")
         _protect_small(session)
@@ -322,7 +322,7 @@ def _round(bench: _Bench, root: str, numbers: Iterator[int]) -> Iterator[tuple[s
 
 def _obeys(bench: _Bench, session: SparkSession, root: str, passes: int) -> float:
     """By how much a statement takes longer that is the first after another driver has changed a policy."""
-    other = Ledger(bench.spark, str(bench.root / root))
+    other = EventLog(bench.spark, str(bench.root / root))
     question = "SELECT DISTINCT nation FROM bench.customers"
     usual, first = [], []
     for number in range(passes):
@@ -337,10 +337,10 @@ def _obeys(bench: _Bench, session: SparkSession, root: str, passes: int) -> floa
     return median(first) - median(usual)
 
 
-def _changed(state: Any, shown: str) -> Event:
+def _changed(state: Any, shown: str) -> GovernanceEvent:
     identity, known = state.find(Domain.MASKING_POLICY, "spark_catalog.bench.nations")
     body = f"CASE WHEN is_role_in_session('{_ROLE}') THEN val ELSE '{shown}' END"
     name = f"{identity}-{shown}-{known.version}"
-    return Event(
+    return GovernanceEvent(
         known.changed + 1, "SET_BODY", name, identity, name=known.policy.name, details={"body": body}
     )

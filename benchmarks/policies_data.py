@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from audit.policies.model.events import GovernanceEvent
+from lineage.catalog.object_ids import column_id, object_id
 from lineage.model import Domain
 from lineage.names import quote_name
-from lineage.object_ids import column_id, object_id
-from policies.events import Event
 
 COLUMNS = 20
 """Tagged columns of a table."""
 _LOOKS_UP = 20
 
 
-def catalog(policies: int, columns: int, schema: str) -> Iterator[Event]:
+def catalog(policies: int, columns: int, schema: str) -> Iterator[GovernanceEvent]:
     """As many policies, on tables of 20 tagged columns each.
 
     Args:
@@ -44,7 +44,7 @@ def catalog(policies: int, columns: int, schema: str) -> Iterator[Event]:
             yield _set("ADD_ROW_ACCESS_POLICY", number, f"policy-{policy}", {})
 
 
-def _policy(schema: str, number: int, domain: Domain) -> Event:
+def _policy(schema: str, number: int, domain: Domain) -> GovernanceEvent:
     looks_up = number % _LOOKS_UP == 0
     asked = (
         "EXISTS (SELECT 1 FROM rights WHERE is_role_in_session(role))" if looks_up else f"val <> '{number}'"
@@ -56,11 +56,11 @@ def _policy(schema: str, number: int, domain: Domain) -> Event:
     return _event("CREATE_POLICY", f"policy-{number}", name=name, details=details)
 
 
-def _tagged(number: int, tag: str) -> Event:
+def _tagged(number: int, tag: str) -> GovernanceEvent:
     return _set("SET_TAG", number, tag, {"column": f"c{number % COLUMNS}", "value": "yes"})
 
 
-def _set(kind: str, number: int, of: str, more: dict[str, Any]) -> Event:
+def _set(kind: str, number: int, of: str, more: dict[str, Any]) -> GovernanceEvent:
     table, column = number // COLUMNS, f"c{number % COLUMNS}"
     identity = object_id("TABLE", f"table-{table}")
     told: list[Any] = [column, column, column_id(identity, column)]
@@ -85,5 +85,5 @@ def _event(
     key: str | None = None,
     name: str = "",
     details: dict[str, Any] | None = None,
-) -> Event:
-    return Event(1, kind, identity, of, key, name, "bench", details=details or {})
+) -> GovernanceEvent:
+    return GovernanceEvent(1, kind, identity, of, key, name, "bench", details=details or {})

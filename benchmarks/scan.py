@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from audit.jvm import sequence
+from audit.spark.scala_values import sequence
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

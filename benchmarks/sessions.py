@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from audit.embedded.spark import embedded
-from audit.jvm import java_class
+from audit.spark.embedded.spark import embedded
+from audit.spark.jvm import java_class
 from benchmarks.result import DATA
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import threading
 import time
 from pathlib import Path
 
-from audit.ids import IdGenerator
+from audit.core.ids import IdGenerator
 from audit.spool import Spool
 from benchmarks import sessions
 from benchmarks.result import Options, Result, Row, Say, milliseconds

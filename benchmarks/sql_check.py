@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import audit
-from audit import jvm
-from audit.analysis.plan_facts import PlanFactsReader
+from audit.spark import sessions
+from audit.spark.plans.plan_facts import PlanFactsReader
 from benchmarks.result import Say
 from benchmarks.sql_files import SqlFile
 from benchmarks.sql_judge import Judge, Judgement, Outcome, is_ordered, outcome
@@ -121,7 +121,7 @@ class Checker:
                 one if one.same else replace(one, stable=one.plain.matches(other, ordered=True))
                 for one, other in zip(checked, again, strict=True)
             ]
-        self._sessions.append((jvm.session_id(session), checked))
+        self._sessions.append((sessions.session_id(session), checked))
         return checked
 
     def _plain(self, file: SqlFile, *, judged: bool = True) -> Iterator[Checked]:

@@ -21,7 +21,7 @@ from benchmarks.sql_check import Checked, Checker
 from benchmarks.sql_files import SqlFile, sql_files
 from benchmarks.sql_judge import PARENTS
 from benchmarks.sql_world import SETTINGS, furnish
-from lineage.agreement import Difference
+from lineage.engine_diff import Difference
 
 if TYPE_CHECKING:
     from pathlib import Path

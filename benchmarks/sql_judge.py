@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import lineage
-from audit import jvm
 from audit.analysis.analyst import target_of
-from audit.analysis.plan_facts import PlanFactsReader
-from audit.analysis.spark_catalog import SessionCatalog, StatementCatalog, named_relations
-from lineage.agreement import Difference, differences, different_definitions
+from audit.spark import sessions
+from audit.spark.catalog.session_catalog import SessionCatalog, StatementCatalog, named_relations
+from audit.spark.plans.plan_facts import PlanFactsReader
+from lineage.engine_diff import Difference, differences, different_definitions
 from lineage.model import Access, Relation
 from lineage.plan import analyze_plan
 from lineage.plan.facts import PlanFacts, Target
@@ -109,7 +109,7 @@ class Judge:
     def before(self, sql: str) -> Before:
         """What is to be known before a statement runs."""
         statement = lineage.parse(sql)
-        current = jvm.current_schema(self.session)
+        current = sessions.current_schema(self.session)
         targets = statement.targets if statement.is_ddl else ()
         return Before(statement, current, {t.parts: self.catalog.target(t, current) for t in targets})
 

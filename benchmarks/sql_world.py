@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd  # noqa: TC002  pandas_udf reads the hints
 from pyspark.sql.functions import pandas_udf, udtf
 
-from audit import jvm
+from audit.spark import scala_values
 from benchmarks.corpus import Corpus
 from benchmarks.sql_files import SqlFile
 
@@ -111,13 +111,13 @@ def clear(spark: SparkSession) -> None:
     """Drop all that a file has left behind: schemas, tables, views, functions, cached data."""
     catalog = spark._jsparkSession.sessionState().catalog()
     external = catalog.externalCatalog()
-    for schema in jvm.sequence(external.listDatabases()):
+    for schema in scala_values.sequence(external.listDatabases()):
         if schema != "default":
             external.dropDatabase(schema, True, True)  # noqa: FBT003  a Java method
-    for name in jvm.sequence(external.listTables("default")):
+    for name in scala_values.sequence(external.listTables("default")):
         if name not in _TABLES:
             spark.sql(f"DROP {_noun(external, name)} IF EXISTS default.`{name.replace('`', '``')}`")
-    for name in jvm.sequence(external.listFunctions("default", "*")):
+    for name in scala_values.sequence(external.listFunctions("default", "*")):
         external.dropFunction("default", name)
     catalog.globalTempViewManager().clear()
     spark.catalog.clearCache()

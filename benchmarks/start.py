@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from audit.embedded import jars
+from audit.spark.embedded import jars
 from benchmarks import sessions
 from benchmarks.result import Options, Result, Row, Say
 

@@ -23,7 +23,7 @@ from benchmarks.timers import Timers, on_the_way
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from audit.capture.interceptor import Interceptor
+    from audit.capture.audited_session import AuditedSession
 
 _CONF = {"spark.sql.sources.default": "delta"}
 _ADDED_SECONDS = 0.020
@@ -53,7 +53,7 @@ class _Bench:
 
     audited: SparkSession
     plain: SparkSession
-    worker: Interceptor
+    worker: AuditedSession
     timers: Timers
     large: int
     tables: int
@@ -62,7 +62,7 @@ class _Bench:
 
     def timed(self, run: Callable[[], object]) -> dict[str, float]:
         """Seconds with the audit's worker at rest: the `total`, and what was `added` to Spark's own."""
-        self.worker.driver.worker.drain()
+        self.worker.recorder.worker.drain()
         return self.timers.measure(run)
 
 

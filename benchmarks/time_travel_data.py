@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from audit.jvm import java_class
+from audit.spark.jvm import java_class
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

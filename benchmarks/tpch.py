@@ -80,7 +80,7 @@ def _alternating(
             began = sessions.processor_seconds(spark)
             measured = timers.measure(lambda: spark.sql(text).collect())
             if interceptor is not None:
-                interceptor.driver.worker.drain()
+                interceptor.recorder.worker.drain()
             yield attached, {**measured, "processor": sessions.processor_seconds(spark) - began}
         if attached:
             audit.detach(spark)

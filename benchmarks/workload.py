@@ -12,9 +12,9 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from audit.record import Ended, Finding, ObjectVersion, Started
+from audit.record.access_record import Ended, Finding, ObjectVersion, Started
+from lineage.catalog.object_ids import column_id, object_id
 from lineage.model import Access, AccessedObject, Column, ColumnRef, Domain, ModifiedColumn, ModifiedObject
-from lineage.object_ids import column_id, object_id
 
 TABLES = 2_000
 COLUMNS = 30

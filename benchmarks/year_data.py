@@ -11,8 +11,8 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from audit.json_text import to_json
-from audit.record import build_row
+from audit.core.json_text import to_json
+from audit.record.access_record import build_row
 from audit.store.tables import ACCESS_HISTORY, create_tables
 from benchmarks.result import DATA, Say
 from benchmarks.workload import USERS, Template, ended, templates

@@ -1,4 +1,4 @@
-"""Text in, `Access` out: the face for those who have no Spark.
+"""SQL text in, `Access` out: the entry point, which needs no Spark.
 
 In: SQL text and a catalog. Out: one `Access`, or one a statement for a script, in which later statements
 see the tables and views that earlier ones made.
@@ -6,38 +6,38 @@ see the tables and views that earlier ones made.
 
 from __future__ import annotations
 
-from lineage.catalog import Catalog
+from lineage.catalog.overlay import Overlay
+from lineage.catalog.protocol import Catalog
 from lineage.errors import UnknownDialectError
 from lineage.model import Access
-from lineage.overlay import Overlay
-from lineage.parse import parse
-from lineage.seen import recalled
-from lineage.tokens import split_statements
-from lineage.trace import trace
+from lineage.result_cache import cached_access
+from lineage.sql.parse import parse
+from lineage.sql.tokens import split_statements
+from lineage.statements.trace import trace
 
 
 def analyze(sql: str, catalog: Catalog, *, dialect: str = "spark", user: str | None = None) -> Access:
-    """What one statement accesses and changes.
+    """The access of one statement: the objects and columns that it reads and changes.
 
-    A query seen before, over a catalog with the same `version`, is not traced again.
+    The result of a query is cached for a catalog with the same `version`.
 
     Args:
         sql: one statement of Spark SQL.
         catalog: names to objects.
         dialect: only "spark".
-        user: who asks; changes nothing so far: of a policy every branch counts, whoever asks.
+        user: has no effect so far: every branch of a policy counts, for any user.
 
     Raises:
         UnknownDialectError: another dialect.
 
-    >>> from lineage.memory import MemoryCatalog
+    >>> from lineage.catalog.in_memory_catalog import MemoryCatalog
     >>> access = analyze("SELECT a FROM s.t", MemoryCatalog({"s.t": {"a": "int"}}))
     >>> access.columns[0].base_sources[0].object_name
     'spark_catalog.s.t'
     """
     if dialect != "spark":
         raise UnknownDialectError(dialect)
-    return recalled(parse(sql), catalog, user, trace)
+    return cached_access(parse(sql), catalog, user, trace)
 
 
 def analyze_script(
@@ -57,5 +57,5 @@ def analyze_script(
         statement = parse(text)
         access = trace(statement, overlay)
         found.append(access)
-        overlay.follow(statement, access)
+        overlay.apply(statement, access)
     return tuple(found)

@@ -1,24 +1,43 @@
-"""The errors of lineage: one root, each with a stable code, the object it is about and the way out.
+"""The errors of lineage: each an `AuditError`, with a stable code, its object and a way out.
 
-In: nothing. Out: exceptions that only wrong use raises; text that cannot be understood is a result
-(`analysis` partial or opaque with a reason), never an error.
+In: nothing. Out: exceptions for wrong arguments. SQL that cannot be analysed is no error but a result, with
+`analysis` partial or opaque and a reason.
 """
 
 from __future__ import annotations
 
+from typing import Any
 
-class LineageError(Exception):
-    """Root of the errors of `lineage`; `code` never changes between versions."""
+from audit.core.errors import AuditError
+
+
+class LineageError(AuditError):
+    """The root of the errors of `lineage`; `code` never changes between versions.
+
+    Args:
+        subject: what it is about: a name, a text.
+        message: what is wrong with it, and what to do.
+    """
 
     code = "LINEAGE"
 
     def __init__(self, subject: str, message: str) -> None:
-        super().__init__(f"{subject}: {message}")
+        super().__init__(subject, message)
         self.subject = subject
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Survives pickling, though each kind has arguments of its own."""
+        return _unpickled, (type(self), self.subject, self.way_out)
+
+
+def _unpickled(kind: type[LineageError], subject: str, message: str) -> LineageError:
+    error = kind.__new__(kind)
+    LineageError.__init__(error, subject, message)
+    return error
 
 
 class UnknownDialectError(LineageError):
-    """A dialect other than Spark's was asked for."""
+    """A dialect other than `spark`."""
 
     code = "UNKNOWN_DIALECT"
 
@@ -40,7 +59,7 @@ class BadNameError(LineageError):
 
 
 class BadFunctionError(LineageError):
-    """A text that was given as a function and is no CREATE FUNCTION."""
+    """A text for a function that is not CREATE FUNCTION."""
 
     code = "BAD_FUNCTION"
 
@@ -52,7 +71,7 @@ class BadFunctionError(LineageError):
 
 
 class BadPolicyError(LineageError):
-    """A text that was given as a policy, or as what one is set on, and is neither."""
+    """A text for a policy or its attachment that is neither CREATE … POLICY nor ALTER …."""
 
     code = "BAD_POLICY"
 

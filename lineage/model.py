@@ -30,7 +30,6 @@ class Domain(str, Enum):
     FUNCTION = "FUNCTION"
     PROCEDURE = "PROCEDURE"
     SCHEMA = "SCHEMA"
-    DATABASE = "DATABASE"
     COLUMN = "COLUMN"
     MASKING_POLICY = "MASKING POLICY"
     ROW_ACCESS_POLICY = "ROW ACCESS POLICY"
@@ -40,12 +39,12 @@ class Domain(str, Enum):
 
 
 CODE = frozenset({Domain.FUNCTION, Domain.PROCEDURE})
-"""What runs instead of being read."""
+"""The domains of functions and procedures, which are called and not read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column as its catalog knows it; `column_id` is a 63-bit integer or None where unknown."""
+    """A column of a catalog's relation; `column_id` is a 63-bit integer, None if unknown."""
 
     name: str
     type: str = ""
@@ -78,7 +77,7 @@ class Relation:
 
     @property
     def index(self) -> dict[str, Column]:
-        """The columns by lower-case name; made once, since a catalog answers with one value many times."""
+        """The columns by lower-case name; cached, since a catalog returns the same value many times."""
         found = self._memo.get("index")
         if found is None:
             found = self._memo["index"] = {column.name.lower(): column for column in self.columns}

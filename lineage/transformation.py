@@ -1,6 +1,6 @@
-"""How a written value comes from its sources: unchanged, computed, or through an aggregate.
+"""How a value came from its sources: unchanged, computed, or aggregated; kept as bits while tracing.
 
-In: what the walks of both engines note on their way, as bits: two for the direct sources of a value, two
+In: what both engines find, as bits: two for the direct sources of a value, two
 for its base sources (a view may aggregate what the statement itself only copies). Out: the name of each.
 """
 
@@ -24,7 +24,7 @@ _NAMED = tuple([(direct, base) for base in _NAMES for direct in _NAMES])
 
 
 def named(how: int) -> tuple[Transformation, Transformation]:
-    """What is done to the direct sources, and what to the base sources.
+    """The transformations of the direct and of the base sources.
 
     >>> named(COMPUTED | (AGGREGATED & BELOW))
     ('TRANSFORMATION', 'AGGREGATION')

@@ -2,60 +2,79 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 
-import audit
-from audit.embedded.spark import embedded
+from audit.spark.embedded.spark import embedded
+
+from . import quick_spark
+from .sessions import attached
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import SparkSession
 
+BUILD = Path(__file__).parent.parent / "java" / "build.py"
+
 # No test measures time: a slow machine is no failure.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
-# The quick compiler alone, and less to compile: tests run many plans once each, not one plan long. What it
-# compiles fills its default of 48 MB, and is thrown away and compiled again.
-JAVA = (
-    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=400m -XX:+UseSerialGC -Xmn400m"
-    " -Djdk.lang.Process.launchMechanism=VFORK"
-)
-QUICK = {
-    "spark.sql.shuffle.partitions": "2",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.default.parallelism": "2",
-    "spark.databricks.delta.snapshotPartitions": "1",
-    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
-    "spark.sql.ui.retainedExecutions": "10",
-    # Each broadcast takes a page, whatever is in it: a sixteenth of the heap by default.
-    "spark.buffer.pageSize": "2m",
-    # Hadoop's FileContext starts a process for each look at a local file, ten a commit: these go without it.
-    "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",
-    "spark.sql.streaming.checkpointFileManagerClass": (
-        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-    ),
-    "spark.driver.extraJavaOptions": JAVA,
-}
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Tests that start Spark have the Java of these sources; the others need none."""
+    if any(item.get_closest_marker(name) for item in session.items for name in ("spark", "crash")):
+        subprocess.run([sys.executable, BUILD], check=True, stdout=subprocess.PIPE)
 
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The embedded session, un-audited, with a root of its own; one a test process."""
-    session = embedded(tmp_path_factory.mktemp("root"), app_name="tests", master="local[2]", conf=QUICK)
+    root = tmp_path_factory.mktemp("root")
+    session = embedded(root, app_name="tests", master="local[2]", conf=quick_spark.SETTINGS)
+    quick_spark.use_plain_files(session)
     yield session
     session.stop()
 
 
 @pytest.fixture(scope="module")
-def audited(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """A new session of the one Spark, audited under a root of its own for the tests of a module."""
-    session = spark.newSession()
-    audit.attach(session, user="tester", root=str(tmp_path_factory.mktemp("audit")))
-    yield session
-    audit.detach(session)
-    session.sql("DROP SCHEMA IF EXISTS account_usage CASCADE")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the audit tables of a module lie."""
+    return tmp_path_factory.mktemp("audit")
+
+
+@pytest.fixture(scope="module")
+def attach_options(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """Options of `audit.attach` for the sessions of a module: the module's constant ATTACH."""
+    return getattr(request.module, "ATTACH", {})
+
+
+@pytest.fixture(scope="module")
+def audited(spark: SparkSession, root: Path, attach_options: dict[str, Any]) -> Iterator[SparkSession]:
+    """An audited session for the tests of a module, with Spark's own default provider, Parquet."""
+    with attached(spark, root, "tester", "parquet", **attach_options) as session:
+        yield session
+
+
+@pytest.fixture(scope="module")
+def session(spark: SparkSession, root: Path, attach_options: dict[str, Any]) -> Iterator[SparkSession]:
+    """An audited session for the tests of a module: of ann, who administers; tables are Delta's."""
+    with attached(spark, root, **attach_options) as session:
+        yield session
+
+
+@pytest.fixture
+def schema(session: SparkSession, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A new current schema of `session`, named after the test, gone after it."""
+    name = request.node.originalname.removeprefix("test_")[:40]
+    session.sql(f"CREATE SCHEMA {name}")
+    session.sql(f"USE {name}")
+    yield name
+    session.sql("USE default")
+    session.sql(f"DROP SCHEMA IF EXISTS {name} CASCADE")

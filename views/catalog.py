@@ -29,11 +29,14 @@ def register_catalog(spark: SparkSession, *, without: tuple[str, ...] = ("accoun
     with audit.suppress():
         rows = [
             (f"{table.catalog}.{schema.name}.{table.name}", schema.name, _domain(table.tableType))
+            # `listTables` without a schema lists the current one alone.
             for schema in spark.catalog.listDatabases()
             if schema.name not in without
             for table in spark.catalog.listTables(schema.name)
+            # `listTables` adds the temporary views to each schema (Spark 4.2).
             if not table.isTemporary
         ]
+        # With a schema, since PySpark cannot infer one from no rows.
         spark.createDataFrame(rows, COLUMNS).createOrReplaceTempView(NAME)
     return NAME
 

@@ -10,13 +10,16 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 import audit
-from audit.errors import AuditError
-from audit.store.tables import HISTORY_TABLES, quote
-from time_travel.attached import is_attached, travel_of
-from time_travel.measuring import TABLES as STORAGE
+from audit.core.errors import AuditError
+from audit.store.tables import HISTORY_TABLES
+from audit.time_travel.attached import is_attached, time_travel_of
+from audit.time_travel.retention.storage_views import TABLES as STORAGE
+from lineage.names import split_name, sql_name
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from audit.time_travel.service import TimeTravel
 
 _OF_STORAGE = ("tables", "schemata", "table_storage_metrics", "table_storage")
 VIEWS = (
@@ -47,8 +50,10 @@ def install(spark: SparkSession, schema: str = "account_usage") -> tuple[str, ..
     _require_tables(spark, schema)
     with audit.suppress():
         if is_attached(spark):
-            travel_of(spark).measure()
-        measured = spark.catalog.tableExists(f"{quote(schema)}.{STORAGE}")
+            travel: TimeTravel = time_travel_of(spark)
+            travel.measure()
+        # Before storage was measured its table is not there, and views over it would not resolve.
+        measured = spark.catalog.tableExists(f"{sql_name(split_name(schema))}.{STORAGE}")
         names = [name for name in VIEWS if measured or name not in _OF_STORAGE]
         for name in names:
             spark.sql(definition(name, schema))
@@ -62,7 +67,7 @@ def definition(name: str, schema: str = "account_usage") -> str:
     '-- One row for each statement: query_history beside what the analysis made of it. The flags are null for'
     """
     text = (resources.files("views") / "sql" / f"{name}.sql").read_text(encoding="utf-8")
-    return text.replace("{schema}", quote(schema))
+    return text.replace("{schema}", sql_name(split_name(schema)))
 
 
 def _require_tables(spark: SparkSession, schema: str) -> None:
@@ -71,7 +76,7 @@ def _require_tables(spark: SparkSession, schema: str) -> None:
     try:
         for table in HISTORY_TABLES:
             # Naming the schema makes an audited session finish its tables, which are made in the background.
-            spark.sql(f"SELECT * FROM {quote(schema)}.{table.name}")  # noqa: S608 - names of our own, quoted
+            spark.sql(f"SELECT * FROM {sql_name(split_name(schema))}.{table.name}")  # noqa: S608 - names of our own, quoted
     except AnalysisException as error:
         raise ViewsError(
             f"there are no audit tables in the schema {schema}: {error.getCondition()}",

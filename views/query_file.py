@@ -1,7 +1,7 @@
-"""Queries as files: what each asks, what it may be given, how it is run.
+"""Sample queries, and queries in files of your own: the question, the parameters, how to run one.
 
-In: a `.sql` file. Out: a `Query`, whose question, parameters and defaults are read from its first
-comment, so that what the comment says is what runs.
+In: a `.sql` file. Out: a `Query`. Its question, parameters and defaults are what the file's first comment
+says.
 """
 
 from __future__ import annotations
@@ -9,19 +9,36 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import audit
+from audit.core.errors import AuditError
 from views import catalog
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from pyspark.sql import Row, SparkSession
 
 SCHEMA = "account_usage"
+_INSTALLED = resources.files("views") / "sample_queries"
+# The wheel carries them inside the package; a checkout has them beside it.
+_SAMPLES = _INSTALLED if _INSTALLED.is_dir() else Path(__file__).parents[1] / "sample_queries"
 _PARAMETER = re.compile(r"^-- :(\w+) = ('[^']*'|\d+)\s+(.*)$", re.MULTILINE)
+
+
+class SampleQueryUnknown(AuditError):
+    """A sample query that does not exist."""
+
+    code = "AUDIT_SAMPLE_QUERY_UNKNOWN"
+
+
+class QueryParameterError(AuditError):
+    """A parameter that a query does not have."""
+
+    code = "AUDIT_QUERY_PARAMETER"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,30 +68,62 @@ class Query:
             given: parameters by name.
 
         Raises:
-            KeyError: the query has no such parameter.
+            QueryParameterError: the query has no such parameter.
         """
         arguments = self.arguments(given)
         with audit.suppress():
             if catalog.NAME in self.sql:
                 catalog.register_catalog(spark, without=(schema,))
+            # Bound as parameters: a value is never read as SQL.
             return spark.sql(self.sql.replace(f"{SCHEMA}.", f"{schema}."), args=arguments).collect()
 
     def arguments(self, given: Mapping[str, str | int]) -> dict[str, str | int]:
         """What is given, and the defaults of the rest.
 
         Raises:
-            KeyError: the query has no such parameter.
+            QueryParameterError: the query has no such parameter.
         """
         unknown = given.keys() - {p.name for p in self.parameters}
         if unknown:
-            raise KeyError(f"{self.name} has no parameter {', '.join(sorted(unknown))}")
+            known = ", ".join(p.name for p in self.parameters) or "none"
+            raise QueryParameterError(
+                f"{self.name} has no parameter {', '.join(sorted(unknown))}", f"its parameters: {known}"
+            )
         return {p.name: given.get(p.name, p.default) for p in self.parameters}
+
+
+def sample_names() -> list[str]:
+    """The names of the sample queries.
+
+    >>> sample_names()[:2]
+    ['activity_by_day', 'changes_of_table']
+    """
+    return sorted(one.name.removesuffix(".sql") for one in _SAMPLES.iterdir() if one.name.endswith(".sql"))
+
+
+def sample(name: str) -> Query:
+    """The sample query of a name.
+
+    Raises:
+        SampleQueryUnknown: there is none of that name.
+
+    >>> sample("who_read_column").question
+    'Who read a column in the last 7 days, in which statement, and did they name its table?'
+    """
+    if name not in sample_names():
+        raise SampleQueryUnknown(
+            f"there is no sample query {name!r}", f"the sample queries are {', '.join(sample_names())}"
+        )
+    return _query(name, (_SAMPLES / f"{name}.sql").read_text(encoding="utf-8"))
 
 
 def read(path: Path) -> Query:
     """The query of a file."""
-    sql = path.read_text(encoding="utf-8")
+    return _query(path.stem, path.read_text(encoding="utf-8"))
+
+
+def _query(name: str, sql: str) -> Query:
     comment = " ".join(line[3:] for line in sql.splitlines() if line.startswith("-- "))
     parameters = tuple(Parameter(n, ast.literal_eval(d), m) for n, d, m in _PARAMETER.findall(sql))
     question, mark, _ = comment.partition("?")
-    return Query(path.stem, question + mark, parameters, sql)
+    return Query(name, question + mark, parameters, sql)

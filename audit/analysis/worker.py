@@ -1,7 +1,7 @@
-"""The worker: from facts that are on record to the record itself, off the caller's thread.
+"""The worker thread: analyses finished statements and writes their records.
 
-In: a `Job` for each statement that ended, and Spark's executions. Out: one RECORD entry a statement in
-the spool. An analysis that fails never reaches the user's query: the record says so.
+In: a `Job` for each finished statement, and Spark's executions. Out: one RECORD entry a statement in the
+spool. A failed analysis does not reach the user's query: its record is opaque, with the reason.
 """
 
 from __future__ import annotations
@@ -14,18 +14,26 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from audit.analysis.analyst import Analyst, opaque
-from audit.analysis.children import child_rows, unseen_row
-from audit.analysis.job import Job
-from audit.analysis.propagating import propagated
-from audit.errors import SpoolUnavailableError
-from audit.record import build_row
+from audit.analysis.analyst import opaque
+from audit.analysis.work_items import Job
+from audit.core.errors import SpoolUnavailableError
+from audit.core.guard import attempt
+from audit.core.job_tags import SUPPRESS_TAG
+from audit.record.access_record import build_row
 
 if TYPE_CHECKING:
-    from audit.analysis.executions import Execution, Executions
-    from audit.analysis.job import Waited
-    from audit.analysis.untagged import Claim
-    from audit.driver import Driver
+    from pyspark import SparkContext
+
+    from audit.analysis.analyst import Analyst
+    from audit.analysis.child_statements import ExecutionRows
+    from audit.analysis.execution_claims import ExecutionClaim, ExecutionClaims
+    from audit.analysis.streams import Streams
+    from audit.analysis.tag_propagation import TagPropagation
+    from audit.analysis.work_items import RecordCompletion
+    from audit.core.guard import Failures
+    from audit.record.access_record import Finding
+    from audit.spark.plans.executions import Execution, Executions
+    from audit.spool import Spool
 
 _IDLE_SECONDS = 0.2
 _REMEMBERED = 10_000
@@ -33,16 +41,47 @@ _TOO_MANY = ("too many records wait for a spool that cannot be written", "see th
 
 
 class Worker:
-    """One thread for all sessions of a driver."""
+    """One thread for all sessions of an application.
 
-    def __init__(self, driver: Driver, analyst: Analyst) -> None:
-        self._driver = driver
+    Args:
+        context: of Spark.
+        spool: takes the records.
+        executions: seen by the listener; None if it is switched off.
+        claims: of statements without a job tag.
+        analyst: makes findings.
+        tags: propagates tags before a record is written.
+        rows: makes rows of executions without a work item.
+        streams: makes rows of micro-batches.
+        failures: notes errors.
+    """
+
+    def __init__(
+        self,
+        context: SparkContext,
+        spool: Spool,
+        executions: Executions | None,
+        claims: ExecutionClaims,
+        analyst: Analyst,
+        tags: TagPropagation,
+        rows: ExecutionRows,
+        streams: Streams,
+        failures: Failures,
+    ) -> None:
+        self._context = context
+        self._spool = spool
+        self._executions = executions
+        self._claims = claims
         self._analyst = analyst
-        # Statements that have their records: what still runs under their tag is on record by itself.
+        self._tags = tags
+        self._rows = rows
+        self._streams = streams
+        self._failures = failures
+        # Recorded statements: an execution that still runs under their tag gets a record of its own.
         self._done: OrderedDict[str, None] = OrderedDict()
         self._unseen: list[Execution] = []
         self._refused: deque[tuple[str, dict[str, Any]]] = deque()
         self._jobs: queue.SimpleQueue[Job | threading.Event | None] = queue.SimpleQueue()
+        # A daemon thread does not keep the process alive; `close` waits for it.
         self._thread = threading.Thread(target=self._loop, name="audit-worker", daemon=True)
         self._thread.start()
 
@@ -50,14 +89,14 @@ class Worker:
         """Take a statement that has ended; returns at once."""
         self._jobs.put(job)
 
-    def wait(self, waited: Waited) -> None:
-        """Return when a statement that was submitted has its record, or nobody will make it any more."""
-        while not waited.done.wait(_IDLE_SECONDS) and self._thread.is_alive():
+    def wait(self, completion: RecordCompletion) -> None:
+        """Return when a submitted statement has its record, or the worker has stopped."""
+        while not completion.done.wait(_IDLE_SECONDS) and self._thread.is_alive():
             pass
 
     @property
     def refused(self) -> int:
-        """Records that the spool has refused so far; they are tried again."""
+        """Records that the spool refused; they are tried again."""
         return len(self._refused)
 
     def drain(self, timeout: float = 60.0) -> bool:
@@ -76,29 +115,30 @@ class Worker:
         self._thread.join(timeout=60.0)
 
     def _loop(self) -> None:
-        # What this thread asks of Spark (a view's definition, say) is no statement of a user.
-        self._driver.spark.sparkContext.addJobTag(self._driver.quiet_tag)
+        # Executions of this thread, such as reading a view's definition, are no user's statements.
+        self._context.addJobTag(SUPPRESS_TAG)
         while True:
             items = self._next()
             if items:
-                # Spark posts the end of an execution before the call returns and delivers it later: once
-                # waited for, all that ran inside these statements is here, however much each of them ran.
-                self._guarded(self._settle)
+                # Spark (4.2) posts the end of an execution before the call returns and delivers it later:
+                # once waited for, all that ran inside these statements is here, however much each of them
+                # ran.
+                self._guarded(self._await_events)
             else:
-                self._guarded(self._pump)
+                self._guarded(self._record_stray_executions)
             for item in items:
                 if isinstance(item, Job):
                     self._guarded(partial(self._finish, item), item.started.query_id)
-                    if item.waited is not None:
-                        item.waited.done.set()
+                    if item.completion is not None:
+                        item.completion.done.set()
                     continue
-                self._guarded(self._pump)
+                self._guarded(self._record_stray_executions)
                 if item is None:
                     return
                 item.set()
 
     def _next(self) -> list[Job | threading.Event | None]:
-        """What waits, in order; nothing when nothing came for a while."""
+        """Waiting work items in order; () after a timeout."""
         items: list[Job | threading.Event | None] = []
         with suppress(queue.Empty):
             items.append(self._jobs.get(timeout=_IDLE_SECONDS))
@@ -108,80 +148,82 @@ class Worker:
 
     def _guarded(self, work: Callable[[], None], query_id: str = "") -> None:
         """Do one piece of work; a failure is noted, and its statement stays in the spool for recovery."""
-        try:
-            work()
-        except Exception as error:  # noqa: BLE001 - the thread of all records must not end with one of them
-            self._driver.note_failure(query_id, error)
+        self._failures.guard(work, None, query_id)
 
     def _finish(self, job: Job) -> None:
-        """Write the record of one statement, and of what it ran inside."""
+        """Write the records of one statement and of the statements inside it."""
+        query_id = job.started.query_id
         executions: list[Execution] = []
-        finding = None
-        try:
-            executions = self._executions(job)
-            if job.ended.status == "SUCCESS":
-                if job.intent.stream is not None:
-                    self._driver.streams.begin(job)
-                finding = self._analyst.analyse(job, executions)
-            else:
-                job = self._analyst.tried(job)
-        except Exception as error:  # noqa: BLE001 - the one guard: an analysis never breaks a user's query
-            if job.ended.status == "SUCCESS":
-                finding = opaque(job, f"{type(error).__name__}: {error}")
-            self._driver.note_failure(job.started.query_id, error)
+        job, finding = attempt(partial(self._examine, job, executions), partial(self._not_examined, job))
         problems: list[str] = []
         if finding is not None:
-            finding = propagated(self._driver, job.catalog, job.started, finding, problems)
-        row = build_row(job.started, job.ended, finding, job.intent.statement)
-        self._write(job.started.query_id, row)
-        if job.intent.stream is None:
-            self._done[job.started.query_id] = None
+            finding = self._tags.propagated(job.catalog, job.started, finding, problems)
+        row = build_row(job.started, job.ended, finding, job.request.statement)
+        self._write(query_id, row)
+        if job.request.stream is None:
+            self._done[query_id] = None
+            # Late executions come within seconds; the oldest ids can be forgotten.
             while len(self._done) > _REMEMBERED:
                 self._done.popitem(last=False)
-        for query_id, row in child_rows(self._driver, self._analyst, job, executions, problems):
-            self._write(query_id, row)
-        if job.waited is not None:
-            job.waited.problem = "; ".join(problems) or None
+        for child_id, child in self._rows.children(job, executions, problems):
+            self._write(child_id, child)
+        if job.completion is not None:
+            job.completion.problem = "; ".join(problems) or None
 
-    def _executions(self, job: Job) -> list[Execution]:
-        if job.intent.claim is not None:
-            return self._claimed(job.intent.claim, job.started.user_name)
-        executions = self._driver.executions
-        if executions is None or job.intent.stream is not None:
-            return []  # what a stream's start has under its tag are its micro-batches
+    def _examine(self, job: Job, executions: list[Execution]) -> tuple[Job, Finding | None]:
+        """The access of a statement; `executions` takes its executions."""
+        executions += self._executions_of(job)
+        if job.ended.status != "SUCCESS":
+            return self._analyst.tried(job), None
+        if job.request.stream is not None:
+            self._streams.begin(job)
+        return job, self._analyst.analyse(job, executions)
+
+    def _not_examined(self, job: Job, error: Exception) -> tuple[Job, Finding | None]:
+        """The opaque finding of a failed analysis, with the reason."""
+        self._failures.note(error, job.started.query_id)
+        reason = f"{type(error).__name__}: {error}"
+        return job, opaque(job, reason) if job.ended.status == "SUCCESS" else None
+
+    def _executions_of(self, job: Job) -> list[Execution]:
+        if job.request.claim is not None:
+            return self._claimed(job.request.claim, job.started.user_name)
+        executions = self._executions
+        if executions is None or job.request.stream is not None:
+            return []  # the executions under the tag of a stream's start are its micro-batches
         return executions.of(job.started.query_id)
 
-    def _claimed(self, claim: Claim, user: str) -> list[Execution]:
-        """The one execution of a user's statement without a tag, which is no statement beside that one."""
+    def _claimed(self, claim: ExecutionClaim, user: str) -> list[Execution]:
+        """The execution of an untagged statement, so that it is not recorded as another statement."""
         try:
-            self._unseen += self._driver.executions.unseen() if self._driver.executions is not None else ()
+            self._unseen += self._executions.unseen() if self._executions is not None else ()
             fitting = [execution for execution in self._unseen if claim.fits(execution)]
-            # Of executions that differ in nothing else, nobody gets another's.
+            # Two users may run the same plan: the execution of the statement's own user comes first.
             claimed = [execution for execution in fitting if execution.user == user][:1] or fitting[:1]
             self._unseen = [execution for execution in self._unseen if execution not in claimed]
             return claimed
         finally:
-            self._driver.untagged.end(claim)
+            self._claims.end(claim)
 
     def _unclaimed(self, executions: Executions) -> list[Execution]:
-        """What no statement caused; an execution waits as long as the front door may claim it."""
+        """Executions of no statement; one that an open claim fits waits."""
         self._unseen += executions.unseen()
-        waiting = [execution for execution in self._unseen if self._driver.untagged.may_claim(execution)]
+        waiting = [execution for execution in self._unseen if self._claims.may_claim(execution)]
         unclaimed = [execution for execution in self._unseen if execution not in waiting]
         self._unseen = waiting
         return unclaimed
 
-    def _settle(self) -> None:
-        if self._driver.executions is not None:
-            self._driver.executions.settle()
+    def _await_events(self) -> None:
+        if self._executions is not None:
+            self._executions.await_delivery()
 
-    def _pump(self) -> None:
+    def _record_stray_executions(self) -> None:
         self._write_refused()
-        executions = self._driver.executions
+        executions = self._executions
         if executions is None:
             return
-        executions.pump()
-        self._driver.streams.take_batches(executions, self._write)
+        executions.take_delivered()
+        self._streams.take_batches(executions, self._write)
         late = [
             e
             for query_id in executions.ended_ids()
@@ -189,24 +231,25 @@ class Worker:
             for e in executions.of(query_id)
         ]
         for execution in (*self._unclaimed(executions), *late):
-            made = unseen_row(self._driver, self._analyst, execution)
+            made = self._rows.unseen(execution)
             if made is not None:
                 self._write(*made)
 
     def _write(self, query_id: str, row: dict[str, Any]) -> None:
-        """Put a record into the spool; one that the disk refuses waits here, and goes before all others."""
+        """Write a record to the spool; a refused one waits here and is written before all others."""
+        # Bounded, as the disk may stay full: the oldest record is lost and counted.
         if len(self._refused) == _REMEMBERED:
-            self._driver.note_failure(self._refused.popleft()[0], SpoolUnavailableError(*_TOO_MANY))
+            self._failures.note(SpoolUnavailableError(*_TOO_MANY), self._refused.popleft()[0])
         self._refused.append((query_id, row))
         self._write_refused()
 
     def _write_refused(self) -> None:
         while self._refused:
             try:
-                self._driver.spool.record(*self._refused[0])
+                self._spool.record(*self._refused[0])
             except SpoolUnavailableError:
                 return
             except BaseException:
-                self._refused.popleft()  # no later try would help, and the others wait behind it
+                self._refused.popleft()  # it would be refused again, and all others wait behind it
                 raise
             self._refused.popleft()

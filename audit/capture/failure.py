@@ -1,12 +1,12 @@
-"""An exception as query_history keeps it.
+"""Turns an exception into the error columns of query_history.
 
-In: what a call raised. Out: an `Ended` with Spark's error class (or the exception's type) and message.
+In: the exception of a call. Out: an `Ended` with Spark's error class (or the exception's type) and message.
 """
 
 from __future__ import annotations
 
-from audit.errors import StatementDeniedError
-from audit.record import Ended, Status
+from audit.core.errors import StatementDeniedError
+from audit.record.access_record import Ended, Status
 
 _LONGEST_MESSAGE = 10_000
 
@@ -22,7 +22,8 @@ def describe_failure(error: BaseException, end_time: int) -> Ended:
 
 
 def error_code(error: BaseException) -> str:
-    """Spark's error class where there is one, else the type's name."""
+    """Spark's error class, else the name of the exception's type."""
+    # Exceptions of PySpark have getCondition (since 4.0), errors of this system an attribute `code`.
     condition = getattr(error, "getCondition", None)
     code = condition() if callable(condition) else getattr(error, "code", None)
     return code if isinstance(code, str) and code else type(error).__name__

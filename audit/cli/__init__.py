@@ -25,6 +25,7 @@ __all__ = ["main"]
         "verify",
     ),
 )
+# The version is in pyproject.toml alone; Click asks importlib.metadata for it.
 @click.version_option(package_name="spark-access-history")
 def main() -> None:
     """Access history for Spark and Delta Lake."""

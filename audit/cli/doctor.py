@@ -1,4 +1,4 @@
-"""`audit doctor`: is everything there that a start needs, and which configuration holds?"""
+"""`audit doctor`: checks the requirements of a start, and shows the configuration."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from importlib import metadata
 
 import click
 
-from audit import config
 from audit.cli.output import Output, json_option
-from audit.embedded import class_archive, jars, java
-from audit.errors import AuditError
+from audit.core import config
+from audit.core.errors import AuditError
+from audit.spark.embedded import class_archive, jars, java
 
 PACKAGES = ("spark-access-history", "pyspark", "delta-spark", "sqlglot", "pyarrow", "pandas")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Check:
     """One line of the answer; `ok` is False where something must be put right."""
 
     what: str
@@ -32,15 +32,15 @@ class Finding:
 @json_option
 @click.pass_context
 def doctor(context: click.Context, output: Output) -> None:
-    """Check Java, jars, versions and configuration. Exit code 1 when something is amiss."""
+    """Check Java, jars, packages and configuration. Exit code 1 if something is missing."""
     findings = list(examine(os.environ))
     output.rows([asdict(finding) for finding in findings], title="audit doctor")
     context.exit(0 if all(finding.ok for finding in findings) else 1)
 
 
-def examine(environ: Mapping[str, str]) -> Iterator[Finding]:
+def examine(environ: Mapping[str, str]) -> Iterator[Check]:
     """Every check in turn; none of them changes anything."""
-    yield Finding("python", ok=True, found=platform.python_version())
+    yield Check("python", ok=True, found=platform.python_version())
     yield from map(_package, PACKAGES)
     yield _compiled_parser()
     yield _java(environ)
@@ -49,55 +49,56 @@ def examine(environ: Mapping[str, str]) -> Iterator[Finding]:
     yield from _config(environ)
 
 
-def _package(name: str) -> Finding:
+def _package(name: str) -> Check:
     try:
-        return Finding(name, ok=True, found=metadata.version(name))
+        # From the package's metadata: importing PySpark takes 0.3 s.
+        return Check(name, ok=True, found=metadata.version(name))
     except metadata.PackageNotFoundError:
-        return Finding(name, ok=False, found=f"not installed: pip install {name}")
+        return Check(name, ok=False, found=f"not installed: pip install {name}")
 
 
-def _compiled_parser() -> Finding:
+def _compiled_parser() -> Check:
     """The compiled core of sqlglot has no wheel for Python 3.10: slower there, not amiss."""
     try:
-        return Finding("sqlglotc", ok=True, found=metadata.version("sqlglotc"))
+        return Check("sqlglotc", ok=True, found=metadata.version("sqlglotc"))
     except metadata.PackageNotFoundError:
-        return Finding("sqlglotc", ok=True, found="not there: parsing takes about four times as long")
+        return Check("sqlglotc", ok=True, found="not there: parsing takes about four times as long")
 
 
-def _java(environ: Mapping[str, str]) -> Finding:
+def _java(environ: Mapping[str, str]) -> Check:
     try:
         found = java.find(environ)
     except AuditError as error:
-        return Finding("java", ok=False, found=error.message)
-    return Finding("java", ok=True, found=f"{found.version}, {found.executable}", source=found.found_by)
+        return Check("java", ok=False, found=error.message)
+    return Check("java", ok=True, found=f"{found.version}, {found.executable}", source=found.found_by)
 
 
-def _jar(jar: jars.Jar, environ: Mapping[str, str]) -> Finding:
+def _jar(jar: jars.Jar, environ: Mapping[str, str]) -> Check:
     path = jars.cache_dir(environ) / jar.name
     if jars.is_intact(jar, path):
-        return Finding(jar.name, ok=True, found=str(path), source="sha256 as in jars.lock")
+        return Check(jar.name, ok=True, found=str(path), source="sha256 as in jars.lock")
     state = "damaged" if path.exists() else "missing"
-    return Finding(jar.name, ok=False, found=f"{state}: {path}; run `audit setup`")
+    return Check(jar.name, ok=False, found=f"{state}: {path}; run `audit setup`")
 
 
-def _archive(environ: Mapping[str, str]) -> Finding:
+def _archive(environ: Mapping[str, str]) -> Check:
     """Without it a start is slower, not amiss."""
     delta = [jars.cache_dir(environ) / jar.name for jar in jars.locked()]
     try:
         path = class_archive.locate(environ, delta)
     except AuditError:
-        return Finding("class archive", ok=True, found="none without a Java")
+        return Check("class archive", ok=True, found="none without a Java")
     missing = "not there: `audit setup --archive` makes it, and a session starts in half the time"
-    return Finding("class archive", ok=True, found=str(path) if path.is_file() else missing)
+    return Check("class archive", ok=True, found=str(path) if path.is_file() else missing)
 
 
-def _config(environ: Mapping[str, str]) -> Iterator[Finding]:
+def _config(environ: Mapping[str, str]) -> Iterator[Check]:
     try:
         loaded = config.load(environ=environ)
     except AuditError as error:
-        yield Finding("configuration", ok=False, found=error.message)
+        yield Check("configuration", ok=False, found=error.message)
         return
     for field in fields(loaded):
         if field.name != "sources":
             value = getattr(loaded, field.name)
-            yield Finding(field.name, ok=True, found=str(value), source=loaded.sources[field.name])
+            yield Check(field.name, ok=True, found=str(value), source=loaded.sources[field.name])

@@ -1,4 +1,4 @@
-"""`audit failsafe list | restore`: what has left Time Travel, and comes back by the administrator alone."""
+"""`audit failsafe list | restore`: lists and restores data in Fail-safe, for the administrator."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from audit.cli.tool import Tool, root_option
 
 @click.group()
 def failsafe() -> None:
-    """Seven days after retention: list what is there, bring it back."""
+    """List and restore data in Fail-safe."""
 
 
+# The function is not called `list`, which is a built-in of Python.
 @failsafe.command("list")
 @root_option
 @json_option
 def list_(tool: Tool, output: Output) -> None:
-    """List what is in Fail-safe: dropped objects, and tables with older versions there."""
-    with tool.upkeep() as upkeep:
-        found = upkeep.recoverable(tool.by())
+    """List dropped objects, and tables with older versions, in Fail-safe."""
+    with tool.maintenance() as maintenance:
+        found = maintenance.recoverable(tool.actor())
     if not found and not output.as_json:
         output.progress("Nothing is in Fail-safe")
         return
@@ -51,12 +52,12 @@ def list_(tool: Tool, output: Output) -> None:
 )
 @root_option
 def restore(tool: Tool, name: str, new: str | None, at: str | None) -> None:
-    """Bring back NAME (schema.object, or a schema) from Fail-safe."""
+    """Restore NAME (schema.object, or a schema) from Fail-safe."""
     from lineage.names import split_name
 
     parts, wanted = split_name(name), split_name(new) if new else None
-    with tool.upkeep() as upkeep:
-        fail_safe = upkeep.fail_safe(tool.by())
+    with tool.maintenance() as maintenance:
+        fail_safe = maintenance.fail_safe(tool.actor())
         if at is None:
             click.echo(fail_safe.restore(parts, wanted))
             return
@@ -66,15 +67,16 @@ def restore(tool: Tool, name: str, new: str | None, at: str | None) -> None:
 
 
 def _shown(micros: int | None) -> str | None:
-    from time_travel.point import show
+    from audit.time_travel.versions.version_lookup import time_text
 
-    return None if micros is None else show(micros).removesuffix(" UTC")[:19]
+    return None if micros is None else time_text(micros).removesuffix(" UTC")[:19]
 
 
 def _micros(text: str) -> int:
-    from audit.clock import to_micros
+    from audit.core.clock import to_micros
 
     try:
+        # Python 3.10 does not take a `Z` at the end.
         moment = datetime.fromisoformat(text)
     except ValueError as error:
         raise click.BadParameter(

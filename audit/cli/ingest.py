@@ -1,4 +1,4 @@
-"""`audit ingest`: take in every spool of a root, once or for ever."""
+"""`audit ingest`: ingest every spool of a root, once or repeatedly."""
 
 from __future__ import annotations
 
@@ -18,37 +18,44 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--watch", is_flag=True, help="Go on until interrupted, every ingest_interval_seconds.")
-@click.option("--create", is_flag=True, help="Let a table begin anew that was deleted.")
+@click.option("--watch", is_flag=True, help="Repeat every ingest_interval_seconds, until interrupted.")
+@click.option("--create", is_flag=True, help="Create a deleted audit table anew, without its past records.")
 @root_option
 @json_option
 @click.pass_context
 def ingest(context: click.Context, tool: Tool, output: Output, watch: bool, create: bool) -> None:  # noqa: FBT001 - click's way
-    """Take the records of all drivers, alive or dead, into the audit tables.
+    """Move the records of all drivers from their spools to the audit tables.
 
-    Exit code 1 when a spool could not be taken in; its records stay where they are.
+    Takes in drivers that run and drivers that have died. Exit code 1 if a spool could not be taken in; its
+    records stay where they are.
     """
     with tool.spark() as spark:
         while True:
-            rows = take_in(spark, tool, output, create=create)
+            rows = ingest_all(spark, tool, output, create=create)
             if rows or not watch:
                 output.rows(rows, title=f"Taken into {tool.root}")
             if not watch:
                 break
             time.sleep(tool.config.ingest_interval_seconds)
+    # 1 is the answer "no" (`audit.cli.output`); the records of that spool are still in it.
     context.exit(1 if any(row["error"] for row in rows) else 0)
 
 
-def take_in(spark: SparkSession, tool: Tool, output: Output, *, create: bool = False) -> list[Row]:
-    """One round over all spools, and over what lies in quarantine; a row for each that gave something."""
-    from audit.clock import SystemClock
+def ingest_all(spark: SparkSession, tool: Tool, output: Output, *, create: bool = False) -> list[Row]:
+    """One round over all spools and files in quarantine; a row for each with new records."""
+    # Imported here, as in every command: `audit --help` needs no PySpark, whose import takes 0.3 s.
+    from audit.core.clock import SystemClock
     from audit.ingest.adopt import ingest_spools, salvage_all
     from audit.store.commit_lock import commit_lock
-    from audit.store.naming import naming
+    from audit.store.error_translation import as_ingest_error
     from audit.store.tables import create_tables
 
-    with commit_lock(spark, tool.root), naming(f"the audit tables under {tool.root} could not be made"):
-        create_tables(spark, tool.root, anew=create)
+    with (
+        commit_lock(spark, tool.root),
+        as_ingest_error(f"the audit tables under {tool.root} could not be made"),
+    ):
+        # Under the lock, since a driver may create the same tables at this moment.
+        create_tables(spark, tool.root, recreate=create)
     catalog = tool.catalog(spark)
     rows = []
     for done in ingest_spools(catalog, tool.config, SystemClock()):
@@ -56,6 +63,7 @@ def take_in(spark: SparkSession, tool: Tool, output: Output, *, create: bool = F
         if done.error or done.ingested.segments or row["incomplete"]:
             output.progress(f"{done.folder.name}: {row['statements']} statements")
             rows.append(row)
+    # After the spools: one that is retired leaves its damaged files in quarantine.
     for file, statements in salvage_all(catalog, tool.config).items():
         rows.append({**_row(None), "spool": str(file), "statements": statements})
     return rows

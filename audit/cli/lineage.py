@@ -17,21 +17,22 @@ FORMATS = ("tree", "mermaid", "json", "svg")
 @click.command()
 @click.argument("name")
 @click.option(
+    # Three flags of one parameter: of several the last one wins (Click 8).
     "--upstream",
     "direction",
     flag_value="upstream",
     default="upstream",
-    help="Where it comes from (so if unsaid).",
+    help="Where it comes from (the default).",
 )
-@click.option("--downstream", "direction", flag_value="downstream", help="Where it has gone.")
-@click.option("--both", "direction", flag_value="both", help="Both ways.")
-@click.option("--depth", type=click.IntRange(min=0), help="Hops at most; all of them if unsaid.")
-@click.option("--as-of", metavar="TIME", help="Answer as of then: 2026-01-31, or 2026-01-31T12:00; UTC.")
-@click.option("--include-indirect", is_flag=True, help="Follow what filters, joins and sorts as well.")
+@click.option("--downstream", "direction", flag_value="downstream", help="Where its data has gone.")
+@click.option("--both", "direction", flag_value="both", help="Both.")
+@click.option("--depth", type=click.IntRange(min=0), help="The most hops; all by default.")
+@click.option("--as-of", metavar="TIME", help="The state at this time: 2026-01-31, or 2026-01-31T12:00; UTC.")
+@click.option("--include-indirect", is_flag=True, help="Also follow columns that filter, join or sort.")
 @click.option(
-    "--include-history", is_flag=True, help="Everything ever, what has been replaced since as well."
+    "--include-history", is_flag=True, help="Also show what was replaced, truncated or dropped since."
 )
-@click.option("--tables", is_flag=True, help="Tables alone, without their columns.")
+@click.option("--tables", is_flag=True, help="Show tables only, without columns.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="tree", show_default=True)
 @root_option
 def lineage(
@@ -50,15 +51,17 @@ def lineage(
 
     Reads the lineage tables with delta-rs; for a root that it cannot read, with Spark.
     """
-    from audit.graph import Question, answer, moment
+    # numpy and pyarrow are imported here: `audit --help` needs neither.
+    from audit.graph import Question, answer, parse_as_of
     from audit.store.lineage_tables import snapshot_of
 
-    at = moment(as_of)
+    at = parse_as_of(as_of)
     question = Question(name, direction, depth, at, include_indirect, include_history)
     graph = answer(snapshot_of(tool.root, at), question)
-    click.echo(_said(graph.by_table() if tables else graph, form))
+    click.echo(_formatted(graph.by_table() if tables else graph, form))
 
 
-def _said(graph: LineageGraph, form: str) -> str:
+def _formatted(graph: LineageGraph, form: str) -> str:
     say = {"tree": graph.__str__, "mermaid": graph.to_mermaid, "json": graph.to_json, "svg": graph.to_svg}
+    # `click.echo` adds a line break.
     return say[form]().rstrip("\n")

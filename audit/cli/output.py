@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import click
 import orjson
 
-from audit.errors import AuditError
+from audit.core.errors import AuditError
 
 F = TypeVar("F", bound=Callable[..., Any])
 Row = dict[str, Any]
@@ -28,14 +28,17 @@ class Output:
     def rows(self, rows: list[Row], title: str = "") -> None:
         """Show rows that have the same keys; the keys are the headings."""
         if self.as_json:
+            # orjson writes dates; a path or a decimal becomes its text.
             click.echo(orjson.dumps(rows, option=orjson.OPT_INDENT_2, default=str))
             return
+        # Imported here, as rich is needed for tables alone.
         from rich.console import Console
         from rich.table import Table
         from rich.text import Text
 
         table = Table(title=Text(title) if title else None, title_justify="left")
         for key in rows[0] if rows else ():
+            # Folded: rich would cut a long query id or path off by default.
             table.add_column(key, overflow="fold")
         for row in rows:
             # As text: rich would read `[…]` in a statement or a path as its own markup.
@@ -43,7 +46,7 @@ class Output:
         Console(soft_wrap=False).print(table)
 
     def progress(self, line: str) -> None:
-        """Say what goes on, on stderr, so that stdout is the answer alone."""
+        """Show progress on stderr; stdout has the answer alone."""
         click.echo(line, err=True)
 
 
@@ -76,6 +79,7 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except AuditError as error:
             click.echo(f"audit: {error.code}: {error.message}", err=True)
+            # Click's own usage errors have the exit code 2 as well.
             ctx.exit(2)
 
 
@@ -86,5 +90,5 @@ def json_option(command: F) -> F:
         return Output(as_json=value)
 
     return click.option(
-        "--json", "output", is_flag=True, callback=to_output, help="Answer in JSON, not in tables."
+        "--json", "output", is_flag=True, callback=to_output, help="Print JSON instead of a table."
     )(command)

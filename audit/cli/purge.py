@@ -1,4 +1,4 @@
-"""`audit purge`: delete for good what is past retention and Fail-safe."""
+"""`audit purge`: delete data past retention and Fail-safe."""
 
 from __future__ import annotations
 
@@ -9,24 +9,28 @@ from audit.cli.tool import Tool, root_option
 
 
 @click.command()
-@click.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
+@click.option("--dry-run", is_flag=True, help="Only list what would be deleted.")
 @root_option
 @json_option
 def purge(tool: Tool, output: Output, dry_run: bool) -> None:  # noqa: FBT001 - click's way
-    """Delete what no retention, no Fail-safe, no clone and no running query needs.
+    """Delete data past its retention and Fail-safe.
 
-    Killed half-way, it is simply run again.
+    Data that a clone or a running statement needs stays.
+
+    If it is killed, run it again.
     """
     from rich.console import Console
     from rich.progress import Progress
 
-    with tool.upkeep() as upkeep, Progress(console=Console(stderr=True), transient=True) as bar:
+    # On stderr: stdout has the answer alone.
+    with tool.maintenance() as maintenance, Progress(console=Console(stderr=True), transient=True) as bar:
+        # The total is not known yet: rich draws a bar that moves to and fro.
         task = bar.add_task("Looking" if dry_run else "Purging", total=None)
 
         def progress(done: int, of: int) -> None:
             bar.update(task, completed=done, total=of)
 
-        found = list(upkeep.purge(tool.by(), dry=dry_run, progress=progress))
+        found = list(maintenance.purge(tool.actor(), dry=dry_run, progress=progress))
     total, files = sum(one.bytes for one in found), sum(one.files for one in found)
     if found or output.as_json:
         rows = [

@@ -1,10 +1,11 @@
-"""`audit query FILE.sql`: a query over the audit tables, which are opened by path."""
+"""`audit query`: a sample query, or a file of SQL, over the audit tables, which are opened by path."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import orjson
@@ -12,53 +13,64 @@ import orjson
 from audit.cli.output import Output, json_option
 from audit.cli.tool import Tool, root_option
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from views.query_file import Query
+
 
 @click.command()
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("query", required=False, metavar="[NAME|FILE.sql]")
 @click.option(
-    "--param", multiple=True, metavar="NAME=VALUE", help="A value for `:name` in the text; repeatable."
+    "--param", multiple=True, metavar="NAME=VALUE", help="The value of the parameter `:NAME`; repeatable."
 )
 @root_option
 @json_option
-def query(tool: Tool, output: Output, file: Path, param: tuple[str, ...]) -> None:
-    """Run the statements of FILE and show the answer of each.
+def query(tool: Tool, output: Output, query: str | None, param: tuple[str, ...]) -> None:
+    """Run a sample query, or the statements of FILE.sql. Without an argument: list the sample queries.
 
-    The tables are `account_usage.access_history`, `query_history`, `column_lineage` and
-    `table_lineage` (or as the configuration names the schema), with the views beside them; no
-    metastore is needed. A line
-    `-- :days = 30  how far back` in the file's first comment gives a parameter its default.
+    The statements read `account_usage.access_history`, `query_history`, `column_lineage`,
+    `table_lineage` and the views beside them. The tables are opened by path; no metastore is needed,
+    except for `unused_tables`, which needs the catalog.
+
+    A file of your own may have parameters, too: a line `-- :days = 30  how far back` in its first
+    comment declares `:days` with the default 30.
     """
-    from audit.store.tables import register_tables, require_tables
-    from views import install
-    from views.query_file import read
+    from lineage.sql.tokens import split_statements
+    from views.query_file import read, sample, sample_names
 
-    defaults = {one.name: one.default for one in read(file).parameters}
-    values = defaults | dict(_pair(one) for one in param)
-    with tool.spark() as spark:
+    if query is None:
+        output.rows([_described(sample(name)) for name in sample_names()], title="Sample queries")
+        return
+    found = read(Path(query)) if Path(query).is_file() else sample(query)
+    values = {one.name: one.default for one in found.parameters} | dict(_pair(one) for one in param)
+    with _opened(tool, found) as spark:
+        # By tokens: a `;` in a string or a comment ends no statement.
+        for text in split_statements(found.sql):
+            rows = spark.sql(text, args=values or None).collect()
+            output.rows([_plain(row.asDict(recursive=True)) for row in rows], title=found.question)
+
+
+def _described(query: Query) -> dict[str, Any]:
+    parameters = ", ".join(f"{one.name}={one.default}" for one in query.parameters)
+    return {"name": query.name, "answers": query.question, "parameters": parameters}
+
+
+@contextmanager
+def _opened(tool: Tool, query: Query) -> Iterator[SparkSession]:
+    """A Spark that knows the audit tables and the views; with the catalog's tables where the query asks."""
+    from audit.store.tables import register_tables, require_tables
+    from views import catalog, install
+
+    # Derby lets one process into an embedded metastore, so it is opened where a query needs it, not for all.
+    wants_catalog = catalog.NAME in query.sql
+    with tool.catalog_spark() if wants_catalog else tool.spark() as spark:
         there = require_tables(spark, tool.root)
         register_tables(spark, tool.root, tool.config.schema, there)
         install(spark, tool.config.schema)
-        for text in statements(file.read_text(encoding="utf-8")):
-            rows = spark.sql(text, args=values or None).collect()
-            output.rows([_plain(row.asDict(recursive=True)) for row in rows], title=file.name)
-
-
-def statements(text: str) -> list[str]:
-    """The statements of a file, cut at semicolons outside strings and comments.
-
-    >>> statements("SELECT ';'; /* ; */ SELECT 2 ;")
-    ["SELECT ';'", '/* ; */ SELECT 2']
-    """
-    # Strings, comments and quoted names are taken whole; what is left of a semicolon is a cut.
-    token = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|`[^`]*`|--[^\n]*|/\*.*?\*/|;|.", re.DOTALL)
-    parts = [""]
-    for found in token.finditer(text):
-        if found.group() == ";":
-            parts.append("")
-        else:
-            parts[-1] += found.group()
-    bare = re.compile(r"--[^\n]*|/\*.*?\*/|\s", re.DOTALL)
-    return [part.strip() for part in parts if bare.sub("", part)]
+        if wants_catalog:
+            catalog.register_catalog(spark, without=(tool.config.schema,))
+        yield spark
 
 
 def _pair(text: str) -> tuple[str, Any]:

@@ -9,15 +9,17 @@ from audit.cli.tool import Tool, root_option
 
 
 @click.command()
-@click.option(
-    "--days", type=click.IntRange(min=1), help="Days to keep; default: retention_days of the configuration."
-)
-@click.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
+@click.option("--days", type=click.IntRange(min=1), help="Days to keep; default: retention_days.")
+@click.option("--dry-run", is_flag=True, help="Only list what would be deleted.")
 @root_option
 @json_option
 def retain(tool: Tool, output: Output, days: int | None, dry_run: bool) -> None:  # noqa: FBT001 - click's way
-    """Delete whole days of records that are too old, and free their space as Delta allows."""
-    from audit.clock import SystemClock
+    """Delete records that are older than retention_days, by whole days.
+
+    Delta frees their space a week later, with the next run.
+    """
+    # Imported here: `audit --help` needs no PySpark.
+    from audit.core.clock import SystemClock
     from audit.store.retention import retain as delete
 
     keep = days or tool.config.retention_days

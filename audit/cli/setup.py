@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from audit.cli.output import Output, json_option
-from audit.embedded import class_archive, jars, java
-from audit.errors import ClassArchiveError
+from audit.core.errors import ClassArchiveError
+from audit.spark.embedded import class_archive, jars, java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -39,7 +39,7 @@ _USUAL = (
 )
 @json_option
 def setup(output: Output, *, archive: bool) -> None:
-    """Check Java and fetch Delta's jars; a Spark start needs no network afterwards."""
+    """Check Java and fetch Delta's jars. Afterwards Spark starts without a network."""
     version = java.find(os.environ).version
     found = jars.resolve(os.environ, say=output.progress)
     rows = [
@@ -56,6 +56,7 @@ def _archive(output: Output, delta: tuple[Path, ...]) -> Path:
     if target.is_file():
         return target
     output.progress(f"making {target} (about a minute, once)")
+    # With the process id: two set-ups may run at once, and each renames its own file into place.
     part = target.with_name(f"{target.stem}.{os.getpid()}.part")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -72,17 +73,16 @@ def _archive(output: Output, delta: tuple[Path, ...]) -> Path:
 
 def _usual_session(root: Path, part: Path, target: Path) -> None:
     import audit
-    from audit.embedded.spark import log_path
+    from audit.spark.embedded.spark import log_path, stop_jvm
 
     conf = {"spark.driver.extraJavaOptions": class_archive.dump_option(part)}
     spark: SparkSession = audit.session(str(root), user="setup", master="local[2]", conf=conf)
-    gateway: Any = spark.sparkContext._gateway
     for statement in _USUAL:
         spark.sql(statement).collect()
+    # A DataFrame writer and an ingest load classes that SQL statements do not.
     spark.table("usual.a").groupBy("name").count().write.mode("append").format("delta").saveAsTable("usual.c")
     audit.flush(spark)
     spark.sql("SELECT count(*) FROM account_usage.access_history").collect()
     audit.detach(spark)
-    spark.stop()
-    gateway.shutdown()
-    class_archive.keep(gateway.proc, part, target, log_path(root))
+    # The JVM writes the archive when it ends (`-XX:ArchiveClassesAtExit`).
+    class_archive.keep(stop_jvm(spark), part, target, log_path(root))

@@ -10,7 +10,7 @@ from audit.cli.output import Output, json_option
 from audit.cli.tool import Tool, root_option
 
 if TYPE_CHECKING:
-    from time_travel.storage import Bytes, Holding
+    from audit.time_travel.retention.storage import StorageBytes, StoredTable
 
 _NARROWEST, _WIDEST = 12, 60
 # What bytes are kept for, its column, and how the chart draws it.
@@ -25,37 +25,47 @@ _KINDS = (
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--past", type=click.IntRange(min=0), default=0, show_default=True, help="Days back.")
-@click.option("--days", type=click.IntRange(min=0), default=15, show_default=True, help="Days ahead.")
+@click.option(
+    "--past", type=click.IntRange(min=0), default=0, show_default=True, help="Also show so many past days."
+)
+@click.option(
+    "--days", type=click.IntRange(min=0), default=15, show_default=True, help="Show so many days ahead."
+)
 @root_option
 @json_option
 def storage(tool: Tool, output: Output, name: str | None, past: int, days: int) -> None:
-    """What all tables, or NAME (schema or schema.table), hold: active, Time Travel, Fail-safe.
+    """Show what tables hold: active, Time Travel, Fail-safe.
 
-    Days ahead are what comes of it if nothing is written and nothing purged. Of days back, what has been
-    purged since is missing.
+    NAME is a schema or schema.table; all tables without it.
+
+    Days ahead assume that nothing is written and nothing is purged. Days back lack what has been purged
+    since.
     """
+    from audit.time_travel.retention.periods import DAY
+    from audit.time_travel.versions.version_lookup import time_text
     from lineage.names import split_name
-    from time_travel.point import show
-    from time_travel.retention import DAY
 
     wanted = tuple(part.lower() for part in split_name(name)) if name else ()
-    by = tool.by()
-    with tool.upkeep() as upkeep:
-        found = upkeep.by_day(by.time - past * DAY, past + days, by.time, lambda one: _is_asked(one, wanted))
-    rows = [(show(at)[:10], one) for at, one in found]
+    # One time for the whole chart: the maintenance counts its days from it.
+    actor = tool.actor()
+    with tool.maintenance() as maintenance:
+        found = maintenance.by_day(
+            actor.time - past * DAY, past + days, actor.time, lambda one: _is_asked(one, wanted)
+        )
+    rows = [(time_text(at)[:10], one) for at, one in found]
     if output.as_json:
         output.rows([{"day": at, **{kind: getattr(one, kind) for kind, *_ in _KINDS}} for at, one in rows])
         return
     _draw(name or "all tables", rows)
 
 
-def _is_asked(one: Holding, wanted: tuple[str, ...]) -> bool:
+def _is_asked(one: StoredTable, wanted: tuple[str, ...]) -> bool:
     name = tuple(part.lower() for part in one.name)
+    # NAME is a table by its last parts, or a schema by the parts before them.
     return not wanted or name[-len(wanted) :] == wanted or name[-1 - len(wanted) : -1] == wanted
 
 
-def _draw(title: str, rows: list[tuple[str, Bytes]]) -> None:
+def _draw(title: str, rows: list[tuple[str, StorageBytes]]) -> None:
     from rich.console import Console
     from rich.filesize import decimal
     from rich.table import Table
@@ -66,6 +76,7 @@ def _draw(title: str, rows: list[tuple[str, Bytes]]) -> None:
     # Two blanks around each column: the day's 10 characters, headings or sizes, the bar.
     taken = 14 + sum(2 + max(len(heading) + 2, 8) for _, heading, _, _ in kinds)
     width = max(_NARROWEST, min(_WIDEST, console.width - taken))
+    # 1 where there are no bytes: the bars are divided by it.
     most = max((found.total for _, found in rows), default=0) or 1
     table = Table(title=f"Storage of {title} (UTC)", title_justify="left", box=None, padding=(0, 1))
     table.add_column("", no_wrap=True)

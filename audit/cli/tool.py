@@ -13,16 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from audit import config
 from audit.cli.output import F
-from audit.errors import CatalogUnknownError
+from audit.core import config
+from audit.core.errors import CatalogUnknownError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from audit.analysis.spark_catalog import SessionCatalog
-    from audit.by import By
-    from time_travel.upkeep import Upkeep
+    from audit.core.actor import Actor
+    from audit.services import Services
+    from audit.spark.catalog.session_catalog import SessionCatalog
+    from audit.time_travel.retention.maintenance import Maintenance
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,72 +41,81 @@ class Tool:
     @contextmanager
     def spark(self) -> Iterator[SparkSession]:
         """A Spark without a metastore; what it does is in no audit."""
-        from audit.embedded.spark import by_path
-        from audit.identity import suppress
+        from audit.core.identity import suppress
+        from audit.spark.embedded.spark import by_path
 
         with suppress():
             yield by_path(self.conf)
 
     @contextmanager
-    def upkeep(self) -> Iterator[Upkeep]:
+    def catalog_spark(self) -> Iterator[SparkSession]:
+        """A Spark with the catalog of the tables; what it does is in no audit.
+
+        Raises:
+            CatalogUnknownError: neither an embedded metastore is here, nor does `--conf` name one.
+            RootBusy: a session has the embedded metastore open.
+        """
+        from audit.core.identity import suppress
+        from audit.spark.embedded.spark import by_path, embedded
+        from audit.spark.sessions import own_session
+
+        local = self.config.local_root
+        with suppress():
+            if local is not None and (local / "metastore").is_dir():
+                yield own_session(embedded(local, conf=self.conf))
+            # A Hive metastore, Glue or Unity Catalog is named by settings of these prefixes.
+            elif any(key.startswith(("spark.sql.catalog", "spark.hadoop.")) for key in self.conf):
+                # Spark's default is a catalog in memory, which knows no table.
+                yield own_session(by_path({"spark.sql.catalogImplementation": "hive", **self.conf}))
+            else:
+                raise CatalogUnknownError(
+                    f"only a catalog knows which tables there are, and {self.root} has no embedded metastore",
+                    "name the metastore: --conf spark.hadoop.hive.metastore.uris=thrift://…",
+                )
+
+    @contextmanager
+    def maintenance(self) -> Iterator[Maintenance]:
         """What looks after tables: it needs the catalog that knows them.
 
         Raises:
             CatalogUnknownError: neither an embedded metastore is here, nor does `--conf` name one.
             RootBusy: a session has the embedded metastore open.
         """
-        from audit.embedded.spark import by_path, embedded
-        from audit.identity import suppress
-        from audit.store.own_session import own_session
-        from audit.store.running import running_since
-        from policies.attaching import copied
-        from policies.ledger import Ledger
-        from time_travel.lake import Helpers, Lake
-        from time_travel.registry import Registry
-        from time_travel.service import is_under_rule
-        from time_travel.upkeep import Upkeep
+        with self.catalog_spark() as spark:
+            services = self._services(spark)
+            try:
+                yield services.time_travel.maintenance
+            finally:
+                services.policies.end()
 
-        local = self.config.local_root
-        with suppress():
-            if local is not None and (local / "metastore").is_dir():
-                spark = own_session(embedded(local, conf=self.conf))
-            elif any(key.startswith(("spark.sql.catalog", "spark.hadoop.")) for key in self.conf):
-                spark = own_session(by_path({"spark.sql.catalogImplementation": "hive", **self.conf}))
-            else:
-                raise CatalogUnknownError(
-                    f"which tables there are under {self.root} only their catalog knows, and none is here",
-                    "name its metastore (--conf spark.hadoop.hive.metastore.uris=thrift://…), or ask in a"
-                    " session: time_travel.attached.travel_of(spark).upkeep",
-                )
-            ledger = Ledger(spark, self.root)
+    def _services(self, spark: SparkSession) -> Services:
+        """The same services as an attached session has; what they do is in no audit."""
+        from audit.core.clock import SystemClock
+        from audit.core.ids import IdGenerator
+        from audit.policies.model.privileges import ADMIN
+        from audit.services import build
+        from audit.spark import sessions
 
-            def cloned(source: str, clone: str, is_past: bool) -> None:  # noqa: FBT001  as `Cloned` is
-                del is_past
-                ledger.change(functools.partial(copied, source, clone, self.by()))
+        clock, user = SystemClock(), self.config.user
+        services = build(spark, self.config, clock, IdGenerator(clock), user=user)
+        # Who may write the files of the root is an administrator.
+        services.policies.set_identity(sessions.session_id(services.spark), user, [ADMIN])
+        return services
 
-            yield Upkeep(
-                Lake(spark, Helpers.compiled(spark, cloned)),
-                Registry(spark, self.root),
-                self.root,
-                self.config.schema,
-                is_under_rule,
-                lambda: running_since(spark, self.root, "", ()),
-            )
-
-    def by(self) -> By:
+    def actor(self) -> Actor:
         """Who asks, and when."""
-        from audit.by import By
-        from audit.clock import SystemClock
-        from audit.ids import IdGenerator
+        from audit.core.actor import Actor
+        from audit.core.clock import SystemClock
+        from audit.core.ids import IdGenerator
 
         clock = SystemClock()
-        return By(clock.now(), self.config.user, None, IdGenerator(clock).new)
+        return Actor(clock.now(), self.config.user, None, IdGenerator(clock).new)
 
     def catalog(self, spark: SparkSession) -> SessionCatalog:
         """What tells the analysis of recovered statements about tables."""
-        from audit import jvm
-        from audit.analysis.plan_facts import PlanFactsReader
-        from audit.analysis.spark_catalog import SessionCatalog
+        from audit.spark import jvm
+        from audit.spark.catalog.session_catalog import SessionCatalog
+        from audit.spark.plans.plan_facts import PlanFactsReader
 
         return SessionCatalog(spark, PlanFactsReader(jvm.view(spark.sparkContext)))
 
@@ -113,17 +123,19 @@ class Tool:
 def root_option(command: F) -> F:
     """The options `--root` and `--conf`; gives the command its `tool`."""
 
+    # Click keeps the options in an attribute of the function, which `wraps` copies.
     @functools.wraps(command)
     def called(*args: Any, root: str | None, conf: tuple[str, ...], **kwargs: Any) -> Any:
         loaded = config.load({"root": root})
+        # The value of a Java option holds a `=` itself.
         pairs = dict(pair.split("=", 1) for pair in conf)
         return command(*args, tool=Tool(loaded, pairs), **kwargs)
 
     decorate: Callable[[Any], Any] = click.option(
-        "--root", help="Folder of the audit tables, a Hadoop path. Default: as `audit doctor` shows."
+        "--root", help="Folder of the audit tables, a Hadoop path. `audit doctor` shows the default."
     )
     also: Callable[[Any], Any] = click.option(
-        "--conf", multiple=True, metavar="KEY=VALUE", callback=_pairs, help="A setting of Spark; repeatable."
+        "--conf", multiple=True, metavar="KEY=VALUE", callback=_pairs, help="A Spark setting; repeatable."
     )
     decorated: F = decorate(also(called))
     return decorated

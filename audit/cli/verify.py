@@ -22,9 +22,11 @@ _SHOWN = 100
 def verify(
     context: click.Context, tool: Tool, output: Output, since: datetime | None, until: datetime | None
 ) -> None:
-    """Recompute the hash of each record; find statements without a record, or with two.
+    """Check the hash of each record.
 
-    Exit code 1 when something is amiss.
+    Also finds statements without a record, or with two.
+
+    Exit code 1 if something is wrong.
     """
     from audit.store.verification import verify as check
 
@@ -37,6 +39,7 @@ def verify(
             until.date() if until else None,
             progress=lambda done: output.progress(f"{done:,} records"),
         )
+    # A damaged table may have a million faults; the title has their number.
     rows: list[Row] = [{"query_id": fault.query_id, "fault": fault.fault} for fault in found.faults[:_SHOWN]]
     if not rows:
         rows = [{"records": found.records, "statements": found.statements, "faults": 0}]

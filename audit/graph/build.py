@@ -1,6 +1,6 @@
 """From the rows that a walk found to nodes and edges with names.
 
-In: a `Snapshot` and what was `Walked`. Out: a `LineageGraph`; an edge gathers all statements between two
+In: a `Snapshot` and what was `WalkResult`. Out: a `LineageGraph`; an edge gathers all statements between two
 nodes.
 """
 
@@ -10,34 +10,37 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from audit.clock import to_datetime
+from audit.core.clock import to_datetime
 from audit.graph.history import BASE, INDIRECT, TABLE
-from audit.graph.model import Direction, Edge, LineageGraph, Node
+from audit.graph.lineage_graph import LineageGraph
+from audit.graph.model import Direction, Edge, Node
 from audit.graph.snapshot import column_labels, column_of_path
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from audit.graph.history import Ints
-    from audit.graph.naming import Found
+    from audit.graph.naming import ResolvedName
     from audit.graph.snapshot import Snapshot
-    from audit.graph.walk import Walked
+    from audit.graph.walk import WalkResult
 
 
 def build(
     snapshot: Snapshot,
-    found: Found,
+    found: ResolvedName,
     direction: Direction,
     as_of: datetime | None,
-    up: Walked,
-    down: Walked,
+    up: WalkResult,
+    down: WalkResult,
     moment: int,
 ) -> LineageGraph:
     """Name the nodes and gather the edges."""
     met = np.zeros(len(snapshot.row), bool)
     met[up.rows], met[down.rows] = True, True
     rows = np.flatnonzero(met)
+    # Downstream counts upwards, upstream downwards, and the beginning stays 0.
     hops = {**_hops(down, 1), **{n: h for n, h in _hops(up, -1).items() if h}}
+    # The first node of an object is the object as a whole (`naming.resolve`).
     start = found.nodes[:1] if found.is_object else found.nodes
     touched = np.zeros(len(snapshot.node_object), bool)
     touched[snapshot.source[rows]], touched[snapshot.target[rows]], touched[start] = True, True, True
@@ -50,7 +53,7 @@ def build(
     return LineageGraph(first.name, direction, as_of, tuple(order), tuple(edges))
 
 
-def _hops(walked: Walked, sign: int) -> dict[int, int]:
+def _hops(walked: WalkResult, sign: int) -> dict[int, int]:
     return dict(zip(walked.nodes.tolist(), (walked.hops * sign).tolist(), strict=True))
 
 
@@ -111,6 +114,7 @@ class _Facts:
         self._user = history.user[row].tolist()
         self._name = history.source_name[row].tolist()
         used, query = np.unique(history.query[row], return_inverse=True)
+        # Arrow's scalars become Python's once for each statement, not once for each row.
         self._ids = [history.query_ids[code].as_py() for code in used.tolist()]
         self._query = query.tolist()
         self._dotted = [("." in name) for name in history.column_names] + [False]

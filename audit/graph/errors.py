@@ -5,7 +5,7 @@ In: the name or option that was asked for. Out: errors that say which one, and w
 
 from __future__ import annotations
 
-from audit.errors import AuditError
+from audit.core.errors import AuditError
 
 
 class LineageNameUnknown(AuditError):

@@ -1,18 +1,19 @@
 """Rows of the two lineage tables as arrays of small integers, once for each version of the tables.
 
 In: `column_lineage` and `table_lineage` as Arrow tables. Out: a `History`, from which `Snapshot` makes
-what held at a moment. No Spark, and none of `lineage`: its parser takes longer to import than a walk takes.
+what held at a moment. No Spark, and no parser.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from lineage.catalog.object_ids import column_id, object_id
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -90,20 +91,24 @@ class History:
     @classmethod
     def read(cls, columns: pa.Table, tables: pa.Table) -> History:
         """The rows of both tables as arrays."""
-        tables, ended = _without_schemas(tables)
+        tables, schema_drops = _without_schemas(tables)
+        # One numbering for both tables, so that their rows can be compared.
         both = (columns, tables)
         names, object_names = _texts(*(t[f"{end}_object_name"] for t in both for end in _ENDS))
+        domains, domain_names = _texts(*(t[f"{end}_object_domain"] for t in both for end in _ENDS))
+        ids = [t[f"{end}_object_id"] for t in both for end in _ENDS]
         objects, object_ids = _numbers(
             *(
-                _known(t[f"{end}_object_id"], part, object_names)
-                for (t, end), part in zip(((t, end) for t in both for end in _ENDS), names, strict=True)
+                _object_ids(*ends, object_names, domain_names)
+                for ends in zip(ids, names, domains, strict=True)
             )
         )
         labels, column_names = _texts(columns["source_column_name"], columns["target_column_name"])
+        ids = [columns[f"{end}_column_id"] for end in _ENDS]
         (source, target), column_ids = _numbers(
             *(
-                _known(columns[f"{end}_column_id"], label, column_names, salt=object_ids, part=obj)
-                for end, label, obj in zip(_ENDS, labels, objects, strict=False)
+                _column_ids(*ends, column_names, object_ids)
+                for ends in zip(ids, labels, objects[:2], strict=True)
             )
         )
         column_object = np.zeros(len(column_ids), np.int64)
@@ -112,14 +117,15 @@ class History:
         queries, query_ids = _encode(columns["query_id"], tables["query_id"])
         users, user_names = _texts(columns["user_name"], tables["user_name"])
         (transformation,), transformations = _texts(columns["transformation"])
-        domains, domain_names = _texts(*(t[f"{end}_object_domain"] for t in both for end in _ENDS))
         domain = np.full(len(object_ids), -1, np.int64)
         for code, obj in zip(domains, objects, strict=True):
+            # Of an index that comes several times numpy keeps the last value.
             domain[obj[obj >= 0]] = code[obj >= 0]
         domain_of = tuple(domain_names[code] if code >= 0 else "" for code in domain)
         is_view = np.array(["VIEW" in text.upper() for text in domain_of], bool)
         column_kind, table_kind = _kind(columns, DIRECT), _kind(tables, TABLE)
         rest = _only_tables(queries, objects, column_kind, table_kind)
+        # -1: rows of table_lineage have no columns.
         whole, nobody = np.full(int(rest.sum()), -1), np.full(int(rest.sum()), -1)
         times = [_micros(t) for t in both]
 
@@ -148,7 +154,9 @@ class History:
             users=user_names,
             transformations=transformations,
             query_ids=query_ids,
-            events=_with_ends(_events(both, objects, names, times, is_view, queries[1]), object_names, ended),
+            events=_with_schema_drops(
+                _events(both, objects, names, times, is_view, queries[1]), object_names, schema_drops
+            ),
         )
 
 
@@ -161,6 +169,7 @@ def _encode(*columns: Any) -> tuple[list[Ints], Any]:
     chunks = [chunk for column in columns for chunk in _dictionary(column).chunks]
     if not chunks:
         return [np.zeros(0, np.int64) for _ in columns], pa.array([], pa.string())
+    # Each Parquet file has a dictionary of its own; unified, equal texts have equal codes.
     unified = pa.chunked_array(chunks).unify_dictionaries()
     codes = np.concatenate([_plain(chunk.indices) for chunk in unified.chunks])
     return np.split(codes, np.cumsum([len(c) for c in columns])[:-1]), unified.chunk(0).dictionary
@@ -189,6 +198,7 @@ def _plain(array: Any) -> Ints:
     kinds = {1: np.uint8, 8: np.int8, 16: np.int16, 32: np.int32, 64: np.int64}
     validity, data = array.buffers()[:2]
     first, last = array.offset, array.offset + len(array)
+    # Arrow packs booleans and validity as bits, the lowest one first.
     if pa.types.is_boolean(array.type):
         values = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")[first:last].astype(np.int64)
     else:
@@ -203,20 +213,23 @@ def _ints(column: Any) -> Ints:
     return np.concatenate([np.zeros(0, np.int64), *(_plain(chunk) for chunk in column.chunks)])
 
 
-def _known(
-    ids: Any, codes: Ints, texts: tuple[str, ...], salt: Ints | None = None, part: Ints | None = None
+def _object_ids(
+    ids: Any, names: Ints, domains: Ints, all_names: tuple[str, ...], all_domains: tuple[str, ...]
 ) -> Ints:
-    """The ids; where a row has a name without one (a location, say), the name stands for it."""
+    """The ids of objects; a row that has a name without one gets the id of the name."""
     found = _ints(ids)
-    for at in np.flatnonzero((found == _NONE) & (codes >= 0)):
-        of = "" if salt is None or part is None else f"{salt[part[at]]}\x00"
-        found[at] = _stand_in(of + texts[codes[at]].casefold())
+    for at in np.flatnonzero((found == _NONE) & (names >= 0)):
+        domain = all_domains[domains[at]] if domains[at] >= 0 else ""
+        found[at] = object_id(domain, all_names[names[at]])
     return found
 
 
-def _stand_in(text: str) -> int:
-    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "big") >> 1
+def _column_ids(ids: Any, labels: Ints, objects: Ints, all_labels: tuple[str, ...], object_ids: Ints) -> Ints:
+    """The ids of columns; a row that has a name without one gets the id of the name."""
+    found = _ints(ids)
+    for at in np.flatnonzero((found == _NONE) & (labels >= 0)):
+        found[at] = column_id(int(object_ids[objects[at]]), all_labels[labels[at]])
+    return found
 
 
 def _micros(table: pa.Table) -> Ints:
@@ -230,6 +243,7 @@ def _flags(column: Any) -> NDArray[np.bool_]:
 
 def _kind(table: pa.Table, direct: int) -> NDArray[np.int8]:
     (codes,), kinds = _texts(table["source_kind"])
+    # The additional last entry is for -1, the code of a null.
     is_base = np.array([kind == "base" for kind in kinds] + [False], bool)[codes]
     kind = np.where(is_base, BASE, direct)
     # Below views, too, only what a statement names itself chains.
@@ -243,6 +257,7 @@ def _only_tables(
     many = max(int(part.max(initial=0)) for part in objects) + 1
 
     def key(query: Ints, source: Ints, target: Ints, indirect: NDArray[np.bool_]) -> Ints:
+        # One integer for the four, so that one `isin` compares them.
         return ((query * many + source) * many + target) * 2 + indirect
 
     told = key(queries[0], objects[0], objects[1], column_kind == INDIRECT)
@@ -269,15 +284,18 @@ def _events(
     has_target = target >= 0
     view = np.zeros(len(target), bool)
     view[has_target] = is_view[target[has_target]]
+    # ALTER VIEW … AS has sources; a rename or new properties of a view have none.
     redefines = view & (source >= 0) & typed("ALTER_VIEW")
     ends = _flags(tables["overwrites"]) | typed("CREATE", "REPLACE", "DROP", "TRUNCATE", "ALTER_TABLE_TRUNC")
     # INSERT OVERWRITE t SELECT … FROM t: what was in t is in it still.
-    selfish = np.isin(query * 2, query[(source == target) & has_target] * 2) & ~typed("DROP", "TRUNCATE")
-    if selfish.any():
+    self_overwrite = np.isin(query * 2, query[(source == target) & has_target] * 2) & ~typed(
+        "DROP", "TRUNCATE"
+    )
+    if self_overwrite.any():
         many = int(target.max(initial=0)) + 1
         own = (source == target) & has_target
-        selfish &= np.isin(query * many + target, (query * many + target)[own])
-    resets = (ends & ~selfish) | redefines
+        self_overwrite &= np.isin(query * many + target, (query * many + target)[own])
+    resets = (ends & ~self_overwrite) | redefines
     defines = view & (typed("CREATE", "REPLACE") | redefines)
     # What only column_lineage knows has its name from there.
     told = np.zeros(int(max((part.max(initial=-1) for part in objects), default=-1)) + 1, bool)
@@ -290,6 +308,7 @@ def _events(
         (source[has_source], names[2][has_source], times[1][has_source]),
         *extra,
     ]
+    # Statements reset, define and drop their targets alone.
     rest = sum(len(part[0]) for part in parts[1:])
 
     def flags(values: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -306,10 +325,10 @@ def _events(
     )
 
 
-_Ended = list[tuple[int, str]]  # when a schema was dropped, and its name
+_SchemaDrops = list[tuple[int, str]]  # when a schema was dropped, and its name
 
 
-def _without_schemas(tables: pa.Table) -> tuple[pa.Table, _Ended]:
+def _without_schemas(tables: pa.Table) -> tuple[pa.Table, _SchemaDrops]:
     """The rows about tables, and the schemas that were dropped, in the order of time."""
     (codes,), types = _texts(tables["query_type"])
     of_schema = np.isin(codes, [at for at, text in enumerate(types) if text == "DROP_SCHEMA"])
@@ -320,34 +339,37 @@ def _without_schemas(tables: pa.Table) -> tuple[pa.Table, _Ended]:
     return tables.take(np.flatnonzero(~of_schema)), sorted(zip(_micros(gone).tolist(), names, strict=True))
 
 
-def _with_ends(events: Events, names: tuple[str, ...], ended: _Ended) -> Events:
+def _with_schema_drops(events: Events, names: tuple[str, ...], schema_drops: _SchemaDrops) -> Events:
     """A schema takes along what is in it: a drop of each object whose name at that time lies in it."""
-    if not ended:
+    if not schema_drops:
         return events
-    prefixes = tuple({f"{schema.casefold()}." for _, schema in ended})
+    prefixes = tuple({f"{schema.casefold()}." for _, schema in schema_drops})
     folded = [name.casefold() for name in names]
     inside = np.array([name.startswith(prefixes) for name in folded], bool)
-    mine = np.flatnonzero(np.isin(events.obj, events.obj[inside[events.name]]))
-    mine = mine[np.argsort(events.time[mine], kind="stable")]
+    of_schemas = np.flatnonzero(np.isin(events.obj, events.obj[inside[events.name]]))
+    of_schemas = of_schemas[np.argsort(events.time[of_schemas], kind="stable")]
     newest: dict[int, int] = {}
-    held: list[int] = []
+    dropped_events: list[int] = []
     times: list[int] = []
     at = 0
-    for time, schema in ended:
-        until = int(np.searchsorted(events.time[mine], time))
-        newest.update(zip(events.obj[mine[at:until]].tolist(), mine[at:until].tolist(), strict=True))
+    for time, schema in schema_drops:
+        until = int(np.searchsorted(events.time[of_schemas], time))
+        newest.update(
+            zip(events.obj[of_schemas[at:until]].tolist(), of_schemas[at:until].tolist(), strict=True)
+        )
         at = until
         prefix = f"{schema.casefold()}."
         for obj, event in list(newest.items()):
             if folded[events.name[event]].startswith(prefix) and not events.drops[event]:
-                held.append(event)
+                dropped_events.append(event)
                 times.append(time)
+                # It is dropped now: a later drop of that schema does not drop it again.
                 del newest[obj]
-    yes, no = np.ones(len(held), bool), np.zeros(len(held), bool)
+    yes, no = np.ones(len(dropped_events), bool), np.zeros(len(dropped_events), bool)
     return Events(
-        obj=np.concatenate([events.obj, events.obj[held]]),
+        obj=np.concatenate([events.obj, events.obj[dropped_events]]),
         time=np.concatenate([events.time, np.array(times, np.int64)]),
-        name=np.concatenate([events.name, events.name[held]]),
+        name=np.concatenate([events.name, events.name[dropped_events]]),
         resets=np.concatenate([events.resets, yes]),
         defines=np.concatenate([events.defines, no]),
         drops=np.concatenate([events.drops, yes]),

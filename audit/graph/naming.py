@@ -8,7 +8,6 @@ object answers.
 from __future__ import annotations
 
 import difflib
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,17 +15,17 @@ import numpy as np
 
 from audit.graph.errors import LineageNameAmbiguous, LineageNameUnknown
 from audit.graph.snapshot import column_labels
+from lineage.names import split_recorded
 
 if TYPE_CHECKING:
     from audit.graph.history import Ints
     from audit.graph.snapshot import Snapshot
 
-_PART = re.compile(r"`((?:[^`]|``)*)`|([^.`]+)")
 _COMPARED = 20_000  # names that an error looks through for near ones
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ResolvedName:
     """What a name means: nodes to begin with; an object's are itself as a whole and all of its columns."""
 
     nodes: Ints
@@ -39,13 +38,10 @@ def parts_of(text: str) -> tuple[str, ...]:
     >>> parts_of("S.`a.b`.C")
     ('s', 'a.b', 'c')
     """
-    return tuple(
-        (plain.strip() or plain) if plain else quoted.replace("``", "`")
-        for quoted, plain in _PART.findall(text.casefold())
-    )
+    return split_recorded(text.casefold())
 
 
-def resolve(snapshot: Snapshot, text: str, moment: int) -> Found:
+def resolve(snapshot: Snapshot, text: str, moment: int) -> ResolvedName:
     """The nodes that a name means.
 
     Of several readings the one wins that names the object in full.
@@ -55,7 +51,10 @@ def resolve(snapshot: Snapshot, text: str, moment: int) -> Found:
         LineageNameAmbiguous: several things are.
     """
     asked = parts_of(text)
-    named = np.flatnonzero((snapshot.name_of >= 0) & (snapshot.heir == np.arange(len(snapshot.heir))))
+    # Of several objects that bore a name one after another the last one answers to it.
+    named = np.flatnonzero(
+        (snapshot.name_of >= 0) & (snapshot.successor == np.arange(len(snapshot.successor)))
+    )
     names = {int(obj): snapshot.history.object_names[snapshot.name_of[obj]] for obj in named}
     known = {obj: parts_of(name) for obj, name in names.items()}
     exact = [obj for obj, name in names.items() if name.casefold() == text.strip().casefold()]
@@ -68,15 +67,16 @@ def resolve(snapshot: Snapshot, text: str, moment: int) -> Found:
         raise _unknown(snapshot, text, asked, names, [obj for obj, _ in readings], moment)
     fullest = _fullest(matches, known, asked)
     if len(fullest) > 1:
-        said = [names[obj] + ("" if c is None else f".{columns[obj][c]}") for obj, c in fullest]
+        labels = [names[obj] + ("" if c is None else f".{columns[obj][c]}") for obj, c in fullest]
         raise LineageNameAmbiguous(
-            f"{text!r} may be {_listed(said)}", "write the one that you mean in full, with catalog and schema"
+            f"{text!r} may be {_listed(labels)}",
+            "write the one that you mean in full, with catalog and schema",
         )
     ((obj, column),) = fullest
     if column is not None:
-        return Found(np.array([column]), is_object=False)
+        return ResolvedName(np.array([column]), is_object=False)
     members, _ = snapshot.members.rows(np.array([obj]))
-    return Found(np.concatenate([[snapshot.columns + obj], members]), is_object=True)
+    return ResolvedName(np.concatenate([[snapshot.columns + obj], members]), is_object=True)
 
 
 def _readings(asked: tuple[str, ...], known: dict[int, tuple[str, ...]]) -> list[tuple[int, tuple[str, ...]]]:
@@ -85,6 +85,8 @@ def _readings(asked: tuple[str, ...], known: dict[int, tuple[str, ...]]) -> list
     for obj, name in known.items():
         for at in range(len(name)):
             by_parts.setdefault(name[at:], []).append(obj)
+    # A name may be catalog, schema, table and column: each cut between object and column is tried, the
+    # longest object first.
     return [(obj, asked[cut:]) for cut in range(len(asked), 0, -1) for obj in by_parts.get(asked[:cut], ())]
 
 
@@ -115,7 +117,7 @@ def _unknown(
 ) -> LineageNameUnknown:
     renamed = _renamed(snapshot, asked, names)
     if renamed:
-        return LineageNameUnknown(f"{text!r} is no name on record any more", f"it is {renamed} now")
+        return LineageNameUnknown(f"{text!r} is a former name", f"it is {renamed} now")
     if objects:
         members, _ = snapshot.members.rows(np.array(objects[:1]))
         labels = sorted(column_labels(snapshot.history, members, moment).values())
@@ -141,6 +143,7 @@ def _near(asked: tuple[str, ...], names: list[str]) -> list[str]:
     """Names like the one asked for, with and without a column at its end."""
     tails = {".".join(parts_of(name)[-2:]): name for name in names[:_COMPARED]}
     wanted = {".".join(asked[-2:]), ".".join(asked[:-1][-2:])} - {""}
+    # By the last two parts: people leave the catalog out.
     found = [near for one in sorted(wanted) for near in difflib.get_close_matches(one, tails, 3, cutoff=0.6)]
     return list(dict.fromkeys(tails[near] for near in found))
 
@@ -151,7 +154,7 @@ def _renamed(snapshot: Snapshot, asked: tuple[str, ...], names: dict[int, str]) 
     for code, text in enumerate(texts):
         parts = parts_of(text)
         if parts[-len(asked) :] == asked or (len(asked) > 1 and parts[-len(asked) + 1 :] == asked[:-1]):
-            for obj in np.unique(snapshot.heir[events.obj[events.name == code]]):
+            for obj in np.unique(snapshot.successor[events.obj[events.name == code]]):
                 now = names.get(int(obj))
                 if now is not None and now.casefold() != text.casefold():
                     return now

@@ -11,13 +11,14 @@ from datetime import datetime, timezone
 
 import numpy as np
 
-from audit.clock import to_datetime, to_micros
+from audit.core.clock import to_datetime, to_micros
 from audit.graph.build import build
 from audit.graph.errors import LineageOptionInvalid
-from audit.graph.model import Direction, LineageGraph
+from audit.graph.lineage_graph import LineageGraph
+from audit.graph.model import Direction
 from audit.graph.naming import resolve
 from audit.graph.snapshot import FOREVER, Snapshot
-from audit.graph.walk import Walked, Way, downstream, upstream
+from audit.graph.walk import WalkOptions, WalkResult, downstream, upstream
 
 DIRECTIONS = ("upstream", "downstream", "both")
 
@@ -47,6 +48,7 @@ class Question:
             raise LineageOptionInvalid(
                 f"there is no direction {self.direction!r}", f"it is one of {', '.join(DIRECTIONS)}"
             )
+        # In Python True is the number 1.
         if self.depth is not None and (isinstance(self.depth, bool) or self.depth < 0):
             raise LineageOptionInvalid(
                 f"the depth is {self.depth!r}", "it is a number of hops, 0 or more, or None for all"
@@ -58,10 +60,10 @@ class Question:
         return FOREVER if self.as_of is None else self.as_of
 
 
-def moment(as_of: datetime | str | None) -> int | None:
+def parse_as_of(as_of: datetime | str | None) -> int | None:
     """A moment as microseconds since the epoch; a day alone means its first instant, all of it in UTC.
 
-    >>> moment("1970-01-02") == moment("1970-01-02T01:00+01:00") == 86_400_000_000
+    >>> parse_as_of("1970-01-02") == parse_as_of("1970-01-02T01:00+01:00") == 86_400_000_000
     True
 
     Raises:
@@ -93,13 +95,15 @@ def answer(snapshot: Snapshot, question: Question) -> LineageGraph:
     """
     found = resolve(snapshot, question.name, question.moment)
     start = found.nodes
-    way = Way(question.include_indirect, found.is_object, question.include_history, question.depth)
-    up = upstream(snapshot, start, way) if question.direction != "downstream" else _nothing()
-    down = downstream(snapshot, start, way) if question.direction != "upstream" else _nothing()
+    options = WalkOptions(
+        question.include_indirect, found.is_object, question.include_history, question.depth
+    )
+    up = upstream(snapshot, start, options) if question.direction != "downstream" else _nothing()
+    down = downstream(snapshot, start, options) if question.direction != "upstream" else _nothing()
     as_of = None if question.as_of is None else to_datetime(question.as_of)
     return build(snapshot, found, question.direction, as_of, up, down, question.moment)
 
 
-def _nothing() -> Walked:
+def _nothing() -> WalkResult:
     none = np.zeros(0, np.int64)
-    return Walked(none, none, none)
+    return WalkResult(none, none, none)

@@ -1,4 +1,4 @@
-"""Every spool of a root taken in: those of living drivers, and those that dead ones left behind.
+"""Ingests every spool of a root: those of running drivers, and those of dead ones.
 
 In: the spools under a root. Out: rows in the audit tables, exactly one a statement. A dead driver's spool
 is recovered first (its statements analysed again from their text where the driver had no time to,
@@ -14,29 +14,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import lineage
-from audit.analysis.spark_catalog import SessionCatalog, StatementCatalog
-from audit.errors import AuditError, IngestError
+from audit.core.errors import AuditError, IngestError
+from audit.core.guard import attempt
 from audit.ingest.folder import Ingested, ingest_folder
 from audit.ingest.running import close_orphans, running_in
 from audit.ingest.salvage import salvage
-from audit.record import Ended, Finding, Started, build_row
+from audit.record.access_record import Ended, Finding, Started, build_row
+from audit.spark.catalog.session_catalog import SessionCatalog, StatementCatalog
 from audit.spool import Entry, RecoveryReport, SpoolInfo, find_spools, ingest_lock, recover, retire
 from audit.store.commit_lock import commit_lock
-from audit.store.naming import naming
+from audit.store.error_translation import as_ingest_error
 from lineage.model import Access
 
 if TYPE_CHECKING:
-    from audit.clock import Clock
-    from audit.config import Config
+    from audit.core.clock import Clock
+    from audit.core.config import Config
 
 _LOCK_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True)
 class Adopted:
-    """One spool: what was taken in, and for a dead driver's what its recovery found.
+    """The result of one spool: what was ingested, and for a dead driver's what its recovery found.
 
-    `error` says why it could not be taken in; then everything is still there.
+    `error` is the reason if it could not be ingested; nothing is lost then.
     """
 
     folder: Path
@@ -46,30 +47,33 @@ class Adopted:
 
 
 def adopt_dead_spools(catalog: SessionCatalog, config: Config, clock: Clock) -> list[Adopted]:
-    """Recover, take in and remove every spool whose driver is dead; one that refuses holds up no other."""
+    """Recover, ingest and remove the spools of dead drivers; an error of one does not stop the others."""
     dead = [found for found in _spools(config) if not found.alive]
     return [done for found in dead for done in _guarded(found, catalog, config, clock)]
 
 
 def ingest_spools(catalog: SessionCatalog, config: Config, clock: Clock) -> Iterator[Adopted]:
-    """The same for all spools, in the order of their drivers' start; living ones keep what is not sealed."""
+    """Ingest all spools, in the order of their drivers' start; running drivers keep unsealed segments."""
     for found in _spools(config):
         yield from _guarded(found, catalog, config, clock)
 
 
 def _spools(config: Config) -> tuple[SpoolInfo, ...]:
-    with naming(f"the spools of {config.root} could not be listed"):
+    with as_ingest_error(f"the spools of {config.root} could not be listed"):
         return find_spools(config.spool_home)
 
 
 def _guarded(found: SpoolInfo, catalog: SessionCatalog, config: Config, clock: Clock) -> Iterator[Adopted]:
-    try:
-        with naming(f"the spool {found.path} could not be taken into {config.root}"):
-            done = _live(found, catalog, config) if found.alive else _adopt(found, catalog, config, clock)
-    except Exception as error:  # noqa: BLE001 - what is wrong with one spool holds up no other
+    def take_in() -> Adopted | None:
+        with as_ingest_error(f"the spool {found.path} could not be taken into {config.root}"):
+            return _live(found, catalog, config) if found.alive else _adopt(found, catalog, config, clock)
+
+    def failed(error: Exception) -> Adopted | None:
         told = error if isinstance(error, AuditError) else _unforeseen(found, error)
-        # Another process may have adopted and removed it since it was found.
-        done = Adopted(found.path, error=told) if found.path.is_dir() else None
+        # Another process may have ingested and removed the spool meanwhile.
+        return Adopted(found.path, error=told) if found.path.is_dir() else None
+
+    done = attempt(take_in, failed)
     if done is not None:
         yield done
 
@@ -99,7 +103,7 @@ def _adopt(found: SpoolInfo, catalog: SessionCatalog, config: Config, clock: Clo
 
 @dataclass(frozen=True, slots=True)
 class _Completion:
-    """Makes the record that a dead driver did not get to."""
+    """Makes the records that a dead driver did not write."""
 
     catalog: SessionCatalog
 
@@ -111,20 +115,23 @@ class _Completion:
         return build_row(started, ended, self._finding(started) if ended.status == "SUCCESS" else None)
 
     def _finding(self, started: Started) -> Finding:
-        """The text again, with the schemas of today; a DataFrame's plan died with its driver."""
+        """Analyse the text with today's schemas; the plan of a DataFrame is gone with its driver."""
         if not started.is_sql:
             reason = "the driver died before it had read the plan"
             return Finding(Access(started.query_type, analysis="opaque", reason=reason), "plan")
         current = (started.database_name or "", started.schema_name or "")
-        try:
+
+        def trace() -> Access:
             statement = lineage.parse(started.query_text)
-            access = lineage.trace(statement, StatementCatalog(self.catalog.snapshot(), current))
-        except Exception as error:  # noqa: BLE001 - the guard of the analysis, as in the worker
-            access = Access(started.query_type, analysis="opaque", reason=f"{type(error).__name__}: {error}")
-        return Finding(access, "text")
+            return lineage.trace(statement, StatementCatalog(self.catalog.snapshot(), current))
+
+        def failed(error: Exception) -> Access:
+            return Access(started.query_type, analysis="opaque", reason=f"{type(error).__name__}: {error}")
+
+        return Finding(attempt(trace, failed), "text")
 
 
 def salvage_all(catalog: SessionCatalog, config: Config) -> dict[Path, int]:
     """See `audit.ingest.salvage`: the files in quarantine of drivers that are gone."""
-    with naming(f"the quarantine beside {config.spool_dir} could not be taken into {config.root}"):
+    with as_ingest_error(f"the quarantine beside {config.spool_dir} could not be taken into {config.root}"):
         return salvage(catalog.spark, config.spool_home, config.root, _Completion(catalog))

@@ -1,8 +1,8 @@
 """The edges of the spool's records as rows of the lineage tables.
 
-In: the `edges` of a record (`audit.edges`), nested by target. Out: one row an edge and source kind, under
-the columns of column_lineage or table_lineage. Most batches have none, which one look at the bytes of
-their files tells: nothing is parsed for them, and nothing committed.
+In: the `edges` of a record (`audit.record.lineage_edges`), nested by target. Out: one row an edge and source
+kind, under the columns of column_lineage or table_lineage. Most batches have none; a search in the bytes of
+their files tells, and then nothing is parsed or committed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _MARK = b',"edges":[{'
-"""How the edges begin in a record's line. No string of a JSON text holds it: its quotes would be escaped."""
+"""How the edges begin in a record's line. No JSON string can contain it: its quotes would be escaped."""
 
 HAS_EDGES = f"contains(line, X'{_MARK.hex()}')"
 """SQL: whether a line (in bytes) has edges."""

@@ -1,10 +1,10 @@
-"""Spool to Delta: PySpark Structured Streaming over sealed segments, exactly once into all tables.
+"""Appends the records of one spool to the audit tables, each exactly once, by a streaming query.
 
 In: a spool folder's `sealed/*.jsonl`. Out: appended rows in `<root>/access_history` and
 `<root>/query_history`, and in the tables of lineage where a statement has edges. Exactly once by two
 means: the file source's checkpoint lies beside the segments and never reads a file twice, and a batch
-that a killed ingest had begun appends, when it is run again, the rows alone that a table lacks: each
-table has all rows of a batch or none. A statement that was shown as RUNNING (`audit.ingest.running`)
+that a killed ingest had begun appends only the rows that a table lacks when it is run again: each table
+has all rows of a batch or none. A statement that was shown as RUNNING (`audit.ingest.running`)
 has its row replaced in the same commit.
 
 Not by Delta's txnAppId and txnVersion: to look one up, Delta 4.4 reads the whole state of the table at
@@ -22,18 +22,18 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from audit.clock import to_datetime
-from audit.config import local_path
-from audit.ids import id_micros
+from audit.core.clock import to_datetime
+from audit.core.file_paths import local_path
+from audit.core.ids import id_micros
 from audit.ingest.edges import HAS_EDGES, edge_rows, edge_schema, has_edges
 from audit.ingest.running import Published, publish
-from audit.record import Started
+from audit.record.access_record import Started
 from audit.spool import ingest_lock, remove_checkpoint, remove_ingested
 from audit.spool.layout import Layout
 from audit.store.commit_lock import commit_lock
 from audit.store.compaction import compact
 from audit.store.conflicts import retried
-from audit.store.naming import naming
+from audit.store.error_translation import as_ingest_error
 from audit.store.tables import (
     ACCESS_HISTORY,
     AUDIT_TABLES,
@@ -42,16 +42,16 @@ from audit.store.tables import (
     QUERY_HISTORY,
     TABLE_LINEAGE,
     AuditTable,
-    lacking,
+    missing_rows,
     require_tables,
 )
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# An entry is `<crc32, 8 hex digits> <kind> <json>`; the checksum is over `<kind> <json>`, and the JSON
-# begins with `{"query_id":"<36 characters>"`. All in bytes: to Spark the length and the parts of a string
-# are a walk through its characters, which had cost more than the JSON's reader and its writer together.
+# An entry is `<crc32, 8 hex digits> <kind> <json>`; the checksum is over `<kind> <json>`, and the JSON begins
+# with `{"query_id":"<36 characters>"`. All in BINARY: length and substring are O(n) on STRING (Spark 4.2),
+# which cost more than parsing and writing the JSON together.
 _RECORDS = "substring(line, 10, 2) IN (X'5220', X'4720')"  # R, and G: a gap has a row of query_history
 # As numbers: the first `lower` of a JVM builds tables of Unicode for a second.
 _INTACT = "conv(CAST(substring(line, 1, 8) AS STRING), 16, 10) = CAST(crc32(substring(line, 10)) AS STRING)"
@@ -76,21 +76,21 @@ _LOCK_SECONDS = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """What one ingest took in: segments (files), statements, and files set aside as damaged."""
+    """The result of one ingest: counts of segments (files), statements, and damaged files in quarantine."""
 
     segments: int = 0
     statements: int = 0
     damaged: tuple[Path, ...] = ()
 
 
-Running = Callable[[], Iterable[Started]]
+RunningSource = Callable[[], Iterable[Started]]
 
 
-def ingest_folder(spark: SparkSession, folder: Path, root: str, running: Running = tuple) -> Ingested:
-    """Take all sealed segments of one driver's spool into the audit tables.
+def ingest_folder(spark: SparkSession, folder: Path, root: str, running: RunningSource = tuple) -> Ingested:
+    """Ingest all sealed segments of one driver's spool into the audit tables.
 
-    Returns when everything that was sealed at the call is committed. Safe to kill at any point and to
-    run again; two processes never run it at once on one folder, nor on one local root.
+    Returns when all segments that were sealed at the call are committed. It can be killed at any point and
+    run again; locks keep two processes from running it on one folder, or on one local root.
 
     Args:
         spark: a session of the audit's own.
@@ -100,13 +100,13 @@ def ingest_folder(spark: SparkSession, folder: Path, root: str, running: Running
             that no record of what it gives has been ingested.
 
     Raises:
-        IngestError: Spark or Delta refused; the records stay in the spool.
+        IngestError: Spark or Delta raised an error; the records stay in the spool.
         TableAlteredError: an audit table is not as this version made it, or gone.
     """
     # The kernel frees the ingest lock with a killed Python, whose JVM may still be committing: it holds the
     # other one, on the spool where the root's commits need none.
-    held = root if local_path(root) is not None else str(folder)
-    with ingest_lock(folder, timeout=_LOCK_SECONDS), commit_lock(spark, held):
+    lock_root = root if local_path(root) is not None else str(folder)
+    with ingest_lock(folder, timeout=_LOCK_SECONDS), commit_lock(spark, lock_root):
         return _take_in(spark, folder, root, tuple(running()))
 
 
@@ -115,9 +115,9 @@ def _take_in(spark: SparkSession, folder: Path, root: str, running: tuple[Starte
     segments = layout.sealed_segments()
     if not segments and not running:
         return Ingested()
-    with naming(f"the records of {folder} could not be taken into {root}"):
+    with as_ingest_error(f"the records of {folder} could not be taken into {root}"):
         made = any(has_edges(segment) for segment in segments)
-        require_tables(spark, root, edges=made, gain=True)
+        require_tables(spark, root, edges=made, upgrade=True)
         published = publish(spark, folder, root, running)
         if not segments:
             return Ingested()
@@ -143,6 +143,7 @@ def _run(spark: SparkSession, layout: Layout, root: str, published: Published) -
     def take(batch: DataFrame, batch_id: int) -> None:
         nonlocal published
         # The stream tells the files alone: Spark hands a batch's rows over one by one, as objects.
+        # The stream's schema has no rows of text: its `content` is never read.
         files = [layout.sealed / PurePosixPath(row["path"]).name for row in batch.collect()]
         lines = batch.sparkSession.read.text([_pattern(file) for file in files])
         lines = lines.selectExpr("CAST(value AS BINARY) AS line")
@@ -159,7 +160,7 @@ def _run(spark: SparkSession, layout: Layout, root: str, published: Published) -
     stream = (
         spark.readStream.format("binaryFile")
         .schema(_FILE)
-        # A file's age is no reason to pass it over: clocks jump.
+        # Spark's file source ignores files older than maxFileAge; clocks jump, so all count here.
         .option("maxFileAge", "36500d")
         .load(_pattern(layout.sealed))
         .select("path")
@@ -194,12 +195,12 @@ def _begun(checkpoint: Path) -> int | None:
 
 
 def _is_torn(checkpoint: Path) -> bool:
-    """Whether a power cut has left an empty file, with which no stream starts again."""
+    """Whether a power cut has left an empty checkpoint file; Spark starts no stream with one."""
     return any(path.is_file() and path.stat().st_size == 0 for path in checkpoint.rglob("[!.]*"))
 
 
 def _among(records: DataFrame, query_ids: Collection[str]) -> set[str]:
-    """Those of the statements that have a record in the batch."""
+    """The statements that have a record in the batch."""
     if not query_ids:
         return set()
     listed = ", ".join(f"'{query_id}'" for query_id in query_ids)
@@ -208,11 +209,11 @@ def _among(records: DataFrame, query_ids: Collection[str]) -> set[str]:
 
 
 def _append(table: AuditTable, root: str, records: DataFrame, running: str, *, again: bool) -> None:
-    """Commit a table's rows of a batch; query_history's RUNNING rows that `running` selects go with it."""
+    """Commit a table's rows of a batch; the same commit deletes the RUNNING rows that `running` selects."""
     rows = _rows(table, records)
     if again:
         ended = "execution_status <> 'RUNNING'" if table is QUERY_HISTORY else "true"
-        rows = lacking(table, root, rows, ended)
+        rows = missing_rows(table, root, rows, ended)
     writer: Any = rows.write.format("delta").mode("append")
     if running and table is QUERY_HISTORY:
         writer = writer.mode("overwrite").option("replaceWhere", running)

@@ -1,9 +1,9 @@
-"""Statements that still run, shown as RUNNING in query_history until their record takes the row's place.
+"""Publishes running statements as RUNNING rows of query_history, which their records replace.
 
 In: a driver's spool folder, living or dead. Out: RUNNING rows in query_history, and the ids of those
-rows, which ingest replaces. A query id has one row at any time: what is published is written down
-beside the journal before the table has it (`running.json`), so that an ingest that was killed in
-between does the same again, for the rows that the table lacks.
+rows, which ingest replaces. A query id has one row at any time: `running.json`
+beside the journal lists published rows before the commit, so that a killed ingest appends again only the rows
+that the table lacks.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from audit.json_text import to_json
-from audit.record import Ended, Started, build_row
+from audit.core.json_text import to_json
+from audit.record.access_record import Ended, Started, build_row
 from audit.spool import read_segment
 from audit.spool.layout import Layout, write_file
 from audit.store.conflicts import retried
-from audit.store.tables import QUERY_HISTORY, delta_path, lacking
+from audit.store.tables import QUERY_HISTORY, missing_rows, path_name
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,7 +32,7 @@ _FILE = "running.json"
 class Published:
     """RUNNING rows of one spool: the day (UTC) of each by query id, and those of the newest commit.
 
-    `rows` are the rows that a commit appends; they are empty once it is known to be done.
+    `rows` are the rows of a pending commit; () once it is done.
     """
 
     days: Mapping[str, str] = field(default_factory=dict)
@@ -40,21 +40,21 @@ class Published:
 
     @staticmethod
     def load(folder: Path) -> Published:
-        """What a spool's folder says; nothing where it says nothing."""
+        """The published rows of a spool's folder; none without the file."""
         try:
-            said = orjson.loads((folder / _FILE).read_bytes())
+            document = orjson.loads((folder / _FILE).read_bytes())
         except FileNotFoundError:
             return Published()
-        return Published(said["days"], tuple(said["rows"]))
+        return Published(document["days"], tuple(document["rows"]))
 
     def save(self, folder: Path) -> Published:
-        """Write it down, durably."""
-        said = {"days": dict(self.days), "rows": list(self.rows)}
-        write_file(folder / _FILE, to_json(said))
+        """Write the file, synced to disk."""
+        document = {"days": dict(self.days), "rows": list(self.rows)}
+        write_file(folder / _FILE, to_json(document))
         return self
 
     def without(self, query_ids: Iterable[str]) -> Published:
-        """The same once the records of these statements have taken their rows' places."""
+        """The rest, after records have replaced the rows of these statements."""
         gone = set(query_ids)
         return replace(self, days={k: day for k, day in self.days.items() if k not in gone})
 
@@ -70,17 +70,17 @@ class Published:
 
 
 def running_in(folder: Path) -> tuple[Started, ...]:
-    """The statements that run in a living driver, read from its journal beside it.
+    """The running statements of a running driver, read from its journal.
 
-    What it says may be over when it returns; but the record of none of them has been ingested, as long
-    as the caller holds the spool's ingest lock.
+    A statement may have ended meanwhile; but its record is not ingested as long as the caller holds the
+    spool's ingest lock.
     """
     started: dict[str, Started] = {}
     over: set[str] = set()
     for path in Layout(folder).open_segments():
         try:
             entries = read_segment(path).entries
-        except FileNotFoundError:  # sealed meanwhile; what still runs stands in the next one
+        except FileNotFoundError:  # sealed meanwhile; running statements are in the next segment
             continue
         for entry in entries:
             if entry.kind == "S":
@@ -91,12 +91,13 @@ def running_in(folder: Path) -> tuple[Started, ...]:
 
 
 def publish(spark: SparkSession, folder: Path, root: str, running: Iterable[Started]) -> Published:
-    """Append a RUNNING row for each statement that has none yet. The caller holds the ingest lock.
+    """Append a RUNNING row for each statement without one. The caller holds the ingest lock.
 
     Returns:
         Everything of this spool that is published and not replaced.
     """
     known = Published.load(folder)
+    # A killed ingest may have committed them or not: only missing rows are appended.
     if known.rows:
         known = _append(spark, folder, root, known, again=True)
     new = [started for started in running if started.query_id not in known.days]
@@ -108,10 +109,10 @@ def publish(spark: SparkSession, folder: Path, root: str, running: Iterable[Star
 
 
 def close_orphans(spark: SparkSession, folder: Path, root: str) -> None:
-    """Make RUNNING rows of a dead driver that no record has replaced (its start was damaged) INCOMPLETE."""
+    """Change RUNNING rows of a dead driver without a record (their START was damaged) to INCOMPLETE."""
     left = Published.load(folder)
     if left.days:
-        table, where = delta_path(QUERY_HISTORY, root), left.predicate(left.days)
+        table, where = path_name(QUERY_HISTORY, root), left.predicate(left.days)
         update = f"UPDATE {table} SET execution_status = 'INCOMPLETE' WHERE {where}"  # noqa: S608 - our own ids
         retried(lambda: spark.sql(update).collect())
         left.without(left.days).save(folder)
@@ -124,9 +125,10 @@ def _append(
     rows = spark.createDataFrame(lines, "json STRING").selectExpr(
         f"from_json(json, '{QUERY_HISTORY.row_schema}') AS r"
     )
+    # One file for a few rows.
     rows = rows.selectExpr("r.*").coalesce(1)
     if again:
-        rows = lacking(QUERY_HISTORY, root, rows)
+        rows = missing_rows(QUERY_HISTORY, root, rows)
     writer: Any = rows.write.format("delta").mode("append")
     retried(lambda: writer.save(QUERY_HISTORY.location(root)))
     return replace(published, rows=()).save(folder)

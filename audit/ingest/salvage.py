@@ -1,6 +1,6 @@
-"""Damaged segments that were set aside: what can be had from them, once their driver is gone.
+"""Ingests the intact records of damaged segments in quarantine, after their driver has ended.
 
-In: `<root>/quarantine/<driver id>/*.jsonl`, as they are or mended by a person. Out: the records that are
+In: `<root>/quarantine/<driver id>/*.jsonl`, as they are or repaired by a person. Out: the records that are
 not in the tables yet, in the tables. A damaged line costs a record only where its start is damaged, too:
 start and end of a statement lie in the same file, so that its record can be made again.
 """
@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from audit.clock import to_datetime
-from audit.ids import id_micros
+from audit.core.clock import to_datetime
+from audit.core.ids import id_micros
 from audit.ingest.folder import ingest_folder
 from audit.spool import Entry, Spool, read_segment, retire
 from audit.store.tables import QUERY_HISTORY
@@ -26,7 +26,7 @@ _DONE = ".salvaged"
 
 
 def salvage(spark: SparkSession, home: Path, root: str, complete: Complete) -> dict[Path, int]:
-    """Take in what files in quarantine hold and the tables lack.
+    """Ingest the records of files in quarantine that the tables lack.
 
     Args:
         spark: a session of the audit's own.
@@ -50,7 +50,7 @@ def _salvage(spark: SparkSession, home: Path, root: str, file: Path, complete: C
     known = _known(spark, root, list(found))
     missing = {query_id: row for query_id, row in found.items() if query_id not in known}
     if missing:
-        # Through a spool of its own, so that this, too, can be killed and run again.
+        # Ingested from a spool of its own, so that a killed run can be run again.
         with Spool.open(home, application_id=f"salvage of {file}") as spool:
             for query_id, row in missing.items():
                 spool.record(query_id, row)
@@ -61,7 +61,7 @@ def _salvage(spark: SparkSession, home: Path, root: str, file: Path, complete: C
 
 
 def _records(file: Path, complete: Complete) -> dict[str, Mapping[str, Any]]:
-    """The record of each statement that a file tells of, whole or made again."""
+    """The record of each statement in a file, intact or made again."""
     records: dict[str, Mapping[str, Any]] = {}
     starts: dict[str, Entry] = {}
     ends: dict[str, Entry] = {}

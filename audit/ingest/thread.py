@@ -1,6 +1,6 @@
-"""The driver's own ingest: a thread that takes records in when it is time, asked, or over.
+"""The ingest thread of an application: runs at an interval, on request, and at the end.
 
-In: the driver's spool. Out: rows in the audit tables. With `ingest = "external"` the thread only seals
+In: the application's spool. Out: rows in the audit tables. With `ingest = "external"` the thread only seals
 what is spooled, so that `audit ingest` finds something; the driver then writes no table.
 """
 
@@ -8,29 +8,51 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from audit import jvm
-from audit.errors import AuditError, RecordLossWarning
-from audit.identity import suppress
+from audit.core.errors import AuditError, RecordLossWarning
+from audit.core.guard import attempt
+from audit.core.identity import suppress
+from audit.core.job_tags import SUPPRESS_TAG
 from audit.ingest.adopt import adopt_dead_spools
 from audit.ingest.folder import Ingested, ingest_folder
-from audit.record import Started
+from audit.record.access_record import Started
+from audit.spark.pyspark_api import job_tags
 from audit.store.commit_lock import commit_lock
-from audit.store.naming import naming
+from audit.store.error_translation import as_ingest_error
 from audit.store.tables import create_tables, register_tables
 
 if TYPE_CHECKING:
-    from audit.driver import Driver
+    from pyspark.sql import SparkSession
+
+    from audit.core.clock import Clock
+    from audit.core.config import Config
+    from audit.spark.catalog.session_catalog import SessionCatalog
+    from audit.spool import Spool
 
 
 class IngestThread:
-    """Sleeps for the configured interval, then rotates the spool and takes in what is sealed."""
+    """Rotates the spool and ingests sealed segments at the configured interval.
 
-    def __init__(self, driver: Driver) -> None:
-        self._driver = driver
+    Args:
+        spark: a session of the audit's own.
+        spool: of this application.
+        config: says where, how often, and by whom (`ingest`).
+        catalog: tells the analysis of recovered statements about tables.
+        clock: UTC microseconds.
+    """
+
+    def __init__(
+        self, spark: SparkSession, spool: Spool, config: Config, catalog: SessionCatalog, clock: Clock
+    ) -> None:
+        self._spark = spark
+        self._spool = spool
+        self._config = config
+        self._catalog = catalog
+        self._clock = clock
         self._stop = threading.Event()
         self._one_at_a_time = threading.Lock()
         self._ready = False
@@ -51,79 +73,81 @@ class IngestThread:
     def _prepare(self) -> None:
         if self._ready:
             return
-        driver = self._driver
-        root = driver.config.root
+        root = self._config.root
         with (
-            suppress(),
-            jvm.tagged(driver.spark.sparkContext, driver.quiet_tag),
-            commit_lock(driver.spark, root),
-            naming(f"the audit tables under {root} could not be made"),
+            self._unrecorded(),
+            commit_lock(self._spark, root),
+            as_ingest_error(f"the audit tables under {root} could not be made"),
         ):
-            create_tables(driver.spark, root)
+            create_tables(self._spark, root)
         self._ready = True
         _warned(self._register)
 
     def try_to_prepare(self) -> None:
-        """As `prepare`, with a warning where it cannot be done."""
+        """As `prepare`, but an error becomes a warning."""
         _warned(self.prepare)
 
     def run_now(self) -> Ingested:
-        """Take in everything that is on record; returns when it is committed.
+        """Ingest everything recorded so far; returns when it is committed.
 
         With `ingest = "external"`: when it is sealed.
         """
-        driver = self._driver
-        if driver.config.ingest == "external":
-            driver.spool.rotate()
+        if self._config.ingest == "external":
+            self._spool.rotate()
             return Ingested()
         self.prepare()
-        with self._one_at_a_time, suppress(), jvm.tagged(driver.spark.sparkContext, driver.quiet_tag):
-            driver.spool.rotate()
-            done = ingest_folder(driver.spark, driver.spool.path, driver.config.root, self._running)
-        _tell_damage(done.damaged)
+        with self._one_at_a_time, self._unrecorded():
+            self._spool.rotate()
+            done = ingest_folder(self._spark, self._spool.path, self._config.root, self._running)
+        _warn_of_damage(done.damaged)
         return done
 
     def _register(self) -> None:
-        """Records do not need names: a metastore that refuses them, or knows others, is only warned of."""
-        driver = self._driver
+        """Register the tables by name; errors of the metastore are warnings: records are written by path."""
+        schema = self._config.schema
         with (
-            suppress(),
-            jvm.tagged(driver.spark.sparkContext, driver.quiet_tag),
-            naming(f"the audit tables could not be registered in the schema {driver.config.schema}"),
+            self._unrecorded(),
+            as_ingest_error(f"the audit tables could not be registered in the schema {schema}"),
         ):
-            register_tables(driver.spark, driver.config.root, driver.config.schema)
+            register_tables(self._spark, self._config.root, schema)
+
+    @contextmanager
+    def _unrecorded(self) -> Iterator[None]:
+        """A block whose executions are not recorded."""
+        with suppress(), job_tags.tagged(self._spark.sparkContext, SUPPRESS_TAG):
+            yield
 
     def _running(self) -> Iterable[Started]:
-        return [Started.from_dict(one.start) for one in self._driver.spool.running()]
+        return [Started.from_dict(one.start) for one in self._spool.running()]
 
     def stop(self) -> None:
-        """Let the thread end; what is not taken in stays in the spool."""
+        """Stop the thread; records stay in the spool."""
         self._stop.set()
 
     def close(self) -> None:
-        """Take in what is left and end the thread."""
+        """Ingest the rest and end the thread."""
         self.stop()
         self._thread.join(timeout=120.0)
         _warned(self.run_now)
 
     def _loop(self) -> None:
-        if self._driver.config.ingest == "thread":
+        if self._config.ingest == "thread":
             self.try_to_prepare()
             _warned(self._adopt)
-        while not self._stop.wait(self._driver.config.ingest_interval_seconds):
+        while not self._stop.wait(self._config.ingest_interval_seconds):
             _warned(self.run_now)
 
     def _adopt(self) -> None:
-        driver = self._driver
-        with self._one_at_a_time, suppress(), jvm.tagged(driver.spark.sparkContext, driver.quiet_tag):
-            adopted = adopt_dead_spools(driver.catalog, driver.config, driver.clock_source)
+        with self._one_at_a_time, self._unrecorded():
+            # At the start: records of drivers that were killed are in the tables before new ones.
+            adopted = adopt_dead_spools(self._catalog, self._config, self._clock)
         for done in adopted:
-            _tell_damage(done.ingested.damaged)
+            _warn_of_damage(done.ingested.damaged)
             if done.error is not None:
                 warnings.warn(str(done.error), stacklevel=2)
 
 
-def _tell_damage(files: Iterable[Path]) -> None:
+def _warn_of_damage(files: Iterable[Path]) -> None:
     for file in files:
         warnings.warn(
             f"a segment of the spool is damaged and was set aside as {file}; its intact records are taken in,"
@@ -134,10 +158,11 @@ def _tell_damage(files: Iterable[Path]) -> None:
 
 
 def _warned(run: Callable[[], object]) -> None:
-    """The user's statements go on while the tables cannot be written: the records wait in the spool."""
-    try:
-        run()
-    except AuditError as error:
-        warnings.warn(str(error), stacklevel=2)
-    except Exception as error:  # noqa: BLE001 - one that nobody foresaw must not end the thread
-        warnings.warn(f"the ingest failed, and will be tried again: {error!r}", stacklevel=2)
+    """Turn errors into warnings: statements continue while the tables cannot be written."""
+
+    def failed(error: Exception) -> None:
+        known = isinstance(error, AuditError)
+        text = str(error) if known else f"the ingest failed, and will be tried again: {error!r}"
+        warnings.warn(text, stacklevel=4)
+
+    attempt(run, failed)

@@ -1,16 +1,16 @@
 """The spool: a crash-safe, checksummed, group-committed journal on the local disk.
 
-In: what the front door and the worker say about each statement. Out: sealed segments for ingest,
+In: entries of the caller's thread and the worker about each statement. Out: sealed segments for ingest,
 with exactly one record a statement, whatever crashes. It stands between execution and ingest.
 """
 
 from audit.spool.cleanup import remove_checkpoint, remove_ingested, retire
 from audit.spool.entry import Durability, Entry, Kind
 from audit.spool.liveness import SpoolInfo, find_spools, ingest_lock
+from audit.spool.pending import RunningStatement
 from audit.spool.recovery import DamagedSegment, RecoveryReport, recover
 from audit.spool.segment import Damage, SegmentContent, read_segment
 from audit.spool.spool import OnRecordFailure, Spool, SpoolStats
-from audit.spool.statements import Running
 
 __all__ = [
     "Damage",
@@ -20,7 +20,7 @@ __all__ = [
     "Kind",
     "OnRecordFailure",
     "RecoveryReport",
-    "Running",
+    "RunningStatement",
     "SegmentContent",
     "Spool",
     "SpoolInfo",

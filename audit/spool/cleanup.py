@@ -1,4 +1,4 @@
-"""What is removed, when, and only then: ingested segments, and spools of dead drivers with nothing left.
+"""Removes ingested segments, and empty spools of dead drivers.
 
 In: paths that ingest has committed, directories of dead drivers. Out: a smaller disk. A damaged
 file is never removed: it goes to quarantine for a person to look at.
@@ -10,7 +10,7 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from audit.errors import SpoolEntryError
+from audit.core.errors import SpoolEntryError
 from audit.spool.layout import Layout, require_version, set_aside
 from audit.spool.liveness import release_lock, take_lock
 from audit.spool.segment import survey, sync_directory
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """What sealed segments held: their records, the oldest statement, and where damaged ones now lie."""
+    """The contents of removed segments: records, the oldest statement, and the new paths of damaged files."""
 
     statements: int
     first_id: str | None
@@ -100,6 +100,7 @@ def retire(spool_dir: Path) -> bool:
     if not spool_dir.is_dir():
         return False
     require_version(layout)
+    # With both neither a driver, nor a recovery, nor an ingest works on it.
     locks = [take_lock(layout.lock), take_lock(layout.ingest_lock)]
     try:
         if None in locks or any(layout.journal.iterdir()) or layout.sealed_segments():

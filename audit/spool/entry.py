@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import orjson
 
-from audit.errors import SpoolEntryError
-from audit.json_text import to_json
+from audit.core.errors import SpoolEntryError
+from audit.core.json_text import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,6 +60,7 @@ def encode(kind: Kind, query_id: str, payload: Mapping[str, Any]) -> bytes:
             f"the payload of {query_id} names {payload['query_id']!r} as its query_id", "leave the key out"
         )
     try:
+        # First in the object: ingest cuts the id out at a fixed place (`audit.ingest.folder`).
         text = to_json({"query_id": query_id, **payload})
     except TypeError as cause:
         raise SpoolEntryError(
@@ -75,6 +76,7 @@ def is_sound(line: bytes) -> bool:
     return (
         len(line) > PREFIX_BYTES
         and line[8:9] == line[10:11] == b" "
+        # A memoryview makes no copy of a line that may hold megabytes.
         and line[:8] == b"%08x" % zlib.crc32(memoryview(line)[9:])
     )
 
@@ -90,6 +92,7 @@ def decode(line: bytes) -> Entry | str:
     """
     if not is_sound(line):
         return "checksum does not match"
+    # Any byte is a character of Latin-1, so a damaged one raises no UnicodeDecodeError.
     kind = line[9:10].decode("latin-1")
     try:
         payload = orjson.loads(line[PREFIX_BYTES:])

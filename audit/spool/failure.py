@@ -1,4 +1,4 @@
-"""What happens when the spool cannot be written: one clear error, or a warning and a counted loss.
+"""Errors of writing the spool: one clear error, or a warning and a counted loss.
 
 In: the OSError of a write, an fsync or a rename, and what `on_record_failure` says. Out: a
 `SpoolUnavailableError` that names the path and the way out, or a warning once per cause and, as soon
@@ -13,7 +13,7 @@ import warnings
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from audit.errors import RecordLossWarning, SpoolFullError, SpoolUnavailableError
+from audit.core.errors import RecordLossWarning, SpoolFullError, SpoolUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from audit.spool.entry import Kind
 
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-"""Errors of a write after which the file itself is as good as before."""
+"""Errors of a write that leave the file intact."""
 
 _WAYS_OUT = {
     errno.ENOSPC: "free space on that disk",
@@ -36,7 +36,7 @@ _WAYS_OUT = {
 
 
 class BoundReachedError(OSError):
-    """The spool's own bound, told like a quota of the file system."""
+    """The spool's size limit, as an OSError like that of a file-system quota."""
 
     def __init__(self, max_bytes: int) -> None:
         super().__init__(errno.EDQUOT, f"its bound of {max_bytes:,} bytes is reached")
@@ -56,6 +56,7 @@ def cause_of(error: OSError) -> str:
 
 def unavailable(path: Path, error: OSError) -> SpoolUnavailableError:
     """The error that a user sees for an OSError at `path`."""
+    # Tested first: its errno is that of a disk quota, with another way out.
     if isinstance(error, BoundReachedError):
         way_out = "run `audit ingest`, or raise max_bytes"
         return SpoolFullError(f"the spool {path} takes no more: {error.strerror}", way_out)
@@ -64,7 +65,7 @@ def unavailable(path: Path, error: OSError) -> SpoolUnavailableError:
 
 
 @contextlib.contextmanager
-def naming(path: Path) -> Iterator[None]:
+def spool_errors(path: Path) -> Iterator[None]:
     """Turns an OSError of the block into a SpoolUnavailableError that names `path`."""
     try:
         yield

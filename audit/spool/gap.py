@@ -1,4 +1,4 @@
-"""A gap: what is not on record, and why, told in a row of its own.
+"""Gap entries: rows of query_history that tell which records were lost, and why.
 
 In: what was refused, damaged or orphaned. Out: the line of a G entry, whose `query` is a row of
 query_history (`query_type` GAP), so that ingest brings the loss where an auditor looks.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from audit.json_text import to_json
+from audit.core.json_text import to_json
 from audit.spool.entry import encode
 
 
@@ -28,17 +28,18 @@ def gap_line(gap_id: str, payload: Mapping[str, Any]) -> bytes:
         "query_text": to_json(dict(payload)).decode(),
         "query_type": "GAP",
         "action": "audit",
+        # Not SUCCESS: `audit verify` would miss its record in access_history.
         "execution_status": "INCOMPLETE",
         "error_code": f"AUDIT_GAP_{payload['gap'].upper()}",
-        "error_message": _told(payload),
+        "error_message": _message(payload),
     }
     return encode("G", gap_id, {**payload, "query": row})
 
 
-def _told(payload: Mapping[str, Any]) -> str:
+def _message(payload: Mapping[str, Any]) -> str:
     """One sentence.
 
-    >>> _told({"gap": "refused", "queries": 2, "causes": {"ENOSPC": 3}})
+    >>> _message({"gap": "refused", "queries": 2, "causes": {"ENOSPC": 3}})
     '2 statements may have run without a record: the spool could not be written (ENOSPC)'
     """
     if payload["gap"] == "refused":

@@ -1,11 +1,11 @@
-"""The segments being written: group commit, rotation, and mending after a disk has failed.
+"""Writes the open segments: group commit, rotation, and repair after a disk error.
 
-In: lines, from any thread. Out: sealed segments, or an OSError that says why a line is not written.
-Every line is written at once (a SIGKILL loses nothing that returned); whether its writer waits for the
-disk, its `Durability` says. One `fdatasync` serves every thread that waits: whoever gets `_sync_lock`
-syncs for all lines written so far, and the next in line finds itself served.
+In: lines, from any thread. Out: sealed segments, or an OSError that says why a line is not written. Every
+line is written at once, so a SIGKILL loses no line whose call returned; its `Durability` decides whether the
+caller waits for the disk. One `fdatasync` serves all waiting threads: the holder of `_sync_lock` syncs all
+lines written so far, and the next holder finds its line synced.
 
-Lock order: `_sync_lock` (who syncs, mends, rotates), then `_write_lock` (who writes a line).
+Lock order: `_sync_lock` (who syncs, repairs, rotates), then `_write_lock` (who writes a line).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from audit.errors import SpoolClosedError
+from audit.core.errors import SpoolClosedError
 from audit.spool.failure import NO_ROOM, BoundReachedError
+from audit.spool.fsync_thread import FsyncThread
 from audit.spool.layout import set_aside
+from audit.spool.pending import Lines, PendingStatements, RunningStatement
 from audit.spool.segment import SegmentFile, parse_segment, survey, sync_directory
-from audit.spool.statements import Lines, Running, Statements
-from audit.spool.syncer import Syncer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -62,12 +62,13 @@ class Journal:
         self._layout = layout
         self._max_bytes = max_bytes
         self._sync_lock = threading.Lock()
+        # Two locks: writers go on while a sync waits for the disk.
         self._write_lock = threading.Lock()
-        self._statements = Statements()
+        self._statements = PendingStatements()
         self._ticket = self._synced = 0
         self._unsynced: deque[_Unsynced] = deque()
         self._unconfirmed: dict[str, int] = {}
-        self._syncer = Syncer(self._sync_quietly)
+        self._fsync_thread = FsyncThread(self._sync_quietly)
         self._refused: dict[int, OSError] = {}
         self._broken: OSError | None = None
         self._closed = False
@@ -87,7 +88,7 @@ class Journal:
             SpoolClosedError: the journal is closed.
         """
         if self._broken is not None:
-            self._try_to_mend()
+            self._try_to_repair()
         with self._write_lock:
             ticket = self._write(kind, query_id, line, durable=durability == "now")
         if durability == "now":
@@ -95,15 +96,16 @@ class Journal:
         elif durability == "soon":
             if kind == "S":
                 self._unconfirmed[query_id] = ticket
+            # A statement that has ended needs no confirmation of its START.
             elif kind == "E":
                 self._unconfirmed.pop(query_id, None)
-            self._syncer.ask()
+            self._fsync_thread.request()
 
     def confirm(self, query_id: str) -> None:
-        """Returns when the disk has a start that was to be there soon.
+        """Return when a START that was written without waiting is on disk.
 
         Raises:
-            OSError: it has not; the line stays in memory and is tried again.
+            OSError: it is not; the line stays in memory and is tried again.
         """
         ticket = self._unconfirmed.pop(query_id, 0)
         if self._synced < ticket:
@@ -116,6 +118,7 @@ class Journal:
         try:
             self._segment.write(line)
         except OSError as cause:
+            # A full disk leaves the file intact; after any other error its state is unknown.
             if cause.errno not in NO_ROOM:
                 self._broken = cause
             raise
@@ -128,10 +131,10 @@ class Journal:
         return self._ticket
 
     def _admit(self, kind: Kind, query_id: str, size: int) -> None:
-        """Holds the bound.
+        """Enforce the size limit.
 
-        Let over it are gaps and what a journaled statement still has to say: that is little, and to
-        refuse the record of a statement that ran is worse than some bytes too many.
+        Gaps, and END and RECORD entries of started statements, may exceed it: they are small, and a lost
+        record is worse than some bytes over the limit.
         """
         if self._sealed_bytes + self._segment.size + size <= self._max_bytes:
             return
@@ -161,17 +164,18 @@ class Journal:
             self._require_sound()
 
     def _sync_quietly(self) -> None:
-        """What the disk refuses here, it says to whoever confirms or appends next."""
+        """Sync without raising: the next `confirm` or `append` raises the error."""
         with self._sync_lock:
             if self._unsynced:
                 self._sync_all()
 
     def _sync_up_to(self, ticket: int) -> None:
-        """Returns when the line of `ticket` is on the disk; raises what kept it from there."""
+        """Return when the line of `ticket` is on disk; raises the disk's error otherwise."""
         with self._sync_lock:
             if self._synced < ticket and ticket not in self._refused:
                 self._sync_all()
             cause = self._refused.pop(ticket, None)
+            # The lock's former holder may have synced this line already: that is the group commit.
             if cause is None and self._synced < ticket:
                 self._require_sound()
         if cause is not None:
@@ -181,17 +185,18 @@ class Journal:
         """Syncs what is written so far, others writing on meanwhile. Needs `_sync_lock`."""
         with self._write_lock:
             if self._broken is not None or self._closed:
-                self._mend()
+                self._replace_damaged()
                 return
             target, segment = self._ticket, self._segment
             # Beside the ticket: a line written from here on stays in `_unsynced`, and is not of this sync.
             covered = segment.length()
         try:
+            # Without the write lock: lines are written meanwhile.
             segment.sync()
         except OSError as cause:
             with self._write_lock:
                 self._broken = cause
-                self._mend()
+                self._replace_damaged()
             return
         self.syncs += 1
         segment.synced = covered
@@ -203,16 +208,16 @@ class Journal:
         while self._unsynced and self._unsynced[0].ticket <= target:
             self._unsynced.popleft()
 
-    # -- mending ----------------------------------------------------------------------------------
+    # -- repair -----------------------------------------------------------------------------------
 
-    def _try_to_mend(self) -> None:
+    def _try_to_repair(self) -> None:
         with self._sync_lock, self._write_lock:
             if self._broken is not None:
-                self._mend()
+                self._replace_damaged()
             self._require_sound()
 
-    def _mend(self) -> None:
-        """Replaces a segment whose fsync failed: the kernel may have dropped any page of it since.
+    def _replace_damaged(self) -> None:
+        """Replace a segment after a failed fsync: Linux may have dropped any of its dirty pages.
 
         What was synced before is read back and checked, what was not is still in memory; both go into
         a new segment. If that fails, `_broken` stays, durable lines are refused and the others wait in
@@ -226,7 +231,7 @@ class Journal:
             self._segment = self._new_segment([kept, *(item.line for item in self._unsynced)])
         except OSError as cause:
             self._broken = cause
-            self._give_up(cause)
+            self._refuse_unsynced(cause)
             return
         self._broken = None
         self._now_synced(self._ticket)
@@ -238,8 +243,9 @@ class Journal:
                 self.quarantined.append(set_aside(old.path, self._layout.quarantine, keep=True))
             self._remove_strays()
 
-    def _give_up(self, cause: OSError) -> None:
+    def _refuse_unsynced(self, cause: OSError) -> None:
         """Refuses the durable lines that wait; their callers raise. Needs both locks."""
+        # Newest first, as each undo restores what its line had dropped.
         for item in reversed(self._unsynced):
             if item.durable:
                 self._refused[item.ticket] = cause
@@ -283,10 +289,11 @@ class Journal:
             except OSError as cause:
                 self._broken = cause
         if self._broken is not None:
-            self._mend()
+            self._replace_damaged()
         self._require_sound()
         self._now_synced(self._ticket)
         self._seal_unsealed()
+        # A segment without a record or gap has nothing for ingest, and its lines would be carried over.
         if not self._ingestable:
             return None
         following = self._new_segment(self._statements.carried())
@@ -310,6 +317,7 @@ class Journal:
         source = self._unsealed.path
         target = self._layout.sealed / f"{source.stem}.jsonl"
         if source.exists():
+            # Both folders lie in one file system, so the rename is atomic; the folders are synced after it.
             source.rename(target)
         sync_directory(self._layout.sealed)
         sync_directory(self._layout.journal)
@@ -319,7 +327,7 @@ class Journal:
         return target
 
     def _remove_strays(self) -> None:
-        """Removes journal files whose content stands in a newer one (after mending, or a broken rotation)."""
+        """Removes journal files whose content is in a newer one (after a repair, or a broken rotation)."""
         ours = {self._segment.path, self._unsealed.path if self._unsealed else None}
         strays = [path for path in self._layout.open_segments() if path not in ours]
         for path in strays:
@@ -333,7 +341,7 @@ class Journal:
 
     # -- reading and closing ----------------------------------------------------------------------
 
-    def running(self) -> tuple[Running, ...]:
+    def running(self) -> tuple[RunningStatement, ...]:
         """Statements that have started and not ended."""
         with self._write_lock:
             return self._statements.running()
@@ -358,7 +366,7 @@ class Journal:
         Raises:
             OSError: the disk refused; the journal is closed all the same.
         """
-        self._syncer.close()
+        self._fsync_thread.close()
         with self._sync_lock, self._write_lock:
             if self._closed:
                 return

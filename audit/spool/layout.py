@@ -1,4 +1,4 @@
-"""Where a driver's spool keeps what, and which format it is of.
+"""The files of a driver's spool, and its format version.
 
 In: the root of the audit, a driver id. Out: paths. Nothing else knows the names.
 
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from audit.errors import SpoolVersionError
+from audit.core.errors import SpoolVersionError
 from audit.spool.segment import sync_directory
 
 if TYPE_CHECKING:
@@ -80,6 +80,7 @@ class Layout:
 
     def open_segment(self, number: int) -> Path:
         """The journal file `number`."""
+        # Twelve digits: the names sort as the numbers do.
         return self.journal / f"{number:012d}.open"
 
     def sealed_segment(self, number: int) -> Path:
@@ -161,7 +162,9 @@ def write_file(path: Path, data: bytes) -> None:
         with temporary.open("wb") as file:
             file.write(data)
             file.flush()
+            # Before the rename: a power cut could leave the new name with no data otherwise.
             os.fsync(file.fileno())
+        # rename(2) is atomic: a reader finds the old file or the new one.
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -176,6 +179,7 @@ def move(source: Path, target: Path) -> None:
         OSError: the file system refused.
     """
     source.rename(target)
+    # The target first: after a power cut the file may be in both folders, and is in one at least.
     sync_directory(target.parent)
     sync_directory(source.parent)
 

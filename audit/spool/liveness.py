@@ -1,4 +1,4 @@
-"""Who holds a spool: locks that the kernel frees when their process dies.
+"""Tells running drivers from dead ones by file locks, which the kernel frees when a process dies.
 
 In: spool directories. Out: held locks, and a list of spools with alive or dead. A driver holds
 `lock` from before its directory gets its name until it ends; a SIGKILL frees it at once, and no pid
@@ -15,7 +15,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from audit.errors import SpoolBusyError
+from audit.core.errors import SpoolBusyError
 from audit.spool.layout import Layout, read_meta, require_version, spools_under
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _PROBE_RETRIES = 5
 _PROBE_SECONDS = 0.002
 _WAIT_SECONDS = 0.05
+# A UUID as `IdGenerator.new` writes it.
 _DRIVER_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -63,10 +64,13 @@ def take_lock(path: Path) -> int | None:
         if attempt:
             time.sleep(_PROBE_SECONDS)
         try:
+            # O_CLOEXEC: a program that the driver starts must not inherit the lock.
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
         except FileNotFoundError:
             return None
         try:
+            # flock belongs to the open file, not to the process as fcntl's locks do: a second open in this
+            # process is refused.
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(descriptor)
@@ -88,10 +92,12 @@ def is_same(descriptor: int, path: Path) -> bool:
 def is_held(path: Path) -> bool:
     """Whether a process holds a lock file. Probers share, so that two of them do not see each other."""
     try:
+        # flock(2) needs no right to write: a prober may be another user.
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
     try:
+        # A shared lock: probers do not hinder each other.
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
@@ -116,6 +122,7 @@ def ingest_lock(spool_dir: Path, *, timeout: float = 0.0) -> Iterator[None]:
     require_version(layout)
     deadline = time.monotonic() + timeout
     descriptor = take_lock(layout.ingest_lock)
+    # A retired spool has no meta.json any more, so nothing is left to wait for.
     while descriptor is None and time.monotonic() < deadline and layout.meta.exists():
         time.sleep(_WAIT_SECONDS)
         descriptor = take_lock(layout.ingest_lock)
@@ -129,6 +136,7 @@ def ingest_lock(spool_dir: Path, *, timeout: float = 0.0) -> Iterator[None]:
 
 def release_lock(descriptor: int) -> None:
     """Gives up a lock of `take_lock`, whatever forked child still has the descriptor."""
+    # Closing alone would not free it while a forked child has the descriptor.
     fcntl.flock(descriptor, fcntl.LOCK_UN)
     os.close(descriptor)
 
@@ -153,6 +161,7 @@ def find_spools(root: Path) -> tuple[SpoolInfo, ...]:
 def _inspect(layout: Layout) -> SpoolInfo:
     try:
         meta = read_meta(layout) or {}
+    # Another user's spool on a shared root.
     except PermissionError:
         return SpoolInfo(
             layout.path, layout.driver_id, alive=True, version=None, meta={}, journal=0, sealed=0

@@ -1,4 +1,4 @@
-"""Taking over the spool of a dead driver: one record for every statement it had begun.
+"""Recovers the spool of a dead driver: one record for every statement that it had started.
 
 In: a spool directory and a function that completes a statement. Out: one sealed segment with
 exactly one record a query, and a report.
@@ -14,14 +14,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from audit.clock import Clock, SystemClock, to_iso
-from audit.ids import IdGenerator
+from audit.core.clock import Clock, SystemClock, to_iso
+from audit.core.ids import IdGenerator
 from audit.spool.entry import Entry, encode
-from audit.spool.failure import naming
+from audit.spool.failure import spool_errors
 from audit.spool.gap import gap_line
 from audit.spool.layout import Layout, move, number_of, require_version, set_aside, write_file
 from audit.spool.liveness import release_lock, take_lock
-from audit.spool.segment import Damage, read_segment, sync_directory
+from audit.spool.segment import Damage, SegmentContent, read_segment, sync_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -65,7 +65,7 @@ class RecoveryReport:
 def recover(
     spool_dir: Path, complete: Complete, *, clock: Clock | None = None, ids: IdGenerator | None = None
 ) -> RecoveryReport | None:
-    """Seals what a dead driver left open, with exactly one record for each of its statements.
+    """Seal the open segments of a dead driver, with exactly one record for each of its statements.
 
     Args:
         spool_dir: a driver's directory.
@@ -83,20 +83,21 @@ def recover(
     """
     layout = Layout(spool_dir)
     require_version(layout)
-    with naming(spool_dir):
+    with spool_errors(spool_dir):
         lock = take_lock(layout.lock)
+    # A driver that lives holds the lock, and so does another recovery.
     if lock is None:
         return None
     try:
         clock = clock or SystemClock()
-        with naming(spool_dir):
+        with spool_errors(spool_dir):
             return _recover(layout, complete, clock, ids or IdGenerator(clock))
     finally:
         release_lock(lock)
 
 
 @dataclass(slots=True)
-class _Found:
+class _StatementEntries:
     """The entries of one statement."""
 
     start: Entry | None = None
@@ -104,9 +105,20 @@ class _Found:
     facts: list[Entry] = field(default_factory=list)
     record: Entry | None = None
 
+    @property
+    def is_orphan(self) -> bool:
+        """Whether neither a start nor a record is left of the statement."""
+        return self.start is None and self.record is None
+
+    @property
+    def is_unrecorded(self) -> bool:
+        """Whether the statement has started and has no record."""
+        return self.start is not None and self.record is None
+
     def add(self, entry: Entry) -> None:
         """Takes an entry in; one that is there already (carried over, copied) changes nothing."""
         if entry.kind == "S":
+            # Carried-over lines stand in two segments; the first counts.
             self.start = self.start or entry
         elif entry.kind == "E":
             self.end = self.end or entry
@@ -122,28 +134,19 @@ def _recover(layout: Layout, complete: Complete, clock: Clock, ids: IdGenerator)
     if not segments:
         return RecoveryReport(layout.path, sealed)
     contents = [(path, read_segment(path)) for path in segments]
-    damaged = tuple(
-        DamagedSegment(set_aside(path, layout.quarantine, keep=True), content.damaged)
-        for path, content in contents
-        if content.damaged
-    )
+    damaged = _set_aside(layout, contents)
     statements, gaps = _gather(entry for _, content in contents for entry in content.entries)
-    orphans = tuple(
-        query_id for query_id, found in statements.items() if not found.start and not found.record
-    )
-    unrecorded = {
-        query_id: found for query_id, found in statements.items() if found.start and not found.record
-    }
-    lines = [found.record.line for found in statements.values() if found.record]
-    kept = len(lines)
-    lines += [_completed(query_id, found, complete) for query_id, found in unrecorded.items()]
-    lines += gaps
+    orphans = tuple(query_id for query_id, found in statements.items() if found.is_orphan)
+    unrecorded = {query_id: found for query_id, found in statements.items() if found.is_unrecorded}
+    recorded = [found.record.line for found in statements.values() if found.record]
+    completed = [_completed(query_id, found, complete) for query_id, found in unrecorded.items()]
+    lines = [*recorded, *completed, *gaps]
     if damaged or orphans:
         lines.append(_gap(damaged, orphans, ids.new(), to_iso(clock.now())))
     return RecoveryReport(
         spool_dir=layout.path,
         sealed=_replace(layout, segments, lines) or sealed,
-        kept=kept,
+        kept=len(recorded),
         completed=tuple(query_id for query_id, found in unrecorded.items() if found.end),
         incomplete=tuple(query_id for query_id, found in unrecorded.items() if not found.end),
         orphans=orphans,
@@ -151,19 +154,29 @@ def _recover(layout: Layout, complete: Complete, clock: Clock, ids: IdGenerator)
     )
 
 
-def _gather(entries: Iterable[Entry]) -> tuple[dict[str, _Found], list[bytes]]:
+def _set_aside(layout: Layout, contents: Iterable[tuple[Path, SegmentContent]]) -> tuple[DamagedSegment, ...]:
+    """Keeps a copy of each damaged segment."""
+    return tuple(
+        DamagedSegment(set_aside(path, layout.quarantine, keep=True), content.damaged)
+        for path, content in contents
+        if content.damaged
+    )
+
+
+def _gather(entries: Iterable[Entry]) -> tuple[dict[str, _StatementEntries], list[bytes]]:
     """Statements by query id, in the order of their first entry, and the distinct gap lines."""
-    statements: dict[str, _Found] = {}
+    statements: dict[str, _StatementEntries] = {}
     gaps: dict[bytes, None] = {}
     for entry in entries:
         if entry.kind == "G":
+            # A dict keeps order and drops duplicates.
             gaps[entry.line] = None
         else:
-            statements.setdefault(entry.query_id, _Found()).add(entry)
+            statements.setdefault(entry.query_id, _StatementEntries()).add(entry)
     return statements, list(gaps)
 
 
-def _completed(query_id: str, found: _Found, complete: Complete) -> bytes:
+def _completed(query_id: str, found: _StatementEntries, complete: Complete) -> bytes:
     assert found.start is not None  # noqa: S101 - the caller chose those with a start
     return encode("R", query_id, complete(found.start, found.end, tuple(found.facts)))
 
@@ -192,6 +205,7 @@ def _replace(layout: Layout, segments: list[Path], lines: list[bytes]) -> Path |
 
 def _finish_earlier(layout: Layout) -> Path | None:
     """Goes on from the commit point: open segments go, then the recovered one is sealed."""
+    # A file without its rename was never committed.
     for leftover in layout.journal.glob("*.tmp"):
         leftover.unlink()
     target = None

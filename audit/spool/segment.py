@@ -1,4 +1,4 @@
-"""Segments: files of entries, read back whatever happened to them, and written at their end.
+"""Segments: append-only files of entries, with readers that tolerate damage.
 
 In: a path. Out: every entry whose checksum holds, and where the file is damaged. A torn last line
 (crash) and a corrupt line in the middle (bit rot, hand edit) cost that line and no other.
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+# Where the id begins, after eight digits and ` R {"query_id":"`.
 _ID_FROM = 24
+# The form of an entry's first bytes, which find entries inside a damaged line.
 _HEAD = re.compile(rb'[0-9a-f]{8} [SEFRG] \{"query_id":"')
 
 
@@ -134,6 +136,8 @@ class SegmentFile:
         """
         self.path = path
         self.size = self.synced = 0
+        # O_APPEND: each write goes to the end, also after ftruncate. O_CLOEXEC: a child process keeps no
+        # descriptor.
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o640)
         try:
             data = b"".join(head)
@@ -178,6 +182,7 @@ class SegmentFile:
         Raises:
             OSError: it is not, and the kernel may have dropped it: the file is not to be trusted again.
         """
+        # fdatasync writes the data and the size, and not the times of the file: half the writes of fsync.
         os.fdatasync(self._fd)
 
     def take_back(self, lines: Iterable[bytes]) -> None:
@@ -192,12 +197,14 @@ class SegmentFile:
 
     def close(self) -> None:
         """Closes the descriptor; writing fails from then on."""
+        # Writing to -1 fails; the old number may be given to another file.
         descriptor, self._fd = self._fd, -1
         os.close(descriptor)
 
 
 def sync_directory(path: Path) -> None:
     """Makes creations, renames and removals inside `path` durable."""
+    # On Linux a new or renamed file survives a power cut only after a sync of its folder.
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

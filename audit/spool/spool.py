@@ -1,7 +1,7 @@
-"""The spool's face: what the front door, the worker and ingest call in a living driver.
+"""The spool of a running driver: the API for the caller's thread, the worker and ingest.
 
 In: starts, ends, facts and records of statements, from any thread. Out: durable entries, sealed
-segments, and, when the disk refuses, what `on_record_failure` asks for.
+segments, and after a disk error the reaction of `on_record_failure`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from audit.clock import Clock, SystemClock, to_iso
-from audit.errors import SpoolClosedError, SpoolForkedError
-from audit.ids import IdGenerator
-from audit.spool.birth import create, disown_in_children
+from audit.core.clock import Clock, SystemClock, to_iso
+from audit.core.errors import SpoolClosedError, SpoolForkedError
+from audit.core.ids import IdGenerator
+from audit.spool.create import create, disown_in_children
 from audit.spool.entry import Durability, Kind, encode
-from audit.spool.failure import Losses, cause_of, naming, unavailable
+from audit.spool.failure import Losses, cause_of, spool_errors, unavailable
 from audit.spool.gap import gap_line
 from audit.spool.journal import Journal
 from audit.spool.layout import Layout, spools_under
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from audit.spool.statements import Running
+    from audit.spool.pending import RunningStatement
 
 OnRecordFailure = Literal["block", "warn"]
 
@@ -80,12 +80,13 @@ class Spool:
         self.driver_id = layout.driver_id
         self._layout = layout
         self._lock: int | None = lock
+        # A forked child has a copy of this object, but the lock belongs to its parent.
         self._pid = os.getpid()
         self._clock = clock
         self._ids = ids
         self._blocks = on_record_failure == "block"
         self._segment_bytes = segment_bytes
-        self._refused = self._told = 0
+        self._refused = self._reported = 0
         self._losses = Losses()
         self._loss_lock = threading.Lock()
         self._journal = Journal(layout, max_bytes)
@@ -121,7 +122,7 @@ class Spool:
         clock = clock or SystemClock()
         ids = ids or IdGenerator(clock)
         meta = {"application_id": application_id, "created": to_iso(clock.now())}
-        with naming(spools_under(root)):
+        with spool_errors(spools_under(root)):
             layout, lock = create(root, ids.new(), meta)
             try:
                 return cls(
@@ -133,6 +134,7 @@ class Spool:
                     max_bytes=max_bytes,
                     segment_bytes=segment_bytes,
                 )
+            # KeyboardInterrupt, too: an open lock without its spool would make the folder look alive.
             except BaseException:
                 os.close(lock)
                 raise
@@ -140,21 +142,21 @@ class Spool:
     # -- appending --------------------------------------------------------------------------------
 
     def start(self, query_id: str, payload: Mapping[str, Any]) -> bool:
-        """Durably says that a statement is about to run. As `append`."""
+        """Write the START of a statement. As `append`."""
         return self.append("S", query_id, payload)
 
     def end(self, query_id: str, payload: Mapping[str, Any]) -> bool:
-        """Durably says that a statement ended, and how. As `append`."""
+        """Write the END of a statement. As `append`."""
         return self.append("E", query_id, payload)
 
     def fact(self, query_id: str, payload: Mapping[str, Any]) -> bool:
-        """Keeps a fact that the analysis needs after a crash; durable with the next durable append."""
+        """Write a FACT that recovery needs; it is durable with the next durable append."""
         return self.append("F", query_id, payload, "later")
 
     def record(self, query_id: str, payload: Mapping[str, Any], durability: Durability = "later") -> bool:
-        """Writes a statement's record, which is what ingest loads. As `append`.
+        """Write a statement's RECORD, which ingest loads. As `append`.
 
-        Not durable by default: were a power cut to take it, start and end are there to make it again.
+        Not durable by default: if a power cut loses it, recovery makes it again from START and END.
         """
         return self.append("R", query_id, payload, durability)
 
@@ -185,7 +187,7 @@ class Spool:
         except OSError as cause:
             return self._refuse(kind, query_id, cause)
         if self._losses or self._journal.quarantined:
-            self._tell_losses(kind, query_id)
+            self._write_gaps(kind, query_id)
         self._journal.rotate_beyond(self._segment_bytes)
         return True
 
@@ -210,22 +212,24 @@ class Spool:
         if self._blocks:
             raise error from cause
         with self._loss_lock:
+            # A statement whose START is on disk is no loss: recovery makes its record.
             if not self._journal.holds(query_id):
                 self._losses.add(kind, query_id, cause_of(cause), to_iso(self._clock.now()))
             self._losses.warn(error, cause_of(cause))
         return False
 
-    def _tell_losses(self, kind: Kind, query_id: str) -> None:
+    def _write_gaps(self, kind: Kind, query_id: str) -> None:
         """Writes gap entries now that writing works; if it does not, the next append will."""
         with self._loss_lock:
             if kind == "R":
                 self._losses.recorded(query_id)
             now = to_iso(self._clock.now())
             if self._losses and self._gap(self._losses.gap(now)):
-                self._told += len(self._losses)
+                self._reported += len(self._losses)
                 self._losses.clear()
             aside = list(self._journal.quarantined)
             if aside and self._gap(_damage(aside, now)):
+                # By number: another thread may have added a file meanwhile.
                 del self._journal.quarantined[: len(aside)]
 
     def _gap(self, payload: dict[str, Any]) -> bool:
@@ -253,7 +257,7 @@ class Spool:
                 returned are kept in memory and written later: do not append them again.
         """
         self._require_owner()
-        with naming(self.path):
+        with spool_errors(self.path):
             self._journal.sync()
 
     # -- for ingest -------------------------------------------------------------------------------
@@ -271,14 +275,14 @@ class Spool:
             SpoolUnavailableError: the disk refused; nothing is lost, and the next call goes on.
         """
         self._require_owner()
-        with naming(self.path):
+        with spool_errors(self.path):
             return self._journal.rotate()
 
     def sealed(self) -> tuple[Path, ...]:
         """Sealed segments that wait for ingest, oldest first."""
         return tuple(self._layout.sealed_segments())
 
-    def running(self) -> tuple[Running, ...]:
+    def running(self) -> tuple[RunningStatement, ...]:
         """Statements that have started and not ended."""
         self._require_owner()
         return self._journal.running()
@@ -290,7 +294,7 @@ class Spool:
             appends=self._journal.appends,
             syncs=self._journal.syncs,
             refused=self._refused,
-            lost=self._told + len(self._losses),
+            lost=self._reported + len(self._losses),
             unfinished=self._journal.unfinished(),
             spooled_bytes=self._journal.spooled_bytes(),
         )
@@ -303,12 +307,13 @@ class Spool:
         Raises:
             SpoolUnavailableError: the disk refused; the directory is freed all the same.
         """
+        # A forked child that ends must not seal its parent's segment.
         if self._lock is None or self._pid != os.getpid():
             return
         if self._losses or self._journal.quarantined:
-            self._tell_losses("G", "")
+            self._write_gaps("G", "")
         try:
-            with naming(self.path):
+            with spool_errors(self.path):
                 self._journal.close()
         finally:
             self.disown()

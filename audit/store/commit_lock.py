@@ -3,8 +3,8 @@
 In: a session, the folder of a root. Out: a lock that the session's JVM holds while the block runs.
 
 Delta's commits are atomic on HDFS and on object stores. On a local disk they are not, across
-processes: HDFSLogStore (Delta 4.4) looks whether the next version is there and then renames onto it,
-and rename(2) replaces what came in between, so that a commit of another driver would be lost without
+processes: HDFSLogStore (Delta 4.4) checks whether the next version exists and then renames onto it,
+and rename(2) replaces a file that was created in between: a commit of another driver would be lost without
 an error. The JVM holds the lock, not Python: a killed driver's JVM may still be committing, and the
 kernel frees the lock only when that JVM is gone.
 """
@@ -14,11 +14,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from audit import jvm
-from audit.config import local_path
-from audit.errors import IngestError
+from audit.core.errors import IngestError
+from audit.core.file_paths import local_path
+from audit.spark.file_lock import JvmFileLock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _POLL_SECONDS = 0.02
-_BUSY = "OverlappingFileLockException"  # another thread of this JVM has it
 
 
 @contextmanager
@@ -45,46 +44,27 @@ def commit_lock(spark: SparkSession, root: str, timeout: float = 600.0) -> Itera
     if folder is None:
         yield
         return
-    file = _opened(spark, folder / "commit.lock")
+    path = folder / "commit.lock"
     try:
-        _take(file.getChannel(), folder / "commit.lock", timeout)
-        yield
-    finally:
-        # Closing the file frees the lock. A context that was stopped in between has freed it already.
-        if spark.sparkContext._jsc is not None:
-            file.close()
-
-
-def _opened(spark: SparkSession, path: Path) -> Any:
-    from py4j.protocol import Py4JJavaError
-
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return jvm.java_class(spark.sparkContext, "java.io.RandomAccessFile")(str(path), "rw")
-    except (OSError, Py4JJavaError) as error:
-        cause = error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else error
+        lock = JvmFileLock(spark, path)
+    except OSError as error:
         raise IngestError(
-            f"the root {path.parent} cannot be written ({cause})",
+            f"the root {folder} cannot be written ({error})",
             "give this user write permission there; until then the records wait in the spool",
         ) from error
+    try:
+        _wait_for(lock, path, timeout)
+        yield
+    finally:
+        lock.close()
 
 
-def _take(channel: Any, path: Path, timeout: float) -> None:
+def _wait_for(lock: JvmFileLock, path: Path, timeout: float) -> None:
     deadline = time.monotonic() + timeout
-    while not _locked(channel):
+    while not lock.try_lock():
         if time.monotonic() > deadline:
             raise IngestError(
                 f"other processes have written under {path.parent} for {timeout:.0f} seconds",
                 f"see which process holds {path} (lsof), and run `audit ingest` when it is done",
             )
         time.sleep(_POLL_SECONDS)
-
-
-def _locked(channel: Any) -> bool:
-    from py4j.protocol import Py4JJavaError
-
-    try:
-        return channel.tryLock() is not None
-    except Py4JJavaError as error:
-        # Else this file system has no locks: then Delta is as safe as it is without us.
-        return bool(_BUSY not in error.java_exception.getClass().getName())

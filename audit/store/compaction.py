@@ -1,4 +1,4 @@
-"""Small files of a partition made into large ones, after ingest.
+"""Compacts the small files of a partition after ingest.
 
 In: an audit table, the first day that an ingest wrote, how many commits it made. Out: about `EVERY` small
 files at most in each partition.
@@ -16,9 +16,9 @@ from __future__ import annotations
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
-from audit import jvm
+from audit.spark.delta import delta_log
 from audit.store.conflicts import is_conflict
-from audit.store.tables import delta_path
+from audit.store.tables import path_name
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -56,7 +56,7 @@ def compact(spark: SparkSession, table: AuditTable, root: str, first: date, comm
         return False
     since = first - timedelta(days=1)
     try:
-        spark.sql(f"OPTIMIZE {delta_path(table, root)} WHERE query_date >= DATE'{since}'").collect()
+        spark.sql(f"OPTIMIZE {path_name(table, root)} WHERE query_date >= DATE'{since}'").collect()
     except PySparkException as error:
         if is_conflict(error):
             return False
@@ -66,4 +66,5 @@ def compact(spark: SparkSession, table: AuditTable, root: str, first: date, comm
 
 def _version(spark: SparkSession, location: str) -> int:
     """The newest version that this JVM knows of a Delta table; its own commits at least."""
-    return int(jvm.delta_log(spark, location).unsafeVolatileSnapshot().version())
+    # `unsafeVolatileSnapshot` is the snapshot in memory (Delta 4.4): the log is not listed.
+    return int(delta_log.delta_log(spark, location).unsafeVolatileSnapshot().version())

@@ -1,8 +1,8 @@
-"""Commits that lost a race against another driver: which errors say so, and trying again.
+"""Recognises commit conflicts with other drivers, and retries.
 
 In: a write to a Delta table. Out: its result. Appends never conflict with each other in Delta; what
-replaces rows, optimizes or changes metadata may, and Delta then asks for another try. An error of
-another kind goes up unchanged.
+replaces rows, optimizes or changes metadata may, and Delta then asks for another try. Other errors
+are raised unchanged.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 TRIES = 8
+# Error classes and exceptions of Delta (4.4).
 _NAMES = (
     "DELTA_CONCURRENT",
     "DELTA_METADATA_CHANGED",
@@ -43,7 +44,7 @@ def is_conflict(error: Exception) -> bool:
 
 
 def retried(write: Callable[[], T], tries: int = TRIES, sleep: Callable[[float], None] = time.sleep) -> T:
-    """Call until no conflict comes, with pauses that grow from 0.1 to a few seconds.
+    """Call again after each conflict, with pauses that grow from 0.1 to a few seconds.
 
     Raises:
         PySparkException: another error, or a conflict at the last try.
@@ -56,5 +57,6 @@ def retried(write: Callable[[], T], tries: int = TRIES, sleep: Callable[[float],
         except PySparkException as error:  # noqa: PERF203 - a write takes seconds, a try nothing
             if not is_conflict(error):
                 raise
+            # Random: writers that collided would collide again after equal pauses.
             sleep(random.uniform(0.05, 0.1) * 2**attempt)  # noqa: S311 - spreads writers, no secret
     return write()

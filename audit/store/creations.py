@@ -1,7 +1,7 @@
-"""Who has created an object, from the records: its owner, where nobody was granted OWNERSHIP.
+"""Looks up the creator of an object in the records: its owner, unless OWNERSHIP was granted.
 
-In: an object. Out: a `Creation`; None where its statement is not on record, or no longer. What is not in the
-tables yet is taken in first.
+In: an object. Out: a `RecordedCreation`; None if its statement is not recorded. Waiting records are ingested
+first.
 """
 
 from __future__ import annotations
@@ -9,43 +9,45 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from audit.store.tables import ACCESS_HISTORY, QUERY_HISTORY, AuditTable, exists
+from audit.policies.enforcement.privilege_checks import RecordedCreation
+from audit.store.tables import ACCESS_HISTORY, QUERY_HISTORY, exists
 from lineage.model import Domain
 from lineage.names import quote_name, split_name, sql_text
-from policies.guarding import Creation
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
-    from audit.driver import Driver
+    from audit.store.record_reader import RecordReader
 
 _DDL = "object_modified_by_ddl"
 
 
-def creation_of(driver: Driver, domain: Domain, name: str, identity: int | None) -> Creation | None:
-    """Who has created what has, or last had, a name; or what has an id that a rename keeps.
+def creation_of(
+    records: RecordReader, domain: Domain, name: str, identity: int | None
+) -> RecordedCreation | None:
+    """The creator of an object, by the id that a rename keeps, else by its name.
 
     Raises:
-        IngestError: the records could not be taken in.
+        IngestError: waiting records could not be ingested.
     """
     if identity is not None:
         about = f"{_DDL}.objectId = {identity}"
-        found = first_of(_changes(driver, about, "false"))
+        found = creation_of_id(_changes(records, about, "false"))
+        # The id exists once, so a record in the tables needs no flush; only a missing one may still be in the
+        # spool.
         if found is None:
-            driver.flush()
-            found = first_of(_changes(driver, about, "false"))
+            records.flush()
+            found = creation_of_id(_changes(records, about, "false"))
     else:
-        driver.flush()  # the newest counts
-        found = last_of(_changes(driver, *_of_name(domain, name)))
+        records.flush()  # the newest counts
+        found = creation_of_name(_changes(records, *_of_name(domain, name)))
     if found is None:
         return None
-    queries = _read(driver, QUERY_HISTORY)
+    queries = records.rows(QUERY_HISTORY)
     row = queries.where(queries.query_id == found.query_id).select("role_name").first()
-    return Creation(found.time, found.user_name, None if row is None else row.role_name)
+    return RecordedCreation(found.time, found.user_name, None if row is None else row.role_name)
 
 
 def _of_name(domain: Domain, name: str) -> tuple[str, str]:
-    """DDL on a name and on the schema that it is in, and what tells that schema."""
+    """DDL on a name and on its schema, with a flag for the schema's."""
     whole = quote_name(split_name(name)[:-1])
     own, its = (f"lower({_DDL}.objectName) = {sql_text(one.lower())}" for one in (name, whole))
     is_own = f"{_DDL}.objectDomain = {sql_text(domain.value)}"
@@ -53,10 +55,10 @@ def _of_name(domain: Domain, name: str) -> tuple[str, str]:
     return f"({own} AND {is_own}) OR ({its} AND {_DDL}.objectDomain = 'SCHEMA')", is_whole
 
 
-def _changes(driver: Driver, about: str, is_whole: str) -> list[Any]:
-    if not exists(driver.spark, ACCESS_HISTORY, driver.config.root):
+def _changes(records: RecordReader, about: str, is_whole: str) -> list[Any]:
+    if not exists(records.spark, ACCESS_HISTORY, records.root):
         return []
-    found = _read(driver, ACCESS_HISTORY).where(about)
+    found = records.rows(ACCESS_HISTORY).where(about)
     return (
         found.selectExpr(
             "query_id",
@@ -64,28 +66,31 @@ def _changes(driver: Driver, about: str, is_whole: str) -> list[Any]:
             "user_name",
             f"{is_whole} AS is_whole",
             f"{_DDL}.operationType AS operation",
+            # A rename has its new name in the property objectName (access-history document).
             f"get_json_object({_DDL}.properties, '$.objectName.value') IS NOT NULL AS is_renamed",
         )
+        # Query ids are UUIDv7: of one microsecond the later id is the later statement.
         .orderBy("time", "query_id")
         .collect()
     )
 
 
-def first_of(changes: Iterable[Any]) -> Any | None:
-    """The creation of what has an id: whoever replaces or registers it later gets no other object."""
+def creation_of_id(changes: Iterable[Any]) -> Any | None:
+    """The creation of an id: the first, as a later REPLACE or registration keeps the object."""
     return next((one for one in changes if one.operation in ("CREATE", "REPLACE")), None)
 
 
-def last_of(changes: Iterable[Any]) -> Any | None:
-    """The creation of what has, or last had, a name, which one object after the other may have had.
+def creation_of_name(changes: Iterable[Any]) -> Any | None:
+    """The creation of the object that has, or last had, a name; several objects may have had it.
 
-    What was dropped is below what was dropped later, as UNDROP finds it.
+    Dropped objects form a stack: UNDROP restores the last one.
 
     Args:
         changes: DDL on the name, and on the schema that it is in (`is_whole`), oldest first.
     """
     alive: Any | None = None
     dropped: list[Any] = []
+    # For each drop of the schema: whether the object was in it.
     went: list[bool] = []
     for one in changes:
         if one.is_whole:
@@ -105,7 +110,3 @@ def last_of(changes: Iterable[Any]) -> Any | None:
         elif one.operation == "CREATE" or (one.operation == "REPLACE" and alive is None):
             alive = one
     return alive or (dropped[-1] if dropped else None)
-
-
-def _read(driver: Driver, table: AuditTable) -> DataFrame:
-    return driver.spark.read.format("delta").load(table.location(driver.config.root))

@@ -1,8 +1,8 @@
 """The two lineage tables read without a JVM, once for each of their versions.
 
 In: a root. Out: a `Snapshot` of the graph. delta-rs says which files a version has; files of this machine are
-read by pyarrow, those elsewhere through delta-rs with the credentials of the environment. Where it does not
-know the store (HDFS, say), a SparkSession reads.
+read by pyarrow, those elsewhere through delta-rs with the credentials of the environment. If it does not
+support the store (HDFS), a SparkSession reads.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from audit.config import local_path
+from audit.core.file_paths import local_path, without_scheme
 from audit.graph.errors import LineageTablesUnreadable
 from audit.graph.history import COLUMN_FIELDS, TABLE_FIELDS, TEXTS, History
 from audit.graph.snapshot import FOREVER, Snapshot
@@ -38,7 +38,7 @@ class LineageTables:
 
     @classmethod
     def newest(cls, root: str) -> LineageTables:
-        """What is there now.
+        """The newest versions.
 
         Raises:
             LineageTablesUnreadable: a table is not there, or its log cannot be read.
@@ -67,7 +67,7 @@ def snapshot_of(
     """
     try:
         tables = LineageTables.newest(root)
-    except _Foreign as error:
+    except _UnsupportedStore as error:
         if spark is None:
             raise LineageTablesUnreadable(
                 f"the lineage tables under {root} cannot be read without Spark ({error})",
@@ -88,8 +88,8 @@ def _snapshot(tables: LineageTables, moment: int) -> Snapshot:
     return Snapshot.of(_history(tables), moment)
 
 
-class _Foreign(Exception):
-    """What delta-rs cannot read, and Spark may."""
+class _UnsupportedStore(Exception):
+    """Tables that delta-rs cannot read; Spark reads them."""
 
 
 def _open(root: str, name: str, version: int | None = None) -> DeltaTable:
@@ -103,13 +103,13 @@ def _open(root: str, name: str, version: int | None = None) -> DeltaTable:
         return DeltaTable(where, version=version)
     except TableNotFoundError as error:
         if str(error).startswith("Unknown scheme"):
-            raise _Foreign(str(error)) from error
+            raise _UnsupportedStore(str(error)) from error
         raise LineageTablesUnreadable(
             f"there is no table {name} under {root}",
             "it comes with the first statements that are taken in: run `audit ingest`, or audit.flush(spark)",
         ) from error
     except (DeltaError, OSError, ValueError) as error:
-        raise _Foreign(str(error)) from error
+        raise _UnsupportedStore(str(error)) from error
 
 
 def _read(table: DeltaTable, fields: tuple[str, ...], *, remote: bool) -> pa.Table:
@@ -131,17 +131,19 @@ def _read(table: DeltaTable, fields: tuple[str, ...], *, remote: bool) -> pa.Tab
         ) as file:
             return file.read(columns=list(fields), use_threads=False)
 
+    # Arrow releases Python's lock while it reads a file.
     with ThreadPoolExecutor() as pool:
         parts = list(pool.map(one, table.file_uris()))
     if not parts:  # a table without a file yet
         return pa.schema(table.schema().to_arrow()).empty_table().select(list(fields))
+    # Files of an older version lack columns.
     return pa.concat_tables(parts, promote_options="permissive")
 
 
 def _path(table: DeltaTable, uri: str) -> str:
-    """A file of this machine; delta-rs gives names as a URL has them."""
+    """A local file; delta-rs gives percent-encoded names."""
     folder = urlsplit(table.table_uri).path
-    return unquote(folder) + unquote(uri.removeprefix("file://").removeprefix(folder))
+    return unquote(folder) + unquote(without_scheme(uri).removeprefix(folder))
 
 
 def _by_spark(spark: SparkSession, root: str) -> History:

@@ -1,4 +1,4 @@
-"""Retention: whole days of the audit tables are deleted when they are too old.
+"""Retention of the audit tables: deletes whole days that are too old.
 
 In: a root, a number of days, a clock. Out: what was deleted, by table and day. The partition column
 alone decides, so Delta only removes files from its log: no data is read or written, and appends of
@@ -18,24 +18,24 @@ from datetime import date, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from audit.clock import to_datetime
+from audit.core.clock import to_datetime
+from audit.spark.sessions import own_session
 from audit.store.commit_lock import commit_lock
 from audit.store.conflicts import retried
-from audit.store.naming import naming
-from audit.store.own_session import own_session
-from audit.store.tables import AUDIT_TABLES, AuditTable, delta_path, require_tables
+from audit.store.error_translation import as_ingest_error
+from audit.store.tables import AUDIT_TABLES, AuditTable, path_name, require_tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from audit.clock import Clock
+    from audit.core.clock import Clock
 
 _LISTING_TASKS = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """What one table lost: `days` (UTC) and their rows. `oldest_kept` is the first day that stays."""
+    """The deletions in one table: `days` (UTC) and their rows. `oldest_kept` is the first day that stays."""
 
     table: str
     oldest_kept: date
@@ -51,7 +51,7 @@ def oldest_kept(now: int, days: int) -> date:
         days: how long records are kept, in days.
 
     >>> from datetime import datetime, timezone
-    >>> from audit.clock import to_micros
+    >>> from audit.core.clock import to_micros
     >>> midnight = to_micros(datetime(2026, 1, 1, tzinfo=timezone.utc))
     >>> oldest_kept(midnight, 365).isoformat(), oldest_kept(midnight - 1, 365).isoformat()
     ('2025-01-01', '2024-12-31')
@@ -62,14 +62,14 @@ def oldest_kept(now: int, days: int) -> date:
 def retain(
     spark: SparkSession, root: str, days: int, clock: Clock, *, dry_run: bool = False
 ) -> tuple[Deleted, ...]:
-    """Delete what is older than `days` days from all tables, and free what may be freed.
+    """Delete days older than `days` days from all tables, and VACUUM.
 
     Args:
         spark: a session with Delta.
         root: folder of the audit tables.
         days: how long records are kept, in days; see `oldest_kept` for the boundary.
         clock: tells the time. VACUUM goes by the file system's.
-        dry_run: only say what would be deleted.
+        dry_run: only list the days to delete.
 
     Raises:
         IngestError: Spark or Delta refused.
@@ -79,8 +79,8 @@ def retain(
     spark = own_session(spark)
     # VACUUM (Delta 4.4) lists a table's folders in this many tasks: 10,000, minutes for a handful of days.
     spark.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", _LISTING_TASKS)
-    with commit_lock(spark, root), naming(f"retention under {root} could not be done"):
-        require_tables(spark, root, gain=True)
+    with commit_lock(spark, root), as_ingest_error(f"retention under {root} could not be done"):
+        require_tables(spark, root, upgrade=True)
         return tuple(_retain(spark, table, root, first, dry_run=dry_run) for table in AUDIT_TABLES)
 
 
@@ -91,6 +91,6 @@ def _retain(spark: SparkSession, table: AuditTable, root: str, first: date, *, d
     days = tuple(row["query_date"] for row in counts)
     if not dry_run:
         if days:
-            retried(partial(spark.sql, f"DELETE FROM {delta_path(table, root)} WHERE {old}"))  # noqa: S608 - our own path and day
-        spark.sql(f"VACUUM {delta_path(table, root)}")
+            retried(partial(spark.sql, f"DELETE FROM {path_name(table, root)} WHERE {old}"))  # noqa: S608 - our own path and day
+        spark.sql(f"VACUUM {path_name(table, root)}")
     return Deleted(table.name, first, days, sum(row["count"] for row in counts))

@@ -1,7 +1,7 @@
-"""When the oldest statement began that still runs, in this driver or in another one.
+"""The start of the oldest running statement, in this driver or another one.
 
-In: a driver's spool, the tables. Out: a time. What another driver runs is known from the RUNNING rows that
-its ingest has published.
+In: a driver's spool, the tables. Out: a time. Statements of other drivers are known by the RUNNING
+rows that their ingest has published.
 """
 
 from __future__ import annotations
@@ -16,22 +16,25 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from audit.spool.statements import Running
+    from audit.spool.pending import RunningStatement
 
 
-def running_since(spark: SparkSession, root: str, application_id: str, own: Iterable[Running]) -> int | None:
-    """When the oldest statement began that still runs, UTC microseconds; None where none does.
+def running_since(
+    spark: SparkSession, root: str, application_id: str, own: Iterable[RunningStatement]
+) -> int | None:
+    """The start of the oldest running statement, UTC microseconds; None for none.
 
     Args:
         spark: a session of the audit's own.
         root: folder of the audit tables.
         application_id: of this driver, whose RUNNING rows are older than what its spool says; "" for none.
-        own: what this driver's spool says.
+        own: the running statements of this driver's spool.
     """
     begun = [int(one.start["start_time"]) for one in own]
     if exists(spark, QUERY_HISTORY, root):
         table = spark.read.format("delta").load(QUERY_HISTORY.location(root))
         others = table.where(
+            # `<=>` is safe for nulls: rows without an application id count, too.
             f"execution_status = 'RUNNING' AND NOT application_id <=> {sql_text(application_id)}"
         )
         row = others.selectExpr("unix_micros(min(start_time))").first()

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from audit import jvm
-from audit.config import local_path
-from audit.errors import AttachError, TableAlteredError, TableMissingError
+from audit.core.errors import AttachError, TableAlteredError, TableMissingError
+from audit.core.file_paths import local_path
+from audit.spark import scala_values
+from audit.spark.delta import delta_log
 from audit.store.conflicts import retried
+from lineage.names import delta_path, split_name, sql_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,9 +38,9 @@ _MODIFIED = (
     f" columns: ARRAY<STRUCT<columnId: BIGINT, columnName: STRING, baseSources: ARRAY<{_SOURCE}>,"
     f" directSources: ARRAY<{_SOURCE}>>>, location: STRING, stageKind: STRING>"
 )
-_POLICY_OF_THE_DOCUMENT = "policyName: STRING, policyId: BIGINT, policyKind: STRING"
-_SAID_OF_POLICIES = "policyVersion: STRING, changedResult: BOOLEAN"
-_POLICY = f"STRUCT<{_POLICY_OF_THE_DOCUMENT}, {_SAID_OF_POLICIES}>"
+_POLICY_FIELDS = "policyName: STRING, policyId: BIGINT, policyKind: STRING"
+_POLICY_DETAILS = "policyVersion: STRING, changedResult: BOOLEAN"
+_POLICY = f"STRUCT<{_POLICY_FIELDS}, {_POLICY_DETAILS}>"
 _REFERENCED = (
     f"STRUCT<columns: ARRAY<STRUCT<columnId: BIGINT, columnName: STRING, policies: ARRAY<{_POLICY}>>>,"
     f" objectDomain: STRING, objectId: BIGINT, objectName: STRING, policies: ARRAY<{_POLICY}>>"
@@ -49,13 +51,13 @@ _REFERENCED = (
 class AuditTable:
     """An audit table: `columns` are (name, SQL type, comment), `time` is the column of its partition.
 
-    `sought` are columns beside the id, the time and the user by which readers skip files.
+    `stats_columns` are further columns with file statistics, for data skipping, beside id, time and user.
     """
 
     name: str
     time: str
     columns: tuple[tuple[str, str, str], ...]
-    sought: tuple[str, ...] = ()
+    stats_columns: tuple[str, ...] = ()
 
     @property
     def row_schema(self) -> str:
@@ -75,13 +77,14 @@ class AuditTable:
         prunes by the minimum and maximum of the time column instead, which no zone touches.
         """
         day = f"DATE_ADD(DATE'1970-01-01', CAST(CAST({self.time} AS BIGINT) DIV 86400 AS INT))"
-        skipping = ",".join(("query_id", self.time, "user_name", *self.sought))
+        skipping = ",".join(("query_id", self.time, "user_name", *self.stats_columns))
         lines = [f"{name} {kind} COMMENT '{text}'" for name, kind, text in self.columns]
         lines.insert(2, f"query_date DATE GENERATED ALWAYS AS ({day}) COMMENT 'Partition: the day (UTC)'")
         return (
-            f"CREATE TABLE IF NOT EXISTS {delta_path(self, root)} ({', '.join(lines)})"
+            f"CREATE TABLE IF NOT EXISTS {path_name(self, root)} ({', '.join(lines)})"
             " USING delta PARTITIONED BY (query_date)"
-            # A checkpoint takes as long as ten commits: each tenth commit has one at the default.
+            # Without deletion vectors any Delta reader opens the tables (docs/reference/tables.md).
+            # A checkpoint takes as long as ten commits, and Delta (4.4) writes one at each tenth by default.
             " TBLPROPERTIES ('delta.enableDeletionVectors' = 'false', 'delta.checkpointInterval' = '100',"
             f" 'delta.dataSkippingStatsColumns' = '{skipping}')"
         )
@@ -163,7 +166,7 @@ _WHO = (
     ("user_name", "STRING", "Who issued the statement"),
     ("query_type", "STRING", "INSERT, MERGE, CREATE_VIEW, DROP_TABLE, ..., as in query_history"),
 )
-_SOUGHT = ("source_object_id", "source_object_name", "target_object_id", "target_object_name")
+_STATS_COLUMNS = ("source_object_id", "source_object_name", "target_object_id", "target_object_name")
 
 
 def _side(side: str) -> tuple[tuple[str, str, str], ...]:
@@ -192,7 +195,7 @@ COLUMN_LINEAGE = AuditTable(
         ("is_indirect", "BOOLEAN", "A filter or key that shaped the target and gave it no value"),
         ("transformation", "STRING", "IDENTITY (cast or not), TRANSFORMATION, AGGREGATION or INDIRECT"),
     ),
-    _SOUGHT,
+    _STATS_COLUMNS,
 )
 
 TABLE_LINEAGE = AuditTable(
@@ -206,22 +209,22 @@ TABLE_LINEAGE = AuditTable(
         ("is_indirect", "BOOLEAN", "The source shaped rows alone"),
         _OVERWRITES,
     ),
-    _SOUGHT,
+    _STATS_COLUMNS,
 )
 
 LINEAGE_TABLES = (COLUMN_LINEAGE, TABLE_LINEAGE)
-"""What is made of what. A statement that writes nothing has no row in them."""
+"""The lineage tables. A statement that writes nothing has no row in them."""
 
 HISTORY_TABLES = (ACCESS_HISTORY, QUERY_HISTORY)
-"""What was accessed, by which statements: every statement has a row."""
+"""The tables with a row for every statement."""
 
 AUDIT_TABLES = (ACCESS_HISTORY, *LINEAGE_TABLES, QUERY_HISTORY)
-"""In the order in which ingest commits to them: what stands in query_history stands in all of them."""
+"""In the order of ingest's commits: a statement in query_history is in all of them."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Gain:
-    """What a column has gained since an older version: fields at the end of structs inside it.
+class _AddedFields:
+    """The fields that a column has gained since an older version, at the end of structs inside it.
 
     `before` is the column as that version made it, `structs` are the structs by their paths, `fields` what
     each has gained.
@@ -234,12 +237,12 @@ class _Gain:
     def add_sql(self, table: AuditTable, root: str) -> str:
         """ALTER TABLE … ADD COLUMNS: of the schema alone, no file is written anew."""
         fields = [f"{struct}.{field}" for struct in self.structs for field in self.fields.split(", ")]
-        return f"ALTER TABLE {delta_path(table, root)} ADD COLUMNS ({', '.join(fields).replace(':', '')})"
+        return f"ALTER TABLE {path_name(table, root)} ADD COLUMNS ({', '.join(fields).replace(':', '')})"
 
 
-_GAINS = (
+_UPGRADES = (
     # Before functions were sources, a source was a column.
-    _Gain(
+    _AddedFields(
         f"objects_modified ARRAY<{_MODIFIED.replace(_SOURCE, f'STRUCT<{_COLUMN}>')}>",
         tuple(
             f"objects_modified.element.columns.element.{side}.element"
@@ -248,10 +251,10 @@ _GAINS = (
         _SIGNATURE,
     ),
     # Before a record said which body was in force, and whether it could change anything.
-    _Gain(
-        f"policies_referenced ARRAY<{_REFERENCED.replace(_POLICY, f'STRUCT<{_POLICY_OF_THE_DOCUMENT}>')}>",
+    _AddedFields(
+        f"policies_referenced ARRAY<{_REFERENCED.replace(_POLICY, f'STRUCT<{_POLICY_FIELDS}>')}>",
         tuple(f"policies_referenced.element{inside}.policies.element" for inside in (".columns.element", "")),
-        _SAID_OF_POLICIES,
+        _POLICY_DETAILS,
     ),
 )
 
@@ -259,7 +262,7 @@ _TOGETHER = (HISTORY_TABLES, LINEAGE_TABLES)
 # Made together. A root that is older than lineage has the first pair alone, and gains the second.
 
 
-def create_tables(spark: SparkSession, root: str, *, anew: bool = False) -> None:
+def create_tables(spark: SparkSession, root: str, *, recreate: bool = False) -> None:
     """Create the audit tables under a root where they are missing; check those that are there.
 
     A root of before lineage gains its tables, an older table the fields that have come since. Any number of
@@ -268,7 +271,7 @@ def create_tables(spark: SparkSession, root: str, *, anew: bool = False) -> None
     Args:
         spark: a session with Delta.
         root: folder of the audit tables.
-        anew: make a missing table also where another one shows that it was there.
+        recreate: make a missing table also where another one shows that it was there.
 
     Raises:
         TableAlteredError: a table at the path lacks a column, or has one with another type.
@@ -277,19 +280,22 @@ def create_tables(spark: SparkSession, root: str, *, anew: bool = False) -> None
     missing = [table for table in AUDIT_TABLES if not exists(spark, table, root)]
     for pair in _TOGETHER:
         gone = [table for table in pair if table in missing]
-        if len(gone) == 1 and not anew:
+        # Both tables of a pair are created together; one alone was deleted, unless its creation was
+        # interrupted.
+        if len(gone) == 1 and not recreate:
             (kept,) = (table for table in pair if table not in missing)
             if _was_written(spark, kept, root):
                 raise _missing(gone[0], root)
     for table in missing:
+        # The caller's lock makes sure that no other process is creating the table just now.
         _remove_remains(table, root)
         retried(partial(spark.sql, table.create_sql(root)))
     for table in AUDIT_TABLES:
-        _check(spark, table, root, gain=True)
+        _check(spark, table, root, upgrade=True)
 
 
 def require_tables(
-    spark: SparkSession, root: str, *, edges: bool = True, gain: bool = False
+    spark: SparkSession, root: str, *, edges: bool = True, upgrade: bool = False
 ) -> tuple[AuditTable, ...]:
     """Check that the tables are there, as this version makes them.
 
@@ -297,7 +303,7 @@ def require_tables(
         spark: a session with Delta.
         root: folder of the audit tables.
         edges: look at the tables of lineage, too.
-        gain: make what an older root lacks; the caller holds the `commit_lock`.
+        upgrade: make what an older root lacks; the caller holds the `commit_lock`.
 
     Returns:
         Those that are there: all that were asked for, but for lineage on an older root.
@@ -309,13 +315,13 @@ def require_tables(
     asked = AUDIT_TABLES if edges else HISTORY_TABLES
     there = tuple(table for table in asked if exists(spark, table, root))
     missing = [table for table in asked if table not in there]
-    if gain and missing and all(table in LINEAGE_TABLES for table in missing):
+    if upgrade and missing and all(table in LINEAGE_TABLES for table in missing):
         create_tables(spark, root)
         return asked
     if missing and missing != list(LINEAGE_TABLES):
         raise _missing(missing[0], root)
     for table in there:
-        _check(spark, table, root, gain=gain)
+        _check(spark, table, root, upgrade=upgrade)
     return there
 
 
@@ -327,11 +333,12 @@ def register_tables(
     Raises:
         AttachError: the metastore has tables of these names, of another root.
     """
-    spark.sql(f"CREATE SCHEMA IF NOT EXISTS {quote(schema)}")
+    spark.sql(f"CREATE SCHEMA IF NOT EXISTS {sql_name(split_name(schema))}")
     for table in tables:
-        name = f"{quote(schema)}.{table.name}"
+        name = f"{sql_name(split_name(schema))}.{table.name}"
         location = table.location(root)
         spark.sql(f"CREATE TABLE IF NOT EXISTS {name} USING delta LOCATION '{sql_string(location)}'")
+        # IF NOT EXISTS says nothing of a table that exists elsewhere.
         described = spark.sql(f"DESCRIBE TABLE EXTENDED {name}").where("col_name = 'Location'").collect()
         known = str(described[0]["data_type"]) if described else location
         if (local_path(known) or known) != (local_path(location) or location):
@@ -341,37 +348,34 @@ def register_tables(
             )
 
 
-def lacking(table: AuditTable, root: str, rows: DataFrame, held_where: str = "true") -> DataFrame:
-    """Those rows whose statements the table does not hold yet, in rows for which a condition is true."""
+def missing_rows(table: AuditTable, root: str, rows: DataFrame, existing_where: str = "true") -> DataFrame:
+    """The rows whose statements are not yet among the rows of a table for which a condition is true."""
+    # The time span lets Delta skip files: without it every file of the table would be read.
     span = rows.selectExpr(f"unix_micros(min({table.time}))", f"unix_micros(max({table.time}))").collect()[0]
     if span[0] is None:
         return rows
-    held = rows.sparkSession.read.format("delta").load(table.location(root))
+    existing = rows.sparkSession.read.format("delta").load(table.location(root))
     times = f"{table.time} BETWEEN timestamp_micros({span[0]}) AND timestamp_micros({span[1]})"
-    held = held.where(times).where(held_where)
-    return rows.join(held.select("query_id"), "query_id", "left_anti")
+    existing = existing.where(times).where(existing_where)
+    return rows.join(existing.select("query_id"), "query_id", "left_anti")
 
 
-def delta_path(table: AuditTable, root: str) -> str:
+def path_name(table: AuditTable, root: str) -> str:
     """A table by its path, as SQL names it."""
-    location = table.location(root).replace("`", "``")
-    return f"delta.`{location}`"
-
-
-def quote(name: str) -> str:
-    """A name as an identifier: each part in back-ticks."""
-    return ".".join("`" + part.replace("`", "``") + "`" for part in name.split("."))
+    return delta_path(table.location(root))
 
 
 def sql_string(text: str) -> str:
     """A text for use between single quotes in Spark SQL."""
+    # In a string of Spark SQL a backslash escapes (unless spark.sql.parser.escapedStringLiterals is set).
     return text.replace("\\", "\\\\").replace("'", "\\'")
 
 
 def exists(spark: SparkSession, table: AuditTable, root: str) -> bool:
     """Whether a table has a commit; `DeltaTable.isDeltaTable` goes by the folder of the log alone."""
-    nothing, stale = jvm.some(spark.sparkContext, None), False
-    log = jvm.delta_log(spark, table.location(root))
+    nothing, stale = scala_values.some(spark.sparkContext, None), False
+    log = delta_log.delta_log(spark, table.location(root))
+    # A log without a commit has version -1 (Delta 4.4).
     return int(log.update(stale, nothing, nothing).version()) >= 0
 
 
@@ -382,13 +386,14 @@ def _remove_remains(table: AuditTable, root: str) -> None:
     """
     folder = local_path(table.location(root))
     log = None if folder is None else folder / "_delta_log"
+    # Delta names a commit by its version in 20 digits: 00000000000000000000.json.
     if log is not None and log.is_dir() and not any(path.name[:20].isdigit() for path in log.iterdir()):
         shutil.rmtree(log)
 
 
 def _was_written(spark: SparkSession, table: AuditTable, root: str) -> bool:
     """Whether a table has a commit after its creation."""
-    newest = spark.sql(f"DESCRIBE HISTORY {delta_path(table, root)} LIMIT 1").first()
+    newest = spark.sql(f"DESCRIBE HISTORY {path_name(table, root)} LIMIT 1").first()
     return newest is not None and int(newest["version"]) > 0
 
 
@@ -400,16 +405,16 @@ def _missing(table: AuditTable, root: str) -> TableMissingError:
     )
 
 
-def _check(spark: SparkSession, table: AuditTable, root: str, *, gain: bool) -> None:
+def _check(spark: SparkSession, table: AuditTable, root: str, *, upgrade: bool) -> None:
     path = table.location(root)
     found = dict(_types(spark.read.format("delta").load(path).schema))
     for name, wanted in _types(_fields(table.row_schema)):
         there = found.get(name)
         if there == wanted:
             continue
-        older = [one for one in _GAINS if _types(_fields(one.before)) == [(name, there)]]
+        older = [one for one in _UPGRADES if _types(_fields(one.before)) == [(name, there)]]
         if older:
-            if gain:
+            if upgrade:
                 retried(partial(spark.sql, older[0].add_sql(table, root)))
             continue
         fault = "is missing" if there is None else f"is of type {there}, not {wanted}"

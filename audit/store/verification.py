@@ -1,4 +1,4 @@
-"""Is the audit itself intact? Each record against its own hash, each statement against its records.
+"""Verifies the audit tables: each record against its hash, each statement against its records.
 
 In: the audit tables under a root, a range of days. Out: `Verification`, with the query id of every
 altered, missing, orphaned or doubled row.
@@ -12,7 +12,7 @@ from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from audit.record_hash import record_hash
+from audit.record.record_hash import record_hash
 from audit.store.tables import (
     ACCESS_HISTORY,
     LINEAGE_TABLES,
@@ -29,7 +29,7 @@ _STEP = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A row that is not as it should be."""
+    """An altered, missing, orphaned or duplicate row."""
 
     query_id: str
     fault: str
@@ -37,7 +37,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """Rows looked at in access_history (`records`) and query_history (`statements`), and what is amiss."""
+    """Checked rows of access_history (`records`) and query_history (`statements`), and the faults."""
 
     records: int
     statements: int
@@ -51,7 +51,7 @@ def verify(
     until: date | None = None,
     progress: Callable[[int], None] = lambda _done: None,
 ) -> Verification:
-    """Look at every row between two days (UTC, both included).
+    """Check every row between two days (UTC, both included).
 
     A record's hash covers its row of access_history. It shows an alteration by hand, not one by
     somebody who also computes the hash anew.
@@ -71,11 +71,11 @@ def verify(
     days += [f"query_date <= DATE'{until}'"] if until else []
     read = partial(_read, spark, root, " AND ".join(days) or "true")
     access, query = read(ACCESS_HISTORY), read(QUERY_HISTORY)
-    records, altered = _altered(access, progress)
-    faults = [*altered, *_unpaired(access, query)]
+    records, altered = _hash_faults(access, progress)
+    faults = [*altered, *_pairing_faults(access, query)]
     for table in LINEAGE_TABLES:
         if table in there:
-            faults += _unfounded(table, read(table), access)
+            faults += _edge_faults(table, read(table), access)
     return Verification(records, query.count(), tuple(faults))
 
 
@@ -83,8 +83,9 @@ def _read(spark: SparkSession, root: str, days: str, table: AuditTable) -> DataF
     return spark.read.format("delta").load(table.location(root)).where(days)
 
 
-def _altered(access: DataFrame, progress: Callable[[int], None]) -> tuple[int, list[Fault]]:
+def _hash_faults(access: DataFrame, progress: Callable[[int], None]) -> tuple[int, list[Fault]]:
     faults, done = [], 0
+    # One partition at a time in memory; the next one is fetched meanwhile.
     for row in access.toLocalIterator(prefetchPartitions=True):
         done += 1
         if done % _STEP == 0:
@@ -95,7 +96,7 @@ def _altered(access: DataFrame, progress: Callable[[int], None]) -> tuple[int, l
     return done, faults
 
 
-def _unpaired(access: DataFrame, query: DataFrame) -> list[Fault]:
+def _pairing_faults(access: DataFrame, query: DataFrame) -> list[Fault]:
     from pyspark.sql import functions as f
 
     succeeded = query.where("execution_status = 'SUCCESS'")
@@ -112,8 +113,8 @@ def _unpaired(access: DataFrame, query: DataFrame) -> list[Fault]:
     return _faults(found)
 
 
-def _unfounded(table: AuditTable, edges: DataFrame, access: DataFrame) -> list[Fault]:
-    """Lineage that no statement on record has made, or that stands there twice."""
+def _edge_faults(table: AuditTable, edges: DataFrame, access: DataFrame) -> list[Fault]:
+    """Lineage rows without a recorded statement, or duplicates."""
     from pyspark.sql import functions as f
 
     edge = [name for name, _, _ in table.columns if name != "query_start_time"]
@@ -121,6 +122,7 @@ def _unfounded(table: AuditTable, edges: DataFrame, access: DataFrame) -> list[F
         f"{table.name} has edges of the statement, which has no record in access_history": edges.join(
             access, "query_id", "left_anti"
         ),
+        # A killed ingest runs its last batch again; a row that was appended twice would show here.
         f"an edge of the statement stands twice in {table.name}": (
             edges.groupBy(*edge).count().where(f.col("count") > 1)
         ),

@@ -1,7 +1,7 @@
-"""A statement on record, for a read of the past at that statement and for its replay.
+"""Reads a recorded statement, for AT | BEFORE (STATEMENT) and for replay.
 
-In: a query id. Out: what the tables hold of it; None where no statement has the id. What is not in the
-tables yet is taken in first.
+In: a query id. Out: the statement from the audit tables; None for an unknown id. Waiting records are ingested
+first.
 """
 
 from __future__ import annotations
@@ -9,22 +9,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from audit.store.tables import ACCESS_HISTORY, QUERY_HISTORY, AuditTable
-from time_travel.recorded import Recorded, VersionRead
+from audit.time_travel.versions.recorded import RecordedStatement, VersionRead
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from audit.driver import Driver
+    from audit.store.record_reader import RecordReader
 
 
-def recorded(driver: Driver, query_id: str) -> Recorded | None:
+def recorded_statement(records: RecordReader, query_id: str) -> RecordedStatement | None:
     """A statement on record with the versions that it read; None for an unknown query id.
 
     Raises:
-        IngestError: the records could not be taken in.
+        IngestError: waiting records could not be ingested.
     """
-    driver.flush()
-    queries, accesses = (_rows(driver, table, query_id) for table in (QUERY_HISTORY, ACCESS_HISTORY))
+    records.flush()
+    queries, accesses = (_rows(records, table, query_id) for table in (QUERY_HISTORY, ACCESS_HISTORY))
     found = queries.selectExpr(
         "query_text", "action", "execution_status", "database_name", "schema_name", "unix_micros(start_time)"
     ).collect()
@@ -33,7 +33,7 @@ def recorded(driver: Driver, query_id: str) -> Recorded | None:
     text, action, status, catalog, schema, start = found[0]
     entries = accesses.selectExpr("inline(object_versions)").where("access = 'read'").collect()
     read = tuple(VersionRead(entry.objectName, entry.version, entry.objectId) for entry in entries)
-    return Recorded(
+    return RecordedStatement(
         query_id,
         text or "",
         action or "",
@@ -44,6 +44,6 @@ def recorded(driver: Driver, query_id: str) -> Recorded | None:
     )
 
 
-def _rows(driver: Driver, table: AuditTable, query_id: str) -> DataFrame:
-    rows = driver.spark.read.format("delta").load(table.location(driver.config.root))
+def _rows(records: RecordReader, table: AuditTable, query_id: str) -> DataFrame:
+    rows = records.rows(table)
     return rows.where(rows.query_id == query_id)

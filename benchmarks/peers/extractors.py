@@ -28,11 +28,11 @@ Extractor = tuple[Extract, Callable[[Any], Outputs] | None]
 
 def ours(tables: Tables) -> Extractor:
     """`lineage.analyze`, each text parsed anew."""
-    lineage, parse = import_module("lineage"), import_module("lineage.parse")
+    lineage, parse = import_module("lineage"), import_module("lineage.sql.parse")
     catalog = lineage.MemoryCatalog(tables)
 
     def extract(sql: str) -> Any:
-        parse._remembered.cache_clear()  # noqa: SLF001  statements seen before are measured apart
+        parse._remembered.cache_clear()  # statements seen before are measured apart
         return lineage.analyze(sql, catalog)
 
     def outputs(found: Any) -> Outputs:
@@ -54,7 +54,7 @@ def datahub(tables: Tables) -> Extractor:
     resolver = import_module("datahub.sql_parsing.schema_resolver").SchemaResolver(platform="spark")
     for name, columns in tables.items():
         resolver.add_raw_schema_info(_urn(name), columns)
-    caches = (parser._sqlglot_lineage_cached, utils._parse_statement)  # noqa: SLF001  as with ours
+    caches = (parser._sqlglot_lineage_cached, utils._parse_statement)  # as with ours
 
     def extract(sql: str) -> Any:
         for cache in caches:

@@ -7,7 +7,7 @@ object_modified_by_ddl column only records CREATE or REPLACE when creating or mo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple
 
@@ -24,15 +24,15 @@ from lineage.model import (
     Relation,
     ViewDefinition,
 )
-from lineage.plan.commands import Written, owners_of, plan_in
+from lineage.plan.commands import WriteResult, owners_of, plan_in
 from lineage.plan.facts import Leaf, Target
 from lineage.plan.reader import PlanReader
-from lineage.plan.scope import Flow
+from lineage.plan.scope import OperatorOutput
 from lineage.plan.tree import Node, Tree, kind
 from lineage.plan.written import modified_object
 
 Operation = Literal["ALTER", "CREATE", "DROP", "REPLACE", "UNDROP"]
-Query = Callable[[PlanReader, Flow, str], Access]
+Query = Callable[[PlanReader, OperatorOutput, str], Access]
 
 
 class Definition(NamedTuple):
@@ -71,6 +71,7 @@ _DEFINITIONS: dict[str, Definition] = {
         Definition("ALTER_SCHEMA", "ALTER", Domain.SCHEMA),
     ),
     **dict.fromkeys(("DropTable", "DropTableCommand"), Definition("DROP_TABLE", "DROP")),
+    # DropTableCommand with isView stands for views of the session catalog.
     "DropView": Definition("DROP_VIEW", "DROP", Domain.VIEW),
     **dict.fromkeys(
         (
@@ -130,10 +131,11 @@ _QUERIES = {
     "SetVariable": ("SET_VARIABLE", "sourceQuery"),
 }
 """Commands that read and define nothing recorded: statement type, and the field of what they read."""
+# Delta 4.4 runs SHALLOW CLONE as CreateDeltaTableCommand with a CloneTableCommand as its query.
 _CLONES = ("CreateDeltaTableCommand", "CloneTableCommand")
 _RESTORES = ("RestoreTableCommand",)
 _TRUNCATES = ("TruncateTable", "TruncateTableCommand", "TruncatePartition", "TruncateDeltaTableCommand")
-_SILENT = frozenset(
+_WITHOUT_ACCESS = frozenset(
     [
         "ShowTables",
         "ShowTablesExtended",
@@ -214,12 +216,14 @@ _SILENT = frozenset(
         "DropFunctionCommand",
         "CreateVariable",
         "DropVariable",
+        # A temporary view is no object of a record.
         "CreateTempViewUsing",
         "DropTempViewCommand",
         "RepairTable",
         "RepairTableCommand",
         "RecoverPartitions",
         "NoopCommand",
+        # OPTIMIZE, VACUUM and REORG rewrite or delete files and change no row.
         "OptimizeTableCommand",
         "VacuumTableCommand",
         "DeltaGenerateCommand",
@@ -241,7 +245,7 @@ def known(name: str) -> bool:
         or name in _VIEWS
         or name in _QUERIES
         or name in _TRUNCATES
-        or name in _SILENT
+        or name in _WITHOUT_ACCESS
         or name in _CLONES
         or name in _RESTORES
     )
@@ -252,16 +256,18 @@ def analyze(nodes: Tree, target: Target, reader: PlanReader, queried: Query) -> 
     name = kind(nodes[0])
     if name in _VIEWS:
         return _view(nodes, target, reader, queried)
+    # CACHE TABLE and SET VAR run their query at once, so it is accessed.
     if name in _QUERIES:
         what, where = _QUERIES[name]
         query = plan_in(nodes, where)
-        return replace(queried(reader, reader.plan(query) if query else Flow(), what), columns=())
+        return replace(queried(reader, reader.plan(query) if query else OperatorOutput(), what), columns=())
     if name in _CLONES:
         return _clone(target, reader)
-    if name in _SILENT:
+    if name in _WITHOUT_ACCESS:
         return Access(statement_type(name))
     if name in _TRUNCATES or name in _RESTORES:
         owners = owners_of(target, nodes[0], reader)
+        # RESTORE keeps the rows that both versions have.
         whole = name in _TRUNCATES and name != "TruncatePartition"
         written = tuple(ModifiedObject(o.name, o.domain, o.object_id, overwrites=whole) for o in owners)
         return _access(reader, "TRUNCATE" if name in _TRUNCATES else "RESTORE", None, (), written)
@@ -314,7 +320,7 @@ def _clone(target: Target, reader: PlanReader) -> Access:
     source = next((leaf for leaf in reader.facts.leaves if leaf.node == "CloneSource"), None)
     owners = owners_of(target, {"class": target.leaf.node, "num-children": 0}, reader)
     if source is None or not owners:
-        reader.doubt(f"{target.leaf.node}: the source of the clone is not known")
+        reader.mark_partial(f"{target.leaf.node}: the source of the clone is not known")
         return _access(reader, "CREATE_TABLE", None)
     origin = reader.resolve(source)[0]
     read = AccessedObject(
@@ -350,6 +356,7 @@ def _did_nothing(node: Node, target: Target) -> bool:
     """IF NOT EXISTS on what was there, IF EXISTS on what was not; False where nobody looked."""
     if target.existed is None:
         return False
+    # CREATE has ignoreIfExists or ifNotExists, DROP has ifExists, in V1 and V2 commands alike.
     if node.get("ifExists"):
         return not target.existed
     return bool(target.existed and (node.get("ignoreIfExists") or node.get("ifNotExists")))
@@ -364,6 +371,7 @@ def _properties(operation: str | None, target: Target, owner: Relation) -> Json:
         changes = [("ADD", column.name) for column in target.leaf.columns]
     if changes:
         found["columns"] = {name: _change(what, ids.get(name.lower())) for what, name in changes}
+    # RENAME COLUMN: the new name is the column's.
     if target.new_name and changes:
         found["columns"][changes[0][1]]["objectName"] = {"value": target.new_name}
     elif target.new_name:
@@ -390,52 +398,60 @@ def _renamed(old: str, new: str) -> str:
 
 def _view(nodes: Tree, target: Target, reader: PlanReader, queried: Query) -> Access:
     """CREATE VIEW and ALTER VIEW AS read no data; their output columns say what they are made of."""
+    # CreateViewCommand has `plan`, AlterViewAsCommand has `query` (Spark 4.2).
     query = plan_in(nodes, "plan") or plan_in(nodes, "query")
-    flow = reader.plan(query) if query else Flow()
+    flow = reader.plan(query) if query else OperatorOutput()
     access = queried(reader, flow, _VIEWS[kind(nodes[0])])
     given = [change.column for change in target.changes if change.operation == "ADD"]
-    if len(given) == len(access.columns):
-        named = zip(access.columns, given, strict=True)
-        access = replace(access, columns=tuple(replace(column, name=name) for column, name in named))
+    access = _with_names(access, given)
+    # A temporary view is recorded as a statement with outputs, and defines no object.
     if target.leaf.temporary or _did_nothing(nodes[0], target):
         return Access(
             access.statement_type, columns=access.columns, analysis=access.analysis, reason=access.reason
         )
-    leaf = Leaf("View", name=target.leaf.name, view=True)
-    owners = reader.resolve(leaf)
-    operation: Operation = "REPLACE" if nodes[0].get("replace") else "CREATE"
-    if kind(nodes[0]).startswith("Alter"):
-        operation = "ALTER"
+    owners = reader.resolve(Leaf("View", name=target.leaf.name, view=True))
     ddl = defines = None
     if owners:
         names = given or [name for _, name in flow.out]
-        columns = {name: _change("ADD", _id_of(owners[0], name)) for name in names}
-        if len(names) == len(access.columns):
-            outputs = [replace(one, name=name) for one, name in zip(access.columns, names, strict=True)]
-            access = replace(access, columns=tuple(outputs))
-        ddl = ObjectDdl(owners[0].name, Domain.VIEW, operation, owners[0].object_id, {"columns": columns})
+        access = _with_names(access, names)
+        properties = {"columns": {name: _change("ADD", _id_of(owners[0], name)) for name in names}}
+        operation = _operation_on_view(nodes[0])
+        ddl = ObjectDdl(owners[0].name, Domain.VIEW, operation, owners[0].object_id, properties)
         values = dict(zip(names, flow.values(), strict=False))
-        view = modified_object(
-            reader, replace(owners[0], domain=Domain.VIEW), values, flow.by, overwrites=True
-        )
+        relation = replace(owners[0], domain=Domain.VIEW)
+        view = modified_object(reader, relation, values, flow.indirect, overwrites=True)
         defines = ViewDefinition(view, access.direct_objects_accessed, access.base_objects_accessed)
     else:
-        reader.doubt(f"{kind(nodes[0])}: the view's name is not known")
+        reader.mark_partial(f"{kind(nodes[0])}: the view's name is not known")
     return Access(
         access.statement_type,
         object_modified_by_ddl=ddl,
         columns=access.columns,
-        analysis="partial" if reader.doubts else "full",
-        reason="; ".join(reader.doubts) or None,
+        analysis="partial" if reader.partial_reasons else "full",
+        reason="; ".join(reader.partial_reasons) or None,
         defines=defines,
     )
+
+
+def _with_names(access: Access, names: Sequence[str]) -> Access:
+    """The access with its outputs under other names, where there is one for each."""
+    if len(names) != len(access.columns):
+        return access
+    named = zip(access.columns, names, strict=True)
+    return replace(access, columns=tuple(replace(column, name=name) for column, name in named))
+
+
+def _operation_on_view(node: Node) -> Operation:
+    if kind(node).startswith("Alter"):
+        return "ALTER"
+    return "REPLACE" if node.get("replace") else "CREATE"
 
 
 def _id_of(owner: Relation, name: str) -> int | None:
     return next((column.column_id for column in owner.columns if column.name.lower() == name.lower()), None)
 
 
-def created(written: Written) -> ObjectDdl | None:
+def created(written: WriteResult) -> ObjectDdl | None:
     """The CREATE or REPLACE of a command that defines its table and fills it."""
     if not written.statement_type.endswith("_AS_SELECT") or not written.owners:
         return None
@@ -460,8 +476,8 @@ def _access(
         direct,
         written,
         ddl,
-        analysis="partial" if reader.doubts else "full",
-        reason="; ".join(reader.doubts) or None,
+        analysis="partial" if reader.partial_reasons else "full",
+        reason="; ".join(reader.partial_reasons) or None,
     )
 
 

@@ -1,8 +1,8 @@
-"""Expressions of a plan into values: which columns an expression is made of.
+"""Evaluates the expressions of a plan: the columns that an expression is made of.
 
-In: an expression tree (nodes in pre-order) and the scope of its operator. Out: a `Value`. Children are
-united, but for the few expressions that steer instead of yield (window and sort keys, EXISTS, IN), that
-reach into structs, that name functions, or that hold a plan of their own.
+In: an expression tree (nodes in pre-order) and the scope of its operator. Out: a `Value`. It is the
+union of its children's, except for expressions that are indirect sources (window and sort keys, EXISTS, IN),
+fields of structs, functions, and subqueries.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from lineage.plan.scope import Flow, Scope
+from lineage.plan.scope import OperatorOutput, Scope
 from lineage.plan.tree import Node, Tree, kind
 from lineage.plan.values import NOTHING, Registry, Value, as_condition, computed, numbers, union
 from lineage.transformation import AGGREGATED, BELOW, COMPUTED
@@ -19,25 +19,25 @@ from lineage.types import field_type
 Kids = list[Value]
 
 
-class Reader(Protocol):
+class ExpressionReader(Protocol):
     """The part of the plan's reader that expressions need."""
 
     registry: Registry
 
-    def plan(self, nodes: Tree, outer: Scope | None) -> Flow:
+    def plan(self, nodes: Tree, outer: Scope | None) -> OperatorOutput:
         """Read a plan."""
 
     def function(self, name: str, node: str) -> int:
         """The number of the source that stands for a function."""
 
-    def doubt(self, reason: str) -> None:
+    def mark_partial(self, reason: str) -> None:
         """Note why the analysis is only partial."""
 
 
-Rule = Callable[[Node, Kids, Scope, Reader], Value]
+Rule = Callable[[Node, Kids, Scope, ExpressionReader], Value]
 
 
-def evaluate(nodes: Tree, scope: Scope, reader: Reader) -> Value:
+def evaluate(nodes: Tree, scope: Scope, reader: ExpressionReader) -> Value:
     """The value of an expression.
 
     Walks the pre-order backwards, so that a node finds its children on top of the stack.
@@ -45,6 +45,7 @@ def evaluate(nodes: Tree, scope: Scope, reader: Reader) -> Value:
     stack: list[Value] = []
     for node in reversed(nodes):
         count = node["num-children"]
+        # toJSON lists a tree in pre-order with the number of children of each node (Spark 4.2, TreeNode).
         rule = RULES.get(kind(node))
         if rule is None:
             if count == 1:
@@ -70,52 +71,53 @@ def expression_id(node: Node) -> int:
     return number
 
 
-def _leaf(node: Node, reader: Reader) -> Value:
-    """A leaf that is no column reads none; one that Spark has not resolved is not to be trusted."""
+def _leaf(node: Node, reader: ExpressionReader) -> Value:
+    """A leaf that is no column has no source; an unresolved one makes the analysis partial."""
     if kind(node).startswith("Unresolved"):
-        reader.doubt(f"unresolved expression {kind(node)}")
+        reader.mark_partial(f"unresolved expression {kind(node)}")
     return NOTHING
 
 
-def _attribute(node: Node, _kids: Kids, scope: Scope, reader: Reader) -> Value:
+def _attribute(node: Node, _kids: Kids, scope: Scope, reader: ExpressionReader) -> Value:
     number = node["exprId"]["id"]
+    # An attribute of an outer query is found in the scopes above.
     value = scope.env.get(number) or scope.find(number)
     if value is None:
-        reader.doubt(f"column {node.get('name')}#{number} has no known origin")
+        reader.mark_partial(f"column {node.get('name')}#{number} has no known origin")
         return NOTHING
     return value
 
 
-def _same(_node: Node, kids: Kids, _scope: Scope, _reader: Reader) -> Value:
+def _same(_node: Node, kids: Kids, _scope: Scope, _reader: ExpressionReader) -> Value:
     """Alias, Cast and their like keep the shape of a struct."""
     return kids[0]
 
 
-def _outer(node: Node, _kids: Kids, scope: Scope, reader: Reader) -> Value:
+def _outer(node: Node, _kids: Kids, scope: Scope, reader: ExpressionReader) -> Value:
     """OuterReference is a leaf that keeps its column in a field (Spark 4.2)."""
     return evaluate(node["e"], scope, reader)
 
 
-def _condition(_node: Node, kids: Kids, _scope: Scope, _reader: Reader) -> Value:
+def _condition(_node: Node, kids: Kids, _scope: Scope, _reader: ExpressionReader) -> Value:
     return as_condition(union(kids))
 
 
-def _aggregate(_node: Node, kids: Kids, _scope: Scope, _reader: Reader) -> Value:
+def _aggregate(_node: Node, kids: Kids, _scope: Scope, _reader: ExpressionReader) -> Value:
     """AggregateExpression: the function first, then the condition of its FILTER clause."""
     return computed(union((kids[0], as_condition(union(kids[1:])))), AGGREGATED)
 
 
-def _nth_value(_node: Node, kids: Kids, _scope: Scope, _reader: Reader) -> Value:
+def _nth_value(_node: Node, kids: Kids, _scope: Scope, _reader: ExpressionReader) -> Value:
     """NthValue is a window function of its own, beside the aggregates first and last."""
     return computed(union(kids), AGGREGATED)
 
 
-def _window(_node: Node, kids: Kids, _scope: Scope, _reader: Reader) -> Value:
+def _window(_node: Node, kids: Kids, _scope: Scope, _reader: ExpressionReader) -> Value:
     """WindowExpression: the function, which says what it does, and its keys."""
     return union(kids)
 
 
-def _field(node: Node, kids: Kids, _scope: Scope, reader: Reader) -> Value:
+def _field(node: Node, kids: Kids, _scope: Scope, reader: ExpressionReader) -> Value:
     """GetStructField and GetArrayStructFields follow the field where the struct is untouched."""
     value = kids[0]
     shape = value.shape
@@ -124,6 +126,7 @@ def _field(node: Node, kids: Kids, _scope: Scope, reader: Reader) -> Value:
         name = node["field"].get("name")
     if name is None and isinstance(shape, tuple):
         name = reader.registry.field_at(shape[0], node["ordinal"])  # `s.*` gives no names
+    # A struct that the query itself built: its fields are values.
     if isinstance(shape, dict):
         found = list(shape.values())[node["ordinal"]] if name is None else shape.get(name)
         return found if found is not None else value._replace(shape=None)
@@ -132,16 +135,23 @@ def _field(node: Node, kids: Kids, _scope: Scope, reader: Reader) -> Value:
     if shape is None or name is None or not _has_field(shape[1], name, reader):
         return value._replace(shape=None)
     direct, base = (reader.registry.field(number, name) for number in shape)
-    return Value(1 << direct, 1 << base, value.direct_by, value.base_by, (direct, base), value.how)
+    return Value(
+        1 << direct,
+        1 << base,
+        value.direct_indirect,
+        value.base_indirect,
+        (direct, base),
+        value.transformation,
+    )
 
 
-def _has_field(number: int, name: str, reader: Reader) -> bool:
+def _has_field(number: int, name: str, reader: ExpressionReader) -> bool:
     """Whether a source has a field of that name: a cast of a struct names its fields anew."""
     of = reader.registry.kind(number)
     return not of or field_type(of, name) is not None
 
 
-def _element(_node: Node, kids: Kids, _scope: Scope, _reader: Reader) -> Value:
+def _element(_node: Node, kids: Kids, _scope: Scope, _reader: ExpressionReader) -> Value:
     """GetArrayItem: an element of an untouched array, at a constant place, has the array's fields."""
     array, place = kids
     return union(kids)._replace(
@@ -149,14 +159,14 @@ def _element(_node: Node, kids: Kids, _scope: Scope, _reader: Reader) -> Value:
     )
 
 
-def _element_at(node: Node, kids: Kids, scope: Scope, reader: Reader) -> Value:
+def _element_at(node: Node, kids: Kids, scope: Scope, reader: ExpressionReader) -> Value:
     """element_at of an array is an element of it, of a map a value."""
     shape = kids[0].shape
     is_array = isinstance(shape, tuple) and reader.registry.kind(shape[0]).lower().startswith("array")
     return _element(node, kids, scope, reader) if is_array else computed(union(kids))
 
 
-def _struct(_node: Node, kids: Kids, _scope: Scope, _reader: Reader) -> Value:
+def _struct(_node: Node, kids: Kids, _scope: Scope, _reader: ExpressionReader) -> Value:
     """CreateNamedStruct: names and values in turn; a name arrives as the shape of its literal."""
     shape = {
         name.shape: value
@@ -166,30 +176,31 @@ def _struct(_node: Node, kids: Kids, _scope: Scope, _reader: Reader) -> Value:
     return computed(union(kids))._replace(shape=shape if len(shape) * 2 == len(kids) else None)
 
 
-def _literal(node: Node, _kids: Kids, _scope: Scope, _reader: Reader) -> Value:
+def _literal(node: Node, _kids: Kids, _scope: Scope, _reader: ExpressionReader) -> Value:
+    # Literals carry their value as text; of string ones it may be the name in a CreateNamedStruct.
     if node.get("dataType") == "string" and isinstance(node.get("value"), str):
         return Value(shape=node["value"])
     return NOTHING
 
 
-def _scalar_subquery(node: Node, _kids: Kids, scope: Scope, reader: Reader) -> Value:
-    """A scalar subquery yields its column; its filters steer. Its children are the outer columns."""
+def _scalar_subquery(node: Node, _kids: Kids, scope: Scope, reader: ExpressionReader) -> Value:
+    """A scalar subquery: its column is the value, its filters are indirect; children are outer columns."""
     flow = reader.plan(node["plan"], scope)
     value = flow.values()[0] if flow.out else NOTHING
-    read = union((value, flow.by, _touched(flow, reader)))
-    scope.name(union((read, flow.named)))
+    read = union((value, flow.indirect, _touched(flow, reader)))
+    scope.add_named(union((read, flow.named)))
     return read._replace(shape=value.shape)
 
 
-def _steering_subquery(node: Node, _kids: Kids, scope: Scope, reader: Reader) -> Value:
-    """EXISTS and the list of IN never yield values, only rows (document: "EXISTS Subquery")."""
+def _condition_subquery(node: Node, _kids: Kids, scope: Scope, reader: ExpressionReader) -> Value:
+    """EXISTS and the list of IN are indirect sources (access-history document: "EXISTS Subquery")."""
     flow = reader.plan(node["plan"], scope)
-    read = as_condition(union((flow.everything(), flow.by, _touched(flow, reader))))
-    scope.name(union((read, flow.named)))
+    read = as_condition(union((flow.everything(), flow.indirect, _touched(flow, reader))))
+    scope.add_named(union((read, flow.named)))
     return read
 
 
-def _touched(flow: Flow, reader: Reader) -> Value:
+def _touched(flow: OperatorOutput, reader: ExpressionReader) -> Value:
     """The objects that a subquery reads, as sources without a column: they count where its value does."""
     registry = reader.registry
     direct = sum(1 << registry.source(number, None) for number in numbers(flow.direct))
@@ -197,39 +208,55 @@ def _touched(flow: Flow, reader: Reader) -> Value:
     return Value(0, 0, direct, base)
 
 
-def _pivot_first(_node: Node, kids: Kids, _scope: Scope, _reader: Reader) -> Value:
+def _pivot_first(_node: Node, kids: Kids, _scope: Scope, _reader: ExpressionReader) -> Value:
     """PivotFirst picks the value of one pivot value: the pivot column steers."""
     return computed(union((as_condition(kids[0]), *kids[1:])), AGGREGATED)
 
 
-def _function(node: Node, kids: Kids, scope: Scope, reader: Reader) -> Value:
+def _function(node: Node, kids: Kids, scope: Scope, reader: ExpressionReader) -> Value:
     """A function that Spark cannot look into: direct and base object, its arguments are sources."""
     name = node.get("udfName") or node.get("name")
     value = computed(union(kids))
+    # Python's name of a function without one; all of them would be one object.
     if not isinstance(name, str) or name == "<lambda>":
         return value
     bit = 1 << reader.function(name, kind(node))
-    scope.name(Value(bit, bit))
+    scope.add_named(Value(bit, bit))
     return value._replace(direct=value.direct | bit, base=value.base | bit)
 
 
-def _sql_function(node: Node, kids: Kids, scope: Scope, reader: Reader) -> Value:
+def _sql_function(node: Node, kids: Kids, scope: Scope, reader: ExpressionReader) -> Value:
     """A SQL function: its arguments are direct sources, what its body reads are base sources.
 
     It is an object of direct alone; base records only functions that cannot be opened (document:
     "UDFs & Stored Procedure notes").
     """
     body = kids[0]
-    scope.unname(body)
+    scope.remove_named(body)
     given = union(evaluate(tree, scope, reader) for tree in node.get("inputs") or ())
-    how = COMPUTED | (given.how & ~BELOW) | (body.how & BELOW)
+    how = COMPUTED | (given.transformation & ~BELOW) | (body.transformation & BELOW)
     name = function_name(node)
     if name is None:
-        reader.doubt("SQLScalarFunction: the JSON lacks the function's name")
-        return Value(given.direct, body.base, given.direct_by, body.base_by | given.base_by, None, how)
+        # Spark's own toJSON drops fields that are no tree nodes, products or simple values (4.2).
+        reader.mark_partial("SQLScalarFunction: the JSON lacks the function's name")
+        return Value(
+            given.direct,
+            body.base,
+            given.direct_indirect,
+            body.base_indirect | given.base_indirect,
+            None,
+            how,
+        )
     bit = 1 << reader.function(name, kind(node))
-    scope.name(Value(bit))
-    return Value(given.direct | bit, body.base, given.direct_by, body.base_by | given.base_by, None, how)
+    scope.add_named(Value(bit))
+    return Value(
+        given.direct | bit,
+        body.base,
+        given.direct_indirect,
+        body.base_indirect | given.base_indirect,
+        None,
+        how,
+    )
 
 
 def function_name(node: Node) -> str | None:
@@ -248,7 +275,9 @@ RULES: dict[str, Rule] = {
             "KnownNotNull",
             "KnownNullable",
             "AssertNotNull",
+            # HAVING and ORDER BY over an aggregate, before it is pushed below.
             "TempResolvedColumn",
+            # Added by the store assignment policy around a cast.
             "CheckOverflowInTableWrite",
         ),
         _same,
@@ -268,13 +297,14 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(
         ("ScalarSubquery", "LateralSubquery", "FunctionTableSubqueryArgumentExpression"), _scalar_subquery
     ),
-    **dict.fromkeys(("Exists", "ListQuery"), _steering_subquery),
+    **dict.fromkeys(("Exists", "ListQuery"), _condition_subquery),
     "PivotFirst": _pivot_first,
     **dict.fromkeys(
         (
             "ScalaUDF",
             "PythonUDF",
             "PythonUDAF",
+            # Python functions keep their name in `name`, Scala's in `udfName`.
             "PythonUDTF",
             "ScalaAggregator",
             "ScalaUDAF",

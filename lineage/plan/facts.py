@@ -1,6 +1,6 @@
-"""What a plan's JSON leaves out: the relations and targets behind it, as the session knows them.
+"""Facts that a plan's JSON lacks: the relations and targets, as the session knows them.
 
-In: values collected from a live plan, by whoever can reach the JVM. Out: `PlanFacts`, which
+In: values collected from a plan in the JVM. Out: `PlanFacts`, which
 `analyze_plan` reads beside the JSON. A relation is matched to its node by `key`, the expression id of
 its first output column (unique in an analyzed plan); a target by its place among the commands.
 """
@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from lineage.model import Column, Domain, Relation
+from lineage.names import quote_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ColumnChange:
     """A column that a DDL command adds, drops or alters (`operation`: ADD, DROP, ALTER)."""
 
     operation: str
@@ -51,10 +52,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a command writes or defines.
+    """The target of a command that writes or defines an object.
 
     `mode` is a writer's save mode, `new_name` what a rename gives, `source` the qualified name behind
-    LIKE. `existed` says whether the target was there before; None where nobody looked. `partial` says
+    LIKE. `existed` tells whether the target existed before; None if unknown. `partial` says
     that the writer's own options leave partitions or rows in place.
     """
 
@@ -62,7 +63,7 @@ class Target:
     mode: str | None = None
     new_name: str | None = None
     source: str | None = None
-    changes: tuple[Change, ...] = ()
+    changes: tuple[ColumnChange, ...] = ()
     existed: bool | None = None
     partial: bool = False
 
@@ -73,6 +74,7 @@ class Target:
         Dynamic partition overwrite is a command of its own for Delta (4.4); Spark's file and Hive tables
         go by a setting that the plan does not hold.
         """
+        # spark.sql.sources.partitionOverwriteMode is read when the command runs (Spark 4.2).
         if self.leaf.node in ("InsertIntoHadoopFsRelationCommand", "InsertIntoHiveTable"):
             return self.partial or bool(self.leaf.partition_columns)
         return self.partial or "Dynamic" in self.leaf.node
@@ -120,7 +122,7 @@ def _located(leaf: Leaf, location: str, name: str | None) -> Relation:
 
 
 def _relation(leaf: Leaf, name: str, location: str | None) -> Relation:
-    # A Delta table is one wherever it lies: its log is its own.
+    # EXTERNAL_TABLE is for other formats: an external Delta table has its own log, so it is a TABLE.
     external = leaf.external and leaf.table_id is None
     domain = Domain.VIEW if leaf.view else Domain.EXTERNAL_TABLE if external else Domain.TABLE
     return Relation(
@@ -140,9 +142,4 @@ def qualified(*parts: str | None) -> str | None:
     >>> qualified("spark_catalog", None, "a.b")
     'spark_catalog.`a.b`'
     """
-    return ".".join(quoted(part) for part in parts if part) or None
-
-
-def quoted(part: str) -> str:
-    """A part of a name, in back-ticks where it holds a dot or a back-tick."""
-    return "`" + part.replace("`", "``") + "`" if "." in part or "`" in part else part
+    return quote_name([part for part in parts if part]) or None

@@ -1,7 +1,7 @@
 """Reads a plan bottom-up: each node once, children before parents, without recursion.
 
-In: the nodes of a plan and its facts. Out: the `Flow` of its root, objects and sources numbered in a
-`Registry`, and the reasons for doubt.
+In: the nodes of a plan and its facts. Out: the `OperatorOutput` of its root, objects and sources numbered in
+a `Registry`, and the reasons for a partial analysis.
 """
 
 from __future__ import annotations
@@ -11,42 +11,43 @@ from dataclasses import dataclass, field
 
 from lineage.model import Column, Domain, Relation
 from lineage.plan.facts import Leaf, PlanFacts, qualified, relations
-from lineage.plan.operators import LEAVES, RULES, attributes, unknown
-from lineage.plan.scope import Attribute, Flow, Scope
+from lineage.plan.leaf_operators import LEAVES
+from lineage.plan.operator_fields import attributes
+from lineage.plan.operators import RULES, unknown
+from lineage.plan.scope import Attribute, OperatorOutput, Outputs, Scope
 from lineage.plan.tree import Node, Tree, kind
 from lineage.plan.values import Registry, Value
 
 Resolver = Callable[[Leaf], "tuple[Relation, ...] | None"]
-_ROUNDS = 32
 
 
 @dataclass(slots=True)
 class PlanReader:
-    """One analysis: what it reads with, and what it has found so far."""
+    """The state of one analysis of a plan."""
 
     facts: PlanFacts
     resolver: Resolver | None = None
     registry: Registry = field(default_factory=Registry)
-    doubts: dict[str, None] = field(default_factory=dict)
-    ctes: dict[int, Flow] = field(default_factory=dict)
-    loops: dict[int, Flow] = field(default_factory=dict)
+    partial_reasons: dict[str, None] = field(default_factory=dict)
+    ctes: dict[int, OperatorOutput] = field(default_factory=dict)
+    loops: dict[int, OperatorOutput] = field(default_factory=dict)
     scanned: dict[tuple[int, ...], dict[str, Value]] = field(default_factory=dict)
     _by_key: dict[int, Leaf] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._by_key.update((leaf.key, leaf) for leaf in self.facts.leaves if leaf.key is not None)
 
-    def doubt(self, reason: str) -> None:
+    def mark_partial(self, reason: str) -> None:
         """Note why the analysis is only partial; each reason once."""
-        self.doubts[reason] = None
+        self.partial_reasons[reason] = None
 
-    def plan(self, nodes: Tree, outer: Scope | None = None) -> Flow:
+    def plan(self, nodes: Tree, outer: Scope | None = None) -> OperatorOutput:
         """The flow of the plan's root.
 
         A node waits on the stack until its children have arrived. A recursive CTE is read again until
         its columns gain no more sources.
         """
-        waiting: list[tuple[int, list[Flow]]] = []
+        waiting: list[tuple[int, Outputs]] = []
         at = 0
         while True:
             node = nodes[at]
@@ -65,14 +66,21 @@ class PlanReader:
                     break
                 waiting.pop()
                 flow = self._read(node, kids, outer)
+                # Sets of sources only grow and are finite, so the rounds end.
                 if kind(node) == "UnionLoop" and self._grown(node, flow):
                     at = self._again(nodes, start, kids, waiting)
                     break
             else:
                 return flow
 
-    def _again(self, nodes: Tree, start: int, kids: list[Flow], waiting: list[tuple[int, list[Flow]]]) -> int:
-        """Go back to the recursive half of a loop; gives where it begins."""
+    def _again(
+        self,
+        nodes: Tree,
+        start: int,
+        kids: Outputs,
+        waiting: list[tuple[int, Outputs]],
+    ) -> int:
+        """Go back to the recursive half of a loop; returns its first place."""
         waiting.append((start, kids[:1]))
         at, open_nodes = start + 1, 1
         while open_nodes:
@@ -80,28 +88,29 @@ class PlanReader:
             at += 1
         return at
 
-    def _grown(self, node: Node, flow: Flow) -> bool:
+    def _grown(self, node: Node, flow: OperatorOutput) -> bool:
         """Whether a round through a loop has brought new sources."""
         before = self.loops[node["id"]]
         old = [value[:4] for value in before.values()]
         new = [value[:4] for value in flow.values()]
-        if old == new and before.by[:4] == flow.by[:4] and before.base == flow.base:
+        if old == new and before.indirect[:4] == flow.indirect[:4] and before.base == flow.base:
             return False
         self.loops[node["id"]] = flow
         return True
 
-    def _read(self, node: Node, kids: list[Flow], outer: Scope | None) -> Flow:
+    def _read(self, node: Node, kids: Outputs, outer: Scope | None) -> OperatorOutput:
         rule = RULES.get(kind(node))
         return (rule or unknown)(node, kids, outer, self)
 
     def relations(self, node: Node, columns: list[Attribute]) -> list[Relation]:
         """The objects behind a leaf: from the facts, else from what the JSON itself says."""
         leaf = self._by_key.get(columns[0][0]) if columns else None
+        # A fact about a node of another class is about another relation.
         if leaf is None or leaf.node != kind(node):
             leaf = leaf_of(node, columns)
         found = self.resolve(leaf)
         if not found:
-            self.doubt(f"{kind(node)}: neither a table name nor a location is known")
+            self.mark_partial(f"{kind(node)}: neither a table name nor a location is known")
         return list(found)
 
     def resolve(self, leaf: Leaf) -> tuple[Relation, ...]:

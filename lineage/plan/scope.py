@@ -1,6 +1,6 @@
-"""What an operator knows while it is read: its input columns, the outer query's, and what it touches.
+"""The scope of an operator: its input columns, the outer query's, and the objects that it reads.
 
-In: the results of an operator's children. Out: `Flow`, the columns that an operator hands up, and
+In: the results of an operator's children. Out: `OperatorOutput`, the columns that an operator hands up, and
 `Scope`, in which its expressions are evaluated.
 """
 
@@ -14,19 +14,19 @@ Attribute = tuple[int, str]
 
 
 @dataclass(slots=True)
-class Flow:
-    """What an operator hands up.
+class OperatorOutput:
+    """The output of an operator.
 
-    `out` lists its columns (expression id, name) in order; `env` gives their values by id. `by` holds
-    what steered its rows (filters, join, group and sort keys). `direct` and `base` are sets of object
-    numbers that were touched, columns or not. `named` is what subqueries read and which functions are
+    `out` lists its columns (expression id, name) in order; `env` gives their values by id. `indirect` holds
+    the indirect sources of its rows (filters, join, group and sort keys). `direct` and `base` are sets of
+    object numbers that were touched, columns or not. `named` is what subqueries read and which functions are
     called, whether or not anything uses the column that they stand in. Children's dicts are shared, never
     changed.
     """
 
     out: list[Attribute] = field(default_factory=list)
     env: dict[int, Value] = field(default_factory=dict)
-    by: Value = NOTHING
+    indirect: Value = NOTHING
     direct: int = 0
     base: int = 0
     named: Value = NOTHING
@@ -40,45 +40,51 @@ class Flow:
         return union(self.values())
 
 
+Outputs = list[OperatorOutput]
+
+
 @dataclass(slots=True)
 class Scope:
     """The columns that an operator's expressions see, and what its children have touched."""
 
     env: dict[int, Value]
     outer: Scope | None = None
-    by: Value = NOTHING
+    indirect: Value = NOTHING
     direct: int = 0
     base: int = 0
     named: Value = NOTHING
 
     @classmethod
-    def over(cls, kids: list[Flow], outer: Scope | None) -> Scope:
+    def over(cls, kids: Outputs, outer: Scope | None) -> Scope:
         """The scope of an operator above `kids`."""
         if len(kids) == 1:
+            # The usual case shares the child's dict instead of copying it.
             kid = kids[0]
-            return cls(kid.env, outer, kid.by, kid.direct, kid.base, kid.named)
+            return cls(kid.env, outer, kid.indirect, kid.direct, kid.base, kid.named)
         scope = cls({}, outer)
         for kid in kids:
             scope.env.update(kid.env)
             scope.touch(kid)
         return scope
 
-    def touch(self, flow: Flow) -> None:
-        """Take over what a child or a subquery touched, and what steered its rows."""
-        self.by = union((self.by, flow.by))
+    def touch(self, flow: OperatorOutput) -> None:
+        """Add the objects and indirect sources of a child or a subquery."""
+        self.indirect = union((self.indirect, flow.indirect))
         self.direct |= flow.direct
         self.base |= flow.base
-        self.name(flow.named)
+        self.add_named(flow.named)
 
-    def name(self, value: Value) -> None:
-        """Take over what subqueries have read, and functions that are called."""
+    def add_named(self, value: Value) -> None:
+        """Add the reads of subqueries, and called functions."""
         if value is not NOTHING:
             self.named = as_condition(union((self.named, value)))
 
-    def unname(self, body: Value) -> None:
-        """The body of a function names nothing for the statement: what it reads is base alone."""
+    def remove_named(self, body: Value) -> None:
+        """Remove the direct objects of a function's body: its reads are base objects alone."""
         if self.named is not NOTHING:
-            self.named = self.named._replace(direct_by=self.named.direct_by & ~(body.direct | body.direct_by))
+            self.named = self.named._replace(
+                direct_indirect=self.named.direct_indirect & ~(body.direct | body.direct_indirect)
+            )
 
     def find(self, number: int) -> Value | None:
         """The value of a column, looked up outwards."""
@@ -90,9 +96,16 @@ class Scope:
             scope = scope.outer
         return None
 
-    def flow(self, out: list[Attribute], env: dict[int, Value], steered: Value = NOTHING) -> Flow:
-        """What the operator hands up; `steered` is what its own conditions read."""
-        by = self.by
-        if steered is not NOTHING:
-            by = Value(0, 0, by[2] | steered[0] | steered[2], by[3] | steered[1] | steered[3])
-        return Flow(out, env, by, self.direct, self.base, self.named)
+    def flow(
+        self, out: list[Attribute], env: dict[int, Value], conditions: Value = NOTHING
+    ) -> OperatorOutput:
+        """The operator's output; `conditions` has the sources of its own conditions."""
+        by = self.indirect
+        if conditions is not NOTHING:
+            by = Value(
+                0,
+                0,
+                by[2] | conditions[0] | conditions[2],
+                by[3] | conditions[1] | conditions[3],
+            )
+        return OperatorOutput(out, env, by, self.direct, self.base, self.named)

@@ -48,6 +48,7 @@ def kind(node: Node) -> str:
     'Project'
     """
     name: str = node["class"]
+    # Nested classes and objects of Scala have a `$` in their names.
     return name.rpartition(".")[2].rpartition("$")[2] or name.rpartition(".")[2].rstrip("$")
 
 
@@ -84,5 +85,6 @@ def trees(value: object) -> Iterator[Tree]:
             yield item
         elif isinstance(item, list):
             todo.extend(reversed(item))
+        # toJSON writes a case class as an object with its class under this key (Spark 4.2, TreeNode).
         elif isinstance(item, dict) and "product-class" in item:
             todo.extend(reversed(item.values()))

@@ -18,24 +18,24 @@ from lineage.types import element_type, field_type, struct_fields
 class Value(NamedTuple):
     """The sources of one column: direct and base, and the indirect ones of either kind.
 
-    `shape` keeps what is needed to follow a field into a struct: the pair of source numbers (direct,
-    base) of an untouched column, the values of a struct built on the way by name, or None. `how` says
-    what was done to the sources on the way, in the bits of lineage.transformation.
+    `shape` keeps what is needed to follow a field into a struct: the pair of source numbers (direct, base) of
+    an untouched column, the values of a struct built on the way by name, or None. `transformation` says what
+    was done to the sources on the way, in the bits of lineage.transformation.
     """
 
     direct: int = 0
     base: int = 0
-    direct_by: int = 0
-    base_by: int = 0
+    direct_indirect: int = 0
+    base_indirect: int = 0
     shape: Any = None
-    how: int = 0
+    transformation: int = 0
 
 
 NOTHING = Value()
 
 
 @dataclass(slots=True)
-class Source:
+class ColumnSource:
     """A column of an object, or a field of one; `column` is None for an object as a whole."""
 
     owner: int
@@ -48,7 +48,7 @@ class Registry:
     """Numbers objects and sources, each once."""
 
     objects: list[Relation] = field(default_factory=list)
-    sources: list[Source] = field(default_factory=list)
+    sources: list[ColumnSource] = field(default_factory=list)
     _object_ids: dict[tuple[str, Domain], int] = field(default_factory=dict)
     _source_ids: dict[tuple[int, str | None, tuple[str, ...]], int] = field(default_factory=dict)
 
@@ -63,11 +63,12 @@ class Registry:
 
     def source(self, owner: int, column: Column | None, path: tuple[str, ...] = ()) -> int:
         """The number of a column, of a field below it, or of the object itself."""
+        # By name: columns of one object have unique names.
         key = (owner, column.name if column else None, path)
         number = self._source_ids.get(key)
         if number is None:
             number = self._source_ids[key] = len(self.sources)
-            self.sources.append(Source(owner, column, path))
+            self.sources.append(ColumnSource(owner, column, path))
         return number
 
     def field(self, number: int, name: str) -> int:
@@ -89,7 +90,7 @@ class Registry:
             kind = field_type(kind, name) or ""
         return kind
 
-    def of(self, objects: int) -> int:
+    def sources_of(self, objects: int) -> int:
         """The sources that belong to a set of objects."""
         return sum(1 << number for number, source in enumerate(self.sources) if objects >> source.owner & 1)
 
@@ -134,18 +135,18 @@ def numbers(bits: int) -> Iterator[int]:
 
 def union(values: Iterable[Value]) -> Value:
     """A value made of several."""
-    direct = base = direct_by = base_by = how = 0
+    direct = base = direct_indirect = base_indirect = how = 0
     for value in values:
         direct |= value[0]
         base |= value[1]
-        direct_by |= value[2]
-        base_by |= value[3]
+        direct_indirect |= value[2]
+        base_indirect |= value[3]
         how |= value[5]
-    return Value(direct, base, direct_by, base_by, None, how)
+    return Value(direct, base, direct_indirect, base_indirect, None, how)
 
 
 def computed(value: Value, how: int = COMPUTED) -> Value:
-    """A value made from another one, which has lost its shape by that.
+    """A value computed from another one; it is no struct whose fields can be followed.
 
     What has no source computes nothing from one; to count rows is to aggregate them all the same.
     """
@@ -155,5 +156,5 @@ def computed(value: Value, how: int = COMPUTED) -> Value:
 
 
 def as_condition(value: Value) -> Value:
-    """A value that only steers others: all of it becomes indirect."""
+    """A value as an indirect source."""
     return Value(0, 0, value[0] | value[2], value[1] | value[3])

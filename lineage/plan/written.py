@@ -1,6 +1,6 @@
-"""What a command wrote, or a view is made of, as an entry of the result.
+"""The objects that a command wrote, or the definition of a view, as an entry of the result.
 
-In: the values of the columns by name, and what steered the rows. Out: a `ModifiedObject`.
+In: the values of the columns by name, and the sources of conditions on the rows. Out: a `ModifiedObject`.
 """
 
 from __future__ import annotations
@@ -12,17 +12,19 @@ from lineage.plan.reader import PlanReader
 from lineage.plan.values import Value, numbers, union
 from lineage.transformation import named
 
-_MOST_OWN = 10_000
-"""As in lineage.building: references to what shaped single columns, beyond which the object has them all."""
+_MAX_OWN_SOURCES = 10_000
+"""As in `lineage.statements.access_builder`: with more references to what shaped single columns, the object
+has them all."""
 
 
 def modified_object(
     reader: PlanReader, owner: Relation, columns: Mapping[str, Value], rows: Value, *, overwrites: bool
 ) -> ModifiedObject:
-    """A written object, its columns with their sources; `rows` steered all of them."""
-    by = union((rows, *columns.values())) if _own(columns) > _MOST_OWN else rows
+    """A written object, its columns with their sources; `rows` are indirect sources of all."""
+    by = union((rows, *columns.values())) if _own(columns) > _MAX_OWN_SOURCES else rows
     stage = owner.domain is Domain.STAGE
     refs = reader.registry.refs
+    # Reversed: of columns that differ by case alone the first one counts.
     known = {column.name.lower(): column for column in reversed(owner.columns)}
     return ModifiedObject(
         owner.name,
@@ -34,19 +36,21 @@ def modified_object(
         ),
         owner.location if stage else None,
         "External Named" if stage else None,
-        refs(by.base_by),
-        refs(by.direct_by),
+        refs(by.base_indirect),
+        refs(by.direct_indirect),
         overwrites,
     )
 
 
 def _own(columns: Mapping[str, Value]) -> int:
-    return sum(value.base_by.bit_count() + value.direct_by.bit_count() for value in columns.values())
+    return sum(
+        value.base_indirect.bit_count() + value.direct_indirect.bit_count() for value in columns.values()
+    )
 
 
 def _column(reader: PlanReader, column: Column, name: str, value: Value, by: Value) -> ModifiedColumn:
     refs = reader.registry.refs
-    direct, base = named(value.how)
+    direct, base = named(value.transformation)
     return ModifiedColumn(
         name,
         column.column_id,
@@ -54,8 +58,8 @@ def _column(reader: PlanReader, column: Column, name: str, value: Value, by: Val
         refs(value.direct),
         base,
         direct,
-        refs(value.base_by & ~by.base_by & ~value.base),
-        refs(value.direct_by & ~by.direct_by & ~value.direct),
+        refs(value.base_indirect & ~by.base_indirect & ~value.base),
+        refs(value.direct_indirect & ~by.direct_indirect & ~value.direct),
         functions(reader, value.base),
         functions(reader, value.direct),
     )

@@ -5,7 +5,7 @@ In: a session. Out: what the plan engine says of a text.
 
 from __future__ import annotations
 
-from audit.analysis.plan_facts import PlanFactsReader
+from audit.spark.plans.plan_facts import PlanFactsReader
 from lineage.plan import analyze_plan
 
 

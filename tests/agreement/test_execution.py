@@ -45,6 +45,7 @@ class World:
 
     def __init__(self, spark):
         self.spark = spark.newSession()
+        self.spark.sql("DROP SCHEMA IF EXISTS s CASCADE")  # of another module
         self.spark.sql("CREATE SCHEMA s")
         self.spark.sql("USE s")
         self._now = {}

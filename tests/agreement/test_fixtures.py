@@ -7,7 +7,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from lineage import analyze
-from lineage.agreement import differences
+from lineage.engine_diff import differences
 
 from .cases import EXCEPTIONS, ON_SPARK, VIEWS, fixtures
 from .planner import Planner
@@ -35,6 +35,7 @@ WORLD = (
 def world(spark):
     """The world of the fixtures, in Spark."""
     session = spark.newSession()
+    session.sql("DROP SCHEMA IF EXISTS s CASCADE")  # of another module
     session.sql("CREATE SCHEMA s")
     session.sql("USE s")
     session.udf.register("f", lambda n: n, "int")

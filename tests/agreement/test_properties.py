@@ -1,6 +1,7 @@
 """Random queries over random tables, asked of both engines.
 
-`RANDOM_QUERIES=5000` looks for new ones, that many of each world; otherwise they are the same in each run.
+The short form asks the same queries in each run. The long one looks for new ones: 500 of each world, or the
+number in RANDOM_QUERIES.
 """
 
 from __future__ import annotations
@@ -13,15 +14,14 @@ from hypothesis import strategies as st
 from pyspark.errors import AnalysisException
 
 from lineage import MemoryCatalog, analyze
-from lineage.agreement import differences
+from lineage.engine_diff import differences
 
 from .planner import Planner
 from .random_queries import queries, quoted, schema
 
 pytestmark = pytest.mark.spark
 
-SEARCH = int(os.environ.get("RANDOM_QUERIES", "0"))
-EXAMPLES = SEARCH or 75
+FIXED, SEARCH = 25, int(os.environ.get("RANDOM_QUERIES") or 500)
 WORLDS = {f"random{seed}": schema(seed) for seed in range(4)}
 
 
@@ -39,8 +39,11 @@ def session(spark):
         session.sql(f"DROP SCHEMA {world} CASCADE")
 
 
+@pytest.mark.parametrize(
+    "number", [FIXED, pytest.param(SEARCH, marks=pytest.mark.long("2000 new queries: about ten minutes"))]
+)
 @pytest.mark.parametrize("world", WORLDS)
-def test_engines_agree_on_any_query(session, world):
+def test_engines_agree_on_any_query(session, world, number):
     """Objects, columns, and the sources of each output and each column written: both say the same."""
     tables = WORLDS[world]
     catalog = MemoryCatalog(
@@ -51,7 +54,10 @@ def test_engines_agree_on_any_query(session, world):
 
     # The same queries in each run: what is pushed is not to blame for what was there before.
     @settings(
-        max_examples=EXAMPLES, derandomize=not SEARCH, deadline=None, suppress_health_check=list(HealthCheck)
+        max_examples=number,
+        derandomize=number == FIXED,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
     )
     @given(verb=st.sampled_from(("", "", "CREATE TABLE made USING parquet AS ")), query=queries(tables))
     def agree(verb, query):

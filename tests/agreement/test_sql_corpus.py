@@ -23,14 +23,26 @@ def test_files_are_cut_as_sparks_suite_cuts_them():
     assert sum(len(file.statements) for file in files if file.skipped is None) == 19_284
 
 
+FEW = ("cross-join.sql", "inline-table.sql", "postgreSQL/insert.sql", "subquery/in-subquery/in-having.sql")
+
+
 @pytest.mark.spark
-def test_sample_answers_the_same_and_is_understood(tmp_path):
-    """A dozen files: the audit changes no answer, records each statement once, and no engine is wrong."""
+@pytest.mark.parametrize(
+    "files",
+    [
+        pytest.param(FEW, marks=pytest.mark.slow("a Spark of its own"), id="few"),
+        pytest.param(
+            SAMPLE, marks=pytest.mark.long("500 statements on two sessions: two minutes"), id="dozen"
+        ),
+    ],
+)
+def test_sample_answers_the_same_and_is_understood(tmp_path, files):
+    """The audit changes no answer, records each statement once, and no engine is wrong."""
     result = tmp_path / "result.json"
-    command = [sys.executable, "-m", "tests.agreement.sample", str(tmp_path), str(result)]
+    command = [sys.executable, "-m", "tests.agreement.sample", str(tmp_path), str(result), *files]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3_000:]
     found = json.loads(result.read_text(encoding="utf-8"))
-    assert found["files"] == sorted(SAMPLE)
+    assert found["files"] == sorted(files)
     missed = [row["what"] for row in found["rows"] if row["met"] is False]
     assert missed == [], "\n".join(found["faults"])

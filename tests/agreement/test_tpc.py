@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.corpus import Corpus
 from lineage import MemoryCatalog, analyze
-from lineage.agreement import differences
+from lineage.engine_diff import differences
 
 from .planner import Planner
 

@@ -7,26 +7,27 @@ import importlib
 import pytest
 
 import audit
+from audit import testing
 
 pytestmark = pytest.mark.spark
 
 # A place in the code, and whether some record says that it broke. Elsewhere the other engine says it all, or
 # what is unknown is a figure beside the lineage.
 PLACES = {
-    "lineage.parse.cut": False,
-    "lineage.parse.parse_tokens": False,
+    "lineage.sql.parse.tokenize_with_types": False,
+    "lineage.sql.parse.parse_tokens": False,
     "audit.analysis.analyst.lineage.trace": True,
     "audit.analysis.analyst.analyze_plan": True,
     "audit.analysis.analyst.Analyst.analyse": True,
     "audit.analysis.analyst.written_versions": True,
     "audit.analysis.analyst.execution_metrics": True,
-    "audit.analysis.plan_facts.PlanFactsReader.collect_facts": True,
-    "audit.analysis.plan_facts.PlanFactsReader.read": True,
-    "audit.analysis.spark_catalog.SessionCatalog.look_up": True,
-    "audit.driver.Driver.catalog_facts": False,
-    "audit.jvm.current_schema": True,
-    "audit.record.names_in": False,
-    "audit.analysis.worker.child_rows": False,
+    "audit.spark.plans.plan_facts.PlanFactsReader.collect_facts": True,
+    "audit.spark.plans.plan_facts.PlanFactsReader.read": True,
+    "audit.spark.catalog.session_catalog.SessionCatalog.look_up": True,
+    "audit.capture.audited_session.AuditedSession.catalog_facts": False,
+    "audit.spark.sessions.current_schema": True,
+    "audit.record.access_record.names_in": False,
+    "audit.analysis.child_statements.ExecutionRows.children": False,
 }
 
 
@@ -36,12 +37,8 @@ def records(audited):
     for schema, place in enumerate(PLACES):
         with pytest.MonkeyPatch.context() as patch:
             _run(audited, f"faults_{schema}", patch, place)
-    audit.flush(audited)
-    with audit.suppress():
-        return [
-            audited.table(f"account_usage.{name}").where("user_name LIKE 'faults%'").collect()
-            for name in ("query_history", "access_history")
-        ]
+    made = [record for record in testing.records(audited) if record.query.user_name.startswith("faults")]
+    return [record.query for record in made], [row for record in made for row in record.access]
 
 
 def _run(spark, schema, patch, place):
@@ -55,7 +52,7 @@ def _run(spark, schema, patch, place):
         rows = spark.sql(f"SELECT a, b FROM {schema}.t ORDER BY a /* {place} */").collect()
         assert [tuple(row) for row in rows] == [(0, 0), (1, 2), (2, 4)]
         spark.sql(f"DROP SCHEMA {schema} CASCADE")
-        spark.__dict__["_audit"].driver.worker.drain()
+        spark.__dict__["_audit"].recorder.worker.drain()
 
 
 @pytest.mark.parametrize("place", PLACES)

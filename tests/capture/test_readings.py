@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-import audit
+from audit.testing import records
+from tests.sessions import NO_TABLES
+
+ATTACH = NO_TABLES
 
 pytestmark = pytest.mark.spark
 
 
 def last(spark):
     """The newest row of access_history."""
-    audit.flush(spark)
-    with audit.suppress():
-        table = spark.table("account_usage.access_history")
-        return table.orderBy(table.query_start_time.desc(), table.query_id.desc()).first()
+    return [row for record in records(spark) for row in record.access][-1]
 
 
 def read(objects):

@@ -11,26 +11,22 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
 
 import audit
-from audit import registry
-from audit.errors import AttachError, CopyError, IngestError, ProcedureError, SpoolUnavailableError
+from audit import attached_sessions
+from audit.core.errors import AttachError, CopyError, IngestError, ProcedureError, SpoolUnavailableError
 from audit.spool import find_spools
+from audit.testing import records
 
 pytestmark = pytest.mark.spark
 
 
 def history(spark, user):
     """The rows of query_history of a user, oldest first."""
-    audit.flush(spark)
-    with audit.suppress():
-        table = spark.table("account_usage.query_history")
-        return table.where(table.user_name == user).orderBy("start_time", "query_id").collect()
+    return [record.query for record in records(spark) if record.query.user_name == user]
 
 
 def access(spark, user):
     """The rows of access_history of a user."""
-    with audit.suppress():
-        table = spark.table("account_usage.access_history")
-        return table.where(table.user_name == user).orderBy("query_start_time", "query_id").collect()
+    return [row for record in records(spark) for row in record.access if row.user_name == user]
 
 
 def test_attach_is_idempotent(audited):
@@ -73,7 +69,7 @@ def test_what_spark_runs_to_resolve_a_query_is_no_statement(audited, tmp_path):
         for query in queries * 2:
             log.clearCache()
             audited.sql(query).collect()
-            audited._audit.driver.worker.drain()  # it has learnt what the query read
+            audited._audit.recorder.worker.drain()  # it has learnt what the query read
     assert [row.query_text for row in history(audited, "resolver")] == queries * 2
     assert {row.captured_by for row in access(audited, "resolver")} == {"text"}
     audited.sql("DROP VIEW csv_people")
@@ -84,7 +80,7 @@ def test_a_query_that_spark_cannot_resolve_is_on_record_once(audited):
     """Spark reports it as an execution of its own; many at once, all of one text, are as many statements."""
     audited.sql("CREATE TABLE unresolved (id INT) USING delta")
     audited.sql("SELECT id FROM unresolved").collect()
-    audit.flush(audited)  # from here on the table is known, and its queries are resolved without a tag
+    records(audited)  # from here on the table is known, and its queries are resolved without a tag
 
     def fail():
         for _ in range(5):
@@ -137,14 +133,12 @@ def test_each_collect_of_one_frame_is_on_record_once(audited):
         frame._jdf.collectToPython()
     for thread in threads:
         thread.join()
-    audit.flush(audited)
-    with audit.suppress():
-        rows = audited.sql(
-            "SELECT q.user_name, execution_status, captured_by FROM account_usage.query_history q"
-            " LEFT JOIN account_usage.access_history a USING (query_id)"
-            " WHERE q.user_name LIKE 'sharer%' OR q.user_name = 'passer-by'"
-        ).collect()
-    assert Counter(map(tuple, rows)) == {
+    rows = [
+        (record.query.user_name, record.query.execution_status, *(row.captured_by for row in record.access))
+        for record in records(audited)
+        if record.query.user_name in {*users, "passer-by"}
+    ]
+    assert Counter(rows) == {
         **dict.fromkeys(((user, "SUCCESS", "text") for user in users), 5),
         ("passer-by", "SUCCESS", "listener"): 1,
     }
@@ -157,7 +151,7 @@ def test_a_collect_knows_what_it_has_read(audited):
     with audit.as_user(audited, "reader"):
         frame = audited.sql("SELECT id FROM read_twice WHERE id % 2 = 0")
         frame.collect()
-        audit.flush(audited)
+        records(audited)
         frame.collect()
         audited.sql("SELECT id FROM read_twice WHERE id % 2 = 0").collect()
     first, second, third = history(audited, "reader")
@@ -169,26 +163,26 @@ def test_a_collect_knows_what_it_has_read(audited):
 
 def test_sessions_are_kept_by_their_users_alone(audited):
     """A session for each request, thrown away after it, is no leak."""
-    driver = audited.__dict__["_audit"].driver
+    sessions = audited.__dict__["_audit"].services.sessions
     children = [audited.newSession() for _ in range(5)]
     ids = [child._jsparkSession.sessionUUID() for child in children]
-    assert all(driver.interceptor(one) for one in ids)
+    assert all(sessions.find(one) for one in ids)
     del children
     gc.collect()
-    assert len([one for one in ids if driver.interceptor(one)]) <= 1  # PySpark itself holds the last one made
+    assert len([one for one in ids if sessions.find(one)]) <= 1  # PySpark itself holds the last one made
 
 
 def test_a_detach_closes_though_sessions_were_made(spark, tmp_path):
     """What the attached session has made is no reason to stay; its statements run on, unrecorded."""
     session = spark.newSession()
-    driver = audit.attach(session, user="ann", root=str(tmp_path), schema="brief_children").driver
+    attached = audit.attach(session, user="ann", root=str(tmp_path), schema="brief_children")
     child = session.newSession()
     assert child.range(3).count() == 3
     audit.detach(session)
-    assert driver.is_closed
+    assert attached.is_closed
     assert child.range(3).count() == 3
     again = audit.attach(child, user="bob", root=str(tmp_path), schema="brief_children")
-    assert again.driver is not driver
+    assert again.services is not attached.services
     audit.detach(child)
     spark.sql("DROP SCHEMA IF EXISTS brief_children CASCADE")
 
@@ -220,27 +214,29 @@ def test_a_detach_during_a_statement_keeps_its_result(spark, tmp_path):
 def test_spark_stops_whatever_the_audit_does(spark, tmp_path, monkeypatch):
     """A driver that cannot be closed in order is warned of, and its spool is free for the next one."""
     session = spark.newSession()
-    driver = audit.attach(session, user="ann", root=str(tmp_path), schema="brief_stop").driver
-    monkeypatch.setattr(driver.worker, "drain", lambda: 1 / 0)
-    elsewhere = [d for d in registry._REGISTRY.drivers.values() if d is not driver]
-    monkeypatch.setattr(registry._REGISTRY, "drivers", {("", ""): driver})
+    attached = audit.attach(session, user="ann", root=str(tmp_path), schema="brief_stop")
+    application, recorder = attached_sessions._application_of(attached), attached.recorder
+    monkeypatch.setattr(recorder.worker, "drain", lambda: 1 / 0)
+    elsewhere = [a for a in attached_sessions._REGISTRY.applications.values() if a is not application]
+    monkeypatch.setattr(attached_sessions._REGISTRY, "applications", {("", ""): application})
     with pytest.warns(UserWarning, match="did not close in order: ZeroDivisionError"):
-        registry.stopping(spark)
+        attached_sessions.stopping(spark)
     monkeypatch.undo()
-    assert driver.is_closed
+    assert application.is_closed
     assert not any(d.is_closed for d in elsewhere)
     (info,) = find_spools(tmp_path)
     assert not info.alive
-    assert [t for t in threading.enumerate() if t in (driver.ingest._thread, driver.worker._thread)] == []
-    registry._forget_closed()
+    assert [t for t in threading.enumerate() if t in (recorder.ingest._thread, recorder.worker._thread)] == []
+    attached_sessions._forget_closed()
     spark.sql("DROP SCHEMA IF EXISTS brief_stop CASCADE")
 
 
 def test_the_ui_shows_the_users_line(audited):
     """Spark names a query by the line that asked for it, which is not one of the audit's."""
     audited.range(3).collect()
+    audited.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
     shown = audited._jsparkSession.sharedState().statusStore().executionsList()
-    said = [shown.apply(i).description() for i in range(shown.size())]
+    said = [shown.apply(i).description() or "" for i in range(shown.size())]
     assert any(one.startswith(f"collect at {__file__}:") for one in said)
     assert not any("front_door" in one for one in said)
 
@@ -257,8 +253,8 @@ def test_suppressed_inside_suppressed(audited):
 
 def test_a_record_that_the_spool_refuses_is_written_later(audited, monkeypatch):
     """Of what passes the front door nothing else is on record: its record waits until the disk takes it."""
-    spool = audited.__dict__["_audit"].driver.spool
-    worker = audited.__dict__["_audit"].driver.worker
+    spool = audited.__dict__["_audit"].recorder.spool
+    worker = audited.__dict__["_audit"].recorder.worker
 
     def refuse(*_):
         raise SpoolUnavailableError("full", "free space")
@@ -277,7 +273,7 @@ def test_a_record_that_the_spool_refuses_is_written_later(audited, monkeypatch):
 
 def audit_root(spark):
     """The root that a session is audited under."""
-    return spark.__dict__["_audit"].driver.config.root
+    return spark.__dict__["_audit"].services.config.root
 
 
 def test_another_root_is_refused(audited, tmp_path):
@@ -511,7 +507,7 @@ def test_detach_takes_pysparks_methods_back(spark, tmp_path):
     session.sql("SELECT 1 AS one").collect()
     audit.detach(session)
     session.sql("SELECT 2 AS two").collect()
-    assert interceptor.driver.is_closed
+    assert interceptor.is_closed
     rows = session.read.format("delta").load(str(tmp_path / "query_history")).collect()
     assert [r.query_text for r in rows] == ["SELECT 1 AS one"]
     with pytest.raises(AttachError, match="attach"):

@@ -16,7 +16,7 @@ import threading
 from pyspark.sql import functions as f
 
 import audit
-from audit.embedded.spark import by_path
+from audit.spark.embedded.spark import by_path
 
 CONF = {
     "spark.sql.shuffle.partitions": "1",

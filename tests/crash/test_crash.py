@@ -15,13 +15,21 @@ from .supervisor import run
 pytestmark = [pytest.mark.spark, pytest.mark.crash]
 
 
-def test_nothing_that_returned_is_lost_and_nothing_is_twice(spark, tmp_path):
-    """Twenty kills; every statement that returned stands once in both tables, what ran is INCOMPLETE.
+@pytest.mark.parametrize(
+    ("kills", "seed"),
+    [
+        pytest.param(3, 1, marks=pytest.mark.slow("starts four drivers")),
+        pytest.param(200, None, marks=pytest.mark.long("starts 201 drivers: about 20 minutes")),
+    ],
+)
+def test_nothing_that_returned_is_lost_and_nothing_is_twice(spark, tmp_path, kills, seed):
+    """Every statement that returned stands once in both tables; one that ran at a kill is INCOMPLETE.
 
-    AUDIT_CRASH_SEED repeats a run's kills, AUDIT_CRASH_KILLS sets their number.
+    AUDIT_CRASH_SEED repeats the kills of a long run, AUDIT_CRASH_KILLS sets their number.
     """
-    seed = int(os.environ.get("AUDIT_CRASH_SEED") or random.randrange(1 << 32))  # noqa: S311
-    kills = int(os.environ.get("AUDIT_CRASH_KILLS") or 20)
+    if seed is None:
+        seed = int(os.environ.get("AUDIT_CRASH_SEED") or random.randrange(1 << 32))  # noqa: S311
+        kills = int(os.environ.get("AUDIT_CRASH_KILLS") or kills)
     print(f"AUDIT_CRASH_SEED={seed}")  # noqa: T201 - pytest shows it when the test fails
     outcome = run(tmp_path, kills, seed)
     root = tmp_path / "audit"

@@ -10,8 +10,8 @@ from deltalake import write_deltalake
 from audit.graph import Question, answer
 from audit.graph.history import History
 from audit.graph.snapshot import Snapshot
+from lineage.catalog.object_ids import column_id, object_id
 from lineage.names import quote_name, split_name
-from lineage.object_ids import column_id, object_id
 
 DAY = 86_400_000_000
 NOON = 1_767_268_800_000_000  # 2026-01-01T12:00:00Z

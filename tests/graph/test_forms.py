@@ -10,8 +10,8 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from audit.graph import diff
-from audit.graph.boxes import draw
 from audit.graph.errors import NetworkxMissing
+from audit.graph.forms.boxes import draw
 
 from .story import Story
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from audit.graph.errors import LineageNameAmbiguous, LineageNameUnknown, LineageOptionInvalid
-from audit.graph.question import Question, moment
+from audit.graph.history import History
+from audit.graph.question import Question, parse_as_of
+from lineage.catalog.object_ids import column_id, object_id
 
 from .story import Story, at, short
 
@@ -92,15 +94,15 @@ def test_nothing_at_all_is_on_record():
 
 def test_a_moment_is_utc_where_it_says_no_zone():
     """Texts with and without zone, and datetimes."""
-    assert moment("2026-01-02T12:00:00Z") == moment("2026-01-02 13:00+01:00") == moment(at(1))
-    assert moment(at(1).replace(tzinfo=None)) == moment(at(1))
+    assert parse_as_of("2026-01-02T12:00:00Z") == parse_as_of("2026-01-02 13:00+01:00") == parse_as_of(at(1))
+    assert parse_as_of(at(1).replace(tzinfo=None)) == parse_as_of(at(1))
 
 
 @pytest.mark.parametrize("wrong", ["yesterday", "", "2026-13-01", 5])
 def test_what_is_no_moment_is_refused(wrong):
     """The error tells how to write one."""
     with pytest.raises(LineageOptionInvalid):
-        moment(wrong)
+        parse_as_of(wrong)
 
 
 @pytest.mark.parametrize("wrong", [{"direction": "up"}, {"depth": -1}, {"depth": True}])
@@ -108,3 +110,17 @@ def test_an_option_that_does_not_exist_is_refused(wrong):
     """Direction and depth."""
     with pytest.raises(LineageOptionInvalid):
         Question("s.t", **wrong)
+
+
+def test_rows_without_an_id_have_that_of_their_name():
+    """A location has no id in a row of an older record: it is numbered as an analysis numbers it today."""
+    story = Story()
+    story.write("s.t", {"a": ["s.u.b"]})
+    for row in (*story.columns, *story.tables):
+        row |= {"source_object_id": None, "source_object_domain": "STAGE", "source_object_name": "/x/a.csv"}
+    for row in story.columns:
+        row["source_column_id"] = None
+    history = History.read(*story.arrow())
+    identity = object_id("STAGE", "/x/a.csv")
+    assert identity in history.object_ids
+    assert column_id(identity, "b") in history.column_ids

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from audit.graph.errors import LineageNameUnknown
 from audit.graph.snapshot import FOREVER
-from audit.graph.walk import Way, downstream, upstream
+from audit.graph.walk import WalkOptions, downstream, upstream
 
 from .story import NOON, Story
 from .story import at as moment_of
@@ -59,7 +59,7 @@ def test_an_overwrite_that_reads_its_target_ends_nothing(story):
 
 
 def test_what_a_dropped_table_passed_on_is_still_there(story):
-    """A staging table that was dropped is on the way; without its heir there would be no way."""
+    """A staging table that was dropped is on the way; without its successor nothing would lead there."""
     story.write("s.stage", {"x": ["s.a.x"]})
     story.write("s.mart", {"x": ["s.stage.x"]})
     story.end("s.stage")
@@ -71,7 +71,7 @@ def test_what_a_dropped_table_passed_on_is_still_there(story):
 
 
 def test_what_came_to_a_source_after_it_was_read_is_not_passed_on(story):
-    """The mart was made from the first life of its source; what replaced that has not reached it."""
+    """The mart was made from the first generation of its source; what replaced that has not reached it."""
     story.write("s.stage", {"x": ["s.a.x"]})
     story.write("s.mart", {"x": ["s.stage.x"]})
     story.write("s.stage", {"x": ["s.b.x"]}, replaces=True)
@@ -340,6 +340,6 @@ def test_the_walk_is_the_naive_walk(statements):
     for node, number in nodes.items():
         start = np.array([number])
         up = naive_upstream(rows, resets, set("vw"), defined, node, FOREVER)
-        assert said(upstream(snapshot, start, Way())) == {row[:4] for row, _ in up}
+        assert said(upstream(snapshot, start, WalkOptions())) == {row[:4] for row, _ in up}
         down = naive_downstream(rows, resets, set("vw"), defined, node, list(nodes))
-        assert said(downstream(snapshot, start, Way())) == {row[:4] for row in down}
+        assert said(downstream(snapshot, start, WalkOptions())) == {row[:4] for row in down}

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from audit.edges import edges
+from audit.record.lineage_edges import edges
 from lineage import MemoryCatalog, analyze
-from lineage.identify import identify
+from lineage.catalog.identify import identify
 
 _SPEC = importlib.util.spec_from_file_location("lineage_fixtures", Path(__file__).parent / "fixtures.py")
 fixtures = importlib.util.module_from_spec(_SPEC)

@@ -7,7 +7,7 @@ import pytest
 import lineage
 from lineage import MemoryCatalog
 from lineage.model import Domain
-from lineage.statement import Change
+from lineage.sql.commands.command import Change
 
 CREATE = (
     "CREATE OR REPLACE ROW ACCESS POLICY IF NOT EXISTS p ON s.t"

@@ -7,7 +7,7 @@ import pytest
 import lineage
 from lineage import MemoryCatalog
 from lineage.model import Domain
-from lineage.statement import Change
+from lineage.sql.commands.command import Change
 
 MASK, ROWS = Domain.MASKING_POLICY, Domain.ROW_ACCESS_POLICY
 READ = [

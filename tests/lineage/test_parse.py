@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lineage import parse
 from lineage.model import Domain
-from lineage.tokens import split_statements
+from lineage.sql.tokens import split_statements
 
 KINDS = {
     "SELECT 1": ("SELECT", True, False, False),

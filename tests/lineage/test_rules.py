@@ -1,4 +1,4 @@
-"""docs/rules.md: every rule of the document names what holds it, and that is there."""
+"""docs/conformance/access-history.md: every rule of the document names what holds it, and that is there."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "rules.md"
+PAGE = ROOT / "docs" / "conformance" / "access-history.md"
 FIXTURES = ROOT / "tests" / "lineage" / "fixtures"
 NAMED = re.compile(r"``\s*(.+?)\s*``|`([^`]+)`")
 WITHOUT = ("n/a: ", "open: ")

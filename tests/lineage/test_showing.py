@@ -7,7 +7,7 @@ import pytest
 import lineage
 from lineage import MemoryCatalog
 from lineage.model import Domain
-from lineage.statement import Shows
+from lineage.sql.commands.command import Shows
 
 READ = [
     ("SHOW MASKING POLICIES", Shows(Domain.MASKING_POLICY)),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from audit.store.own_session import own_session
+from audit.spark.sessions import own_session
 
 from .helpers import Source, make_tables
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 
 import audit
-from audit.embedded.spark import by_path
+from audit.spark.embedded.spark import by_path
 
 
 def main():

@@ -10,13 +10,13 @@ from collections import Counter
 from pathlib import Path
 
 from audit import suppress
-from audit.analysis.plan_facts import PlanFactsReader
-from audit.analysis.spark_catalog import SessionCatalog
-from audit.clock import ManualClock, SystemClock
-from audit.config import load
-from audit.ids import IdGenerator
+from audit.core.clock import ManualClock, SystemClock
+from audit.core.config import load
+from audit.core.ids import IdGenerator
 from audit.ingest.adopt import ingest_spools
-from audit.record import Ended, Finding, Started, build_row
+from audit.record.access_record import Ended, Finding, Started, build_row
+from audit.spark.catalog.session_catalog import SessionCatalog
+from audit.spark.plans.plan_facts import PlanFactsReader
 from audit.spool import Spool
 from audit.store.commit_lock import commit_lock
 from audit.store.tables import AUDIT_TABLES, create_tables

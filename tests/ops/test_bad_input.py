@@ -8,10 +8,8 @@ import warnings
 import pytest
 
 import audit
-from audit.analysis.plan_facts import PlanFactsReader
-from audit.analysis.spark_catalog import SessionCatalog
-from audit.config import load
-from audit.errors import (
+from audit.core.config import load
+from audit.core.errors import (
     IngestError,
     RecordLossWarning,
     SpoolUnavailableError,
@@ -21,6 +19,8 @@ from audit.errors import (
 )
 from audit.ingest.adopt import salvage_all
 from audit.ingest.folder import ingest_folder
+from audit.spark.catalog.session_catalog import SessionCatalog
+from audit.spark.plans.plan_facts import PlanFactsReader
 from audit.store.commit_lock import commit_lock
 from audit.store.tables import create_tables
 
@@ -107,7 +107,7 @@ def test_a_deleted_table_is_named_and_begins_anew_when_asked(spark, source, tmp_
     with commit_lock(spark, str(tmp_path)):
         with pytest.raises(TableMissingError):
             create_tables(spark, str(tmp_path))
-        create_tables(spark, str(tmp_path), anew=True)
+        create_tables(spark, str(tmp_path), recreate=True)
     take(spark, source, tmp_path)
     assert sorted(statuses(spark, tmp_path)) == waiting
 

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from audit.cli import main
-from audit.cli.query import statements
+from lineage.sql.tokens import split_statements
 
 from .helpers import Source
 
@@ -59,6 +59,8 @@ def test_status_counts_spools_and_tables(root):
     assert (found["alive"]["waiting"], found["alive"]["bytes"] > 0) == (0, True)
     assert (found["query_history"]["rows"], found["access_history"]["rows"]) == (4, 3)
     assert found["query_history"]["last_record"].startswith("2026-01-01T12:00:00")
+    analyses = {row["name"]: row["rows"] for row in rows if row["kind"] == "analysis"}
+    assert sum(analyses.values()) == 3
 
 
 def test_verify_finds_what_was_altered(spark, root):
@@ -127,4 +129,4 @@ def test_query_runs_a_file_by_path(spark, root, tmp_path):
 
 def test_a_semicolon_in_a_string_cuts_nothing():
     """Only semicolons outside strings, names and comments end a statement."""
-    assert statements("SELECT ';', `a;b` /* ; */; -- ;\n") == ["SELECT ';', `a;b` /* ; */"]
+    assert split_statements("SELECT ';', `a;b` /* ; */; -- ;\n") == ["SELECT ';', `a;b` /* ; */"]

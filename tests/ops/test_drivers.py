@@ -17,11 +17,18 @@ from .helpers import ingest_all, read, statuses
 
 pytestmark = pytest.mark.spark
 
-DRIVERS, STATEMENTS = 4, 12
+STATEMENTS = 12
 
 
-def test_four_drivers_lose_nothing(spark, tmp_path):
-    """Four processes attach at the same instant on an empty root: every statement is there exactly once."""
+@pytest.mark.parametrize(
+    "drivers",
+    [
+        pytest.param(2, marks=pytest.mark.slow("two drivers")),
+        pytest.param(4, marks=pytest.mark.long("four drivers on two cores: two minutes")),
+    ],
+)
+def test_drivers_at_once_lose_nothing(spark, tmp_path, drivers):
+    """Processes attach at the same instant on an empty root: every statement is there exactly once."""
     command = [sys.executable, "-m", "tests.ops.drivers", str(tmp_path)]
     processes = [
         subprocess.Popen(
@@ -33,7 +40,7 @@ def test_four_drivers_lose_nothing(spark, tmp_path):
             cwd=Path(__file__).parents[2],
             env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
         )
-        for number in range(DRIVERS)
+        for number in range(drivers)
     ]
     for process in processes:
         assert process.stdout.readline() == "ready\n", process.stderr.read()
@@ -46,7 +53,7 @@ def test_four_drivers_lose_nothing(spark, tmp_path):
         assert errors == ""
     assert [done.error for done in ingest_all(spark, tmp_path / "audit") if done.error] == []
     assert list((tmp_path / "audit" / "spool").iterdir()) == []
-    expected = Counter(f"d{number}s{i}" for number in range(DRIVERS) for i in range(STATEMENTS))
+    expected = Counter(f"d{number}s{i}" for number in range(drivers) for i in range(STATEMENTS))
     root = tmp_path / "audit"
     assert set(statuses(spark, root).values()) == {"SUCCESS"}
     assert Counter(row.user_name for row in read(spark, root)) == expected

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from audit.errors import IngestError, RecordLossWarning
+from audit.core.errors import IngestError, RecordLossWarning
 from audit.ingest import folder as ingest
 from audit.ingest.folder import ingest_folder
 from audit.ingest.running import Published, publish, running_in
-from audit.record import Ended, build_row
+from audit.record.access_record import Ended, build_row
 from audit.spool import Spool
 from audit.store.commit_lock import commit_lock
 

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 import pytest
 
 import audit
-from audit.errors import TableMissingError
-from audit.store.own_session import own_session
+from audit.core.errors import TableMissingError
+from audit.spark.sessions import own_session
 
 from .helpers import ingest_all, read, recorded, statuses
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from audit.errors import TableMissingError
+from audit.core.errors import TableMissingError
 from audit.ingest.folder import ingest_folder
-from audit.record_hash import record_hash
+from audit.record.record_hash import record_hash
 from audit.store.commit_lock import commit_lock
 from audit.store.tables import ACCESS_HISTORY, create_tables
 from audit.store.verification import verify
@@ -173,6 +173,6 @@ def test_a_deleted_one_is_named(spark, source, tmp_path):
     with pytest.raises(TableMissingError, match=f"{tmp_path}/table_lineage is not there"):
         take(spark, source, tmp_path)
     with commit_lock(spark, str(tmp_path)):
-        create_tables(spark, str(tmp_path), anew=True)
+        create_tables(spark, str(tmp_path), recreate=True)
     take(spark, source, tmp_path)
     assert edges(spark, tmp_path, "table_lineage") == {waiting: 2}

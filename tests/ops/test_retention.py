@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from audit.clock import ManualClock
+from audit.core.clock import ManualClock
 from audit.ingest.folder import ingest_folder
 from audit.store.retention import oldest_kept, retain
 

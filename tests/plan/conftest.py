@@ -10,7 +10,7 @@ import pytest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from audit.analysis.plan_facts import PlanFactsReader
+    from audit.spark.plans.plan_facts import PlanFactsReader
 
 TABLES = (
     """CREATE TABLE t (a INT, b STRING, c STRUCT<x: INT, y: STRUCT<z: STRING>>, arr ARRAY<INT>,
@@ -37,7 +37,7 @@ def spark(spark: SparkSession) -> SparkSession:
 @pytest.fixture(scope="session")
 def reader(spark: SparkSession) -> PlanFactsReader:
     """The compiled reader of the session's JVM."""
-    from audit.analysis.plan_facts import PlanFactsReader
+    from audit.spark.plans.plan_facts import PlanFactsReader
 
     return PlanFactsReader(spark.sparkContext._jvm)
 

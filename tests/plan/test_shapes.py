@@ -6,7 +6,7 @@ import json
 
 from lineage.model import Column
 from lineage.plan import analyze_plan
-from lineage.plan.facts import Change, Leaf, PlanFacts, Target
+from lineage.plan.facts import ColumnChange, Leaf, PlanFacts, Target
 
 
 def attribute(number, name):
@@ -124,7 +124,7 @@ def test_view_has_the_columns_that_the_statement_lists():
     """CREATE VIEW v (x) AS SELECT a: the output is x, in the record too."""
     query = [{"class": "Project", "num-children": 1, "projectList": [[attribute(1, "a")]]}, scan("a")]
     nodes = [{"class": "CreateViewCommand", "num-children": 0, "plan": query, "replace": False}]
-    target = Target(Leaf("CreateViewCommand", name="spark_catalog.s.v"), changes=(Change("ADD", "x"),))
+    target = Target(Leaf("CreateViewCommand", name="spark_catalog.s.v"), changes=(ColumnChange("ADD", "x"),))
     access, outputs = analysed(nodes, PlanFacts(facts(("a", "int")).leaves, (target,)))
     assert outputs == [("x", ["a"])]
     assert list(access.object_modified_by_ddl.properties["columns"]) == ["x"]

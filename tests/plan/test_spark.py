@@ -9,7 +9,7 @@ import pytest
 from delta.tables import DeltaTable
 from pyspark.sql.functions import col
 
-from audit.analysis.plan_facts import PlanFactsReader
+from audit.spark.plans.plan_facts import PlanFactsReader
 from lineage.plan import analyze_plan
 from tests.plan.brief import brief
 

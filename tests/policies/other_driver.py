@@ -10,7 +10,7 @@ import json
 import sys
 
 import audit
-from audit.embedded.spark import by_path
+from audit.spark.embedded.spark import by_path
 
 
 def main():

@@ -10,15 +10,10 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
 
 import audit
-from audit.errors import AuditError
-from lineage.protections import unprotected
-from policies.errors import (
-    AccessDeniedError,
-    BadPolicyError,
-    PolicyExistsError,
-    UnknownPolicyError,
-)
-from time_travel.errors import ObjectExistsError, UnknownObjectError, UnprotectableError
+from audit.core.errors import AuditError
+from audit.policies.errors import AccessDeniedError, BadPolicyError, PolicyExistsError, UnknownPolicyError
+from audit.time_travel.errors import ObjectExistsError, UnknownObjectError, UnprotectableError
+from lineage.sql.parse import parse
 
 SEEN = [(1, "***", "eu")]
 """Of the rows of `source`: what somebody sees who is no administrator."""
@@ -67,7 +62,7 @@ def gov(session, policies):
 
 
 def _state(session):
-    return session._audit.driver.policies._ledger.state()
+    return session._audit.services.policies._event_log.state()
 
 
 def _rows(session, name, columns="id, ssn, region"):
@@ -210,7 +205,7 @@ WRONG = [
     ("CREATE TABLE nope.t (a STRING MASKING POLICY m)", UnknownObjectError, "no schema"),
     ("REPLACE TABLE t (a STRING MASKING POLICY m)", UnknownObjectError, "to replace"),
     ("CREATE TABLE delta.`/tmp/nope` (a STRING MASKING POLICY m)", UnprotectableError, "no table of"),
-    ("CREATE TABLE t WITH TAG (cost = '1') (SELECT 1 a)", UnprotectableError, "its columns"),
+    ("CREATE TABLE t WITH TAG (cost = '1') (SELECT 1 a)", UnprotectableError, "its list of columns"),
     ("CREATE TABLE t (a STRING MASKING POLICY m) AS SELECT raise_error('x')", _FAILED, "x"),
     ("CREATE TABLE t (a, b MASKING POLICY m) AS SELECT 'x'", AnalysisException, "column"),
     ("CREATE TABLE t (a STRING MASKING POLICY m) AS SELECT nope", AnalysisException, "nope"),
@@ -302,11 +297,11 @@ def test_a_table_that_is_replaced(session, gov):
 
 def test_a_replacement_that_fails_at_the_end(session, gov, monkeypatch):
     """Before the commit nothing has changed; after it the policies stay."""
-    from time_travel.lake import Lake
+    from audit.spark.delta.delta_catalog import DeltaCatalog
 
     session.sql("CREATE TABLE t (a STRING)")
     session.sql("INSERT INTO t VALUES ('x')")
-    before, replace = _ids(session), Lake.replace
+    before, replace = _ids(session), DeltaCatalog.replace
     text = "CREATE OR REPLACE TABLE t (a STRING MASKING POLICY m) AS SELECT 'y'"
     for done, seen in ((False, "x"), (True, "***")):
 
@@ -315,7 +310,7 @@ def test_a_replacement_that_fails_at_the_end(session, gov, monkeypatch):
                 replace(self, *given)
             raise OSError("the store is full")
 
-        monkeypatch.setattr(Lake, "replace", fails)
+        monkeypatch.setattr(DeltaCatalog, "replace", fails)
         with pytest.raises(OSError, match="full"):
             session.sql(text)
         assert _others(session, "t", "*") == [(seen,)]
@@ -348,7 +343,7 @@ def test_a_view_that_is_replaced(session, gov):
 
 def test_a_view_is_read_by_nobody_while_it_is_replaced(session, gov, monkeypatch):
     """Nor after a driver that has died meanwhile, until an administrator replaces it again."""
-    from policies.creating import Creating
+    from audit.policies.statements.protected_create import ProtectedCreate
 
     session.sql("CREATE VIEW v (ssn MASKING POLICY m) AS SELECT ssn FROM source")
     again = "CREATE OR REPLACE VIEW v (ssn MASKING POLICY other) AS SELECT ssn FROM source"
@@ -359,9 +354,9 @@ def test_a_view_is_read_by_nobody_while_it_is_replaced(session, gov, monkeypatch
             raise KeyboardInterrupt
         return found.append(kind) or sealed(self, known, kind, state)
 
-    sealed = Creating._sealed
+    sealed = ProtectedCreate._sealed
     with monkeypatch.context() as patch:
-        patch.setattr(Creating, "_sealed", dies)
+        patch.setattr(ProtectedCreate, "_sealed", dies)
         with pytest.raises(KeyboardInterrupt):
             session.sql(again)
     assert found == ["SEAL"]
@@ -374,7 +369,7 @@ def test_a_view_is_read_by_nobody_while_it_is_replaced(session, gov, monkeypatch
 
 def test_no_moment_without(session, gov, monkeypatch):
     """A table has no name before it has policies and rows; its place has no rows before policies."""
-    from time_travel.staging import Staged
+    from audit.time_travel.clones.staged_create import StagedTable
 
     seen = []
 
@@ -383,23 +378,23 @@ def test_no_moment_without(session, gov, monkeypatch):
             return another.submit(_others, session, f"delta.`{self.place}`", "*").result()
 
     def step(name):
-        original = getattr(Staged, name)
+        original = getattr(StagedTable, name)
 
         def call(self):
             there = session.catalog.tableExists(f"{gov}.t")
-            seen.append((name, there, name != "begin" and look(self)))
+            seen.append((name, there, name != "create_empty" and look(self)))
             result = original(self)
-            if name != "begin":
+            if name != "create_empty":
                 seen.append((f"{name} done", look(self)))
             return result
 
-        monkeypatch.setattr(Staged, name, call)
+        monkeypatch.setattr(StagedTable, name, call)
 
-    for name in ("begin", "fill", "publish"):
+    for name in ("create_empty", "fill", "publish"):
         step(name)
     session.sql("CREATE TABLE t (ssn MASKING POLICY m) AS SELECT ssn FROM source WHERE id = 1")
     assert seen == [
-        ("begin", False, False),
+        ("create_empty", False, False),
         ("fill", False, []),
         ("fill done", [("***",)]),
         ("publish", False, [("***",)]),
@@ -409,7 +404,7 @@ def test_no_moment_without(session, gov, monkeypatch):
 
 def test_killed(session, gov, monkeypatch):
     """At the worst point nothing has the name, what lies there is masked, and the statement runs again."""
-    from time_travel.staging import Staged
+    from audit.time_travel.clones.staged_create import StagedTable
 
     places = []
 
@@ -419,7 +414,7 @@ def test_killed(session, gov, monkeypatch):
 
     text = "CREATE TABLE IF NOT EXISTS t (ssn STRING MASKING POLICY m) AS SELECT ssn FROM source"
     with monkeypatch.context() as patch:
-        patch.setattr(Staged, "publish", dies)
+        patch.setattr(StagedTable, "publish", dies)
         with pytest.raises(KeyboardInterrupt):
             session.sql(text)
     assert not session.catalog.tableExists("t")
@@ -483,7 +478,7 @@ def test_only_the_clauses_go():
         " -- TAG (a)"
         "\nWITH ROW ACCESS POLICY r ON (a) USING delta AS SELECT tag (a = 'x') /* MASKING POLICY p */ FROM u"
     )
-    plain, changes = unprotected(text)
+    plain, changes = parse(text).without_changes, parse(text).changes
     assert len(plain) == len(text)
     assert all(new in (old, " ") for old, new in zip(text, plain, strict=True))
     assert plain.split() == [

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from audit import registry
+from audit import attached_sessions
 
 
 def test_the_next_statement_of_another_driver(session, schema, tmp_path):
@@ -15,7 +15,7 @@ def test_the_next_statement_of_another_driver(session, schema, tmp_path):
     session.sql("CREATE TABLE t (id INT, ssn STRING)")
     session.sql("INSERT INTO t VALUES (1, '111')")
     place = session.sql("DESCRIBE DETAIL t").first().location
-    root = registry.find(session).driver.config.root
+    root = attached_sessions.find(session).services.config.root
     command = [sys.executable, "-m", "tests.policies.other_driver", root, str(tmp_path), place]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]

@@ -6,19 +6,10 @@ import pytest
 from delta import DeltaTable
 
 import audit
-from policies.errors import AccessDeniedError
+from audit.policies.errors import AccessDeniedError
+from tests.sessions import NO_TABLES
 
-
-@pytest.fixture(scope="module")
-def session(spark, tmp_path_factory):
-    """Audited, of ann, who administers; privileges are enforced."""
-    session = spark.newSession()
-    session.conf.set("spark.sql.sources.default", "delta")
-    root = str(tmp_path_factory.mktemp("audit"))
-    audit.attach(session, user="ann", root=root, enforce_privileges=True)
-    yield session
-    audit.detach(session)
-    session.sql("DROP SCHEMA IF EXISTS account_usage CASCADE")
+ATTACH = {"enforce_privileges": True, **NO_TABLES}
 
 
 @pytest.fixture(scope="module")

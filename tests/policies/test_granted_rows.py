@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 import audit
-from policies.errors import BadPolicyError, PolicyExistsError, PolicyInUseError, UnknownPolicyError
+from audit.policies.errors import BadPolicyError, PolicyExistsError, PolicyInUseError, UnknownPolicyError
+from tests.sessions import NO_TABLES
+
+ATTACH = NO_TABLES
 
 
 @pytest.fixture

@@ -8,46 +8,52 @@ from itertools import count
 import pytest
 
 import lineage
-from audit.by import By
-from audit.store.creations import first_of, last_of
-from lineage.model import Domain
-from policies.errors import (
+from audit.core.actor import Actor
+from audit.policies.errors import (
     AccessDeniedError,
     BadPolicyError,
     PolicyInUseError,
     UnknownPolicyError,
     UnknownPrivilegeError,
 )
-from policies.events import Event
-from policies.granting import granted, require_create, require_ownership, revoked, transferred
-from policies.grants import ACCOUNT
-from policies.privileges import ADMIN, PUBLIC, Holder, Made, Securable, Who
-from policies.shown_grants import rows_of, rows_on, rows_to
-from policies.state import folded
+from audit.policies.model.apply_events import state_after
+from audit.policies.model.events import GovernanceEvent
+from audit.policies.model.grants import ACCOUNT
+from audit.policies.model.privileges import ADMIN, PUBLIC, Holder, ObjectCreation, Principal, Securable
+from audit.policies.model.shown_grants import rows_of, rows_on, rows_to
+from audit.policies.statements.grant_ddl import (
+    grant_events,
+    ownership_events,
+    require_create,
+    require_ownership,
+    revoke_events,
+)
+from audit.store.creations import creation_of_id, creation_of_name
+from lineage.model import Domain
 
 SCHEMA = Securable("schema:c.s", Domain.SCHEMA, "c.s", (ACCOUNT,))
 TABLE = Securable("delta:u-1", Domain.TABLE, "c.s.t", (SCHEMA, ACCOUNT))
 VIEW = Securable("name:c.s.v", Domain.VIEW, "c.s.v", (SCHEMA, ACCOUNT))
-ANN = Who("ann", frozenset({ADMIN, PUBLIC}))
-BOB = Who("bob", frozenset({PUBLIC}))
-ROLES = folded(
+ANN = Principal("ann", frozenset({ADMIN, PUBLIC}))
+BOB = Principal("bob", frozenset({PUBLIC}))
+ROLES = state_after(
     [
-        Event(1, "CREATE_ROLE", "1", name="A"),
-        Event(1, "CREATE_ROLE", "2", name="B"),
-        Event(1, "GRANT_ROLE", "3", name="A", details={"to": "ROLE", "grantee": "B"}),
-        Event(1, "GRANT_ROLE", "4", name="B", details={"to": "USER", "grantee": "zoe"}),
+        GovernanceEvent(1, "CREATE_ROLE", "1", name="A"),
+        GovernanceEvent(1, "CREATE_ROLE", "2", name="B"),
+        GovernanceEvent(1, "GRANT_ROLE", "3", name="A", details={"to": "ROLE", "grantee": "B"}),
+        GovernanceEvent(1, "GRANT_ROLE", "4", name="B", details={"to": "USER", "grantee": "zoe"}),
     ]
 )
-ZOE = Who("zoe", ROLES.roles_of("zoe", ()))
-CHANGES = {"GRANT": granted, "REVOKE": revoked, "GRANT_OWNERSHIP": transferred}
+ZOE = Principal("zoe", ROLES.roles_of("zoe", ()))
+CHANGES = {"GRANT": grant_events, "REVOKE": revoke_events, "GRANT_OWNERSHIP": ownership_events}
 
 
 def after(state, text, on=TABLE, who=ANN, time=10):
     """The state after a statement of somebody's about an object, whatever name the text has for it."""
     command = lineage.parse(text).command
     ids = count()
-    by = By(time, who.user, "q", lambda: f"{time}-{next(ids)}")
-    return folded(CHANGES[command.kind](command, on, who, by, state), state)
+    actor = Actor(time, who.user, "q", lambda: f"{time}-{next(ids)}")
+    return state_after(CHANGES[command.kind](command, on, who, actor, state), state)
 
 
 def test_a_privilege_on_a_table():
@@ -89,7 +95,7 @@ def test_an_administrator_may_everything():
 
 def test_who_created_it_owns_it():
     """And may all on it, not on what is in it; until OWNERSHIP goes to another."""
-    made = replace(SCHEMA, made=Made(5, Holder("USER", "bob")))
+    made = replace(SCHEMA, creation=ObjectCreation(5, Holder("USER", "bob")))
     assert ROLES.holds(BOB, "CREATE TABLE", made)
     assert not ROLES.holds(BOB, "SELECT", replace(TABLE, above=(made, ACCOUNT)))
     state = after(ROLES, "GRANT OWNERSHIP ON SCHEMA s TO ROLE a", made, BOB)
@@ -102,7 +108,7 @@ def test_a_name_is_another_objects():
     """What was granted before the object was created that has the name now."""
     state = after(ROLES, "GRANT OWNERSHIP ON VIEW v TO ROLE a", VIEW)
     state = after(state, "GRANT SELECT ON VIEW v TO USER bob", VIEW)
-    later = replace(VIEW, made=Made(20, Holder("USER", "eve")))
+    later = replace(VIEW, creation=ObjectCreation(20, Holder("USER", "eve")))
     assert state.owner(later) == Holder("USER", "eve")
     assert not state.holds(BOB, "SELECT", later)
     assert [row[1] for row in rows_on(state, later)] == ["OWNERSHIP"]
@@ -161,11 +167,14 @@ def test_another_owner():
 
 def test_a_role_that_is_dropped():
     """Its grants are gone, what it owned or had created is the administrators'; a new one has none of it."""
-    made = replace(VIEW, made=Made(5, Holder("ROLE", "A")))
+    made = replace(VIEW, creation=ObjectCreation(5, Holder("ROLE", "A")))
     state = after(ROLES, "GRANT SELECT ON TABLE t TO ROLE a")
     state = after(state, "GRANT OWNERSHIP ON SCHEMA s TO ROLE a", SCHEMA)
     assert state.owner(made) == Holder("ROLE", "A")
-    state = folded([Event(20, "DROP_ROLE", "d", name="A"), Event(20, "CREATE_ROLE", "n", name="A")], state)
+    state = state_after(
+        [GovernanceEvent(20, "DROP_ROLE", "d", name="A"), GovernanceEvent(20, "CREATE_ROLE", "n", name="A")],
+        state,
+    )
     assert rows_to(state, Holder("ROLE", "A")) == []
     assert rows_of(state, "A") == []
     assert {state.owner(SCHEMA), state.owner(made)} == {Holder("ROLE", ADMIN)}
@@ -235,9 +244,10 @@ def _user(found):
 def test_the_first_creation_of_an_id():
     """Who replaces a table, or registers its files once more, does not own it by that."""
     assert (
-        _user(first_of([Change("bob", "CREATE"), Change("eve", "REPLACE"), Change("eve", "CREATE")])) == "bob"
+        _user(creation_of_id([Change("bob", "CREATE"), Change("eve", "REPLACE"), Change("eve", "CREATE")]))
+        == "bob"
     )
-    assert first_of([Change("bob", "ALTER")]) is None
+    assert creation_of_id([Change("bob", "ALTER")]) is None
 
 
 @pytest.mark.parametrize(
@@ -264,4 +274,4 @@ def test_the_creation_of_what_has_a_name(changes, owner):
         user, operation, *rest = one.split()
         is_renamed = operation == "renamed"
         made.append(Change(user, "ALTER" if is_renamed else operation, rest == ["whole"], is_renamed))
-    assert _user(last_of(made)) == owner
+    assert _user(creation_of_name(made)) == owner

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import audit
-import policies
-from policies.errors import PolicyError
+from audit import policies
+from audit.policies.errors import PolicyError
 
 
 def test_what_was_made_of_a_masked_column(session, schema):

@@ -5,13 +5,16 @@ from __future__ import annotations
 import pytest
 
 import audit
-from policies.errors import (
+from audit.policies.errors import (
     AccessDeniedError,
     BadPolicyError,
     PolicyExistsError,
     PolicyInUseError,
     UnknownPolicyError,
 )
+from tests.sessions import NO_TABLES
+
+ATTACH = NO_TABLES
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 import audit
-from policies.errors import AccessDeniedError
+from audit.policies.errors import AccessDeniedError
 
 STATEMENTS = [
     ("CREATE MASKING POLICY q AS (v STRING) RETURNS STRING -> 'x'", "CREATE MASKING POLICY ON SCHEMA {s}"),

@@ -8,7 +8,12 @@ import pytest
 from pyspark.errors import AnalysisException
 
 import audit
-from policies.errors import AccessDeniedError, PolicyInUseError, UnknownPolicyError, UnknownPrivilegeError
+from audit.policies.errors import (
+    AccessDeniedError,
+    PolicyInUseError,
+    UnknownPolicyError,
+    UnknownPrivilegeError,
+)
 
 
 @pytest.fixture

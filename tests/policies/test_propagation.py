@@ -9,16 +9,18 @@ from dataclasses import replace
 import pytest
 
 import audit
-from audit.by import By
-from audit.errors import TagsNotPropagatedWarning
+from audit.core.actor import Actor
+from audit.core.errors import TagsNotPropagatedWarning
+from audit.policies.model.apply_events import state_after
+from audit.policies.model.events import GovernanceEvent
+from audit.policies.statements.propagate_tags import tag_values, tags_to_propagate
+from audit.policies.statements.set_tag import column_of, tag_set
+from lineage.catalog.object_ids import column_id
 from lineage.model import ColumnRef, Domain, ModifiedColumn, ModifiedObject
-from lineage.object_ids import column_id
-from policies.events import Event
-from policies.propagation import carried, wanted
-from policies.state import folded
-from policies.tagging import column_of, tag_set
 
 from .test_tags import TABLE, _after, _found
+
+ATTACH = {"propagate_tags": True}
 
 # -- the rules ---------------------------------------------------------------------------------
 
@@ -30,7 +32,7 @@ def _wanted(statements, *sources, target="c.o.x", object_id=OTHER):
     state = _after(*statements)
     refs = tuple(ColumnRef("c.s.t", name, Domain.TABLE, TABLE, column_id(TABLE, name)) for name in sources)
     column = ModifiedColumn("a", column_id(object_id, "ssn"), base_sources=refs[1:], direct_sources=refs[:1])
-    found = wanted([ModifiedObject(target, Domain.TABLE, object_id, (column,))], state)
+    found = tags_to_propagate([ModifiedObject(target, Domain.TABLE, object_id, (column,))], state)
     return {state.tags[tag].name.rpartition(".")[2]: value for tag, value in found.get("a", {}).items()}
 
 
@@ -75,12 +77,14 @@ def test_what_the_target_carries_stays(tagged, expected):
 def test_a_clone_hands_on_what_its_source_would():
     """The state knows the clone's columns by the ids of the source's."""
     details = {"source": "delta:u-1", "object_id": OTHER}
-    copied = Event(9, "COPY_POLICIES", "e", None, "delta:u-2", "c.s.t", details=details)
-    state = folded([copied], _after(TAG, SSN))
+    copied = GovernanceEvent(9, "COPY_POLICIES", "e", None, "delta:u-2", "c.s.t", details=details)
+    state = state_after([copied], _after(TAG, SSN))
     names = {"ssn": {"pii": "high"}, "mail": {}}
     for name, expected in names.items():
         column = ColumnRef("c.s.clone", name, Domain.TABLE, OTHER, column_id(OTHER, name))
-        assert {state.tags[tag].name[4:]: value for tag, value in carried(column, state).items()} == expected
+        assert {
+            state.tags[tag].name[4:]: value for tag, value in tag_values(column, state).items()
+        } == expected
 
 
 def test_a_table_is_not_the_view_that_had_its_name():
@@ -88,30 +92,18 @@ def test_a_table_is_not_the_view_that_had_its_name():
     view = _found("name:c.s.u")
     state = _after(TAG, SSN)
     tag = next(iter(state.tags))
-    by = By(5, "ann", None, lambda: "e")
-    new = tag_set(tag, column_of(view, "ssn"), "x", view, lambda _policy: frozenset(), by, state)
+    actor = Actor(5, "ann", None, lambda: "e")
+    new = tag_set(tag, column_of(view, "ssn"), "x", view, lambda _policy: frozenset(), actor, state)
     new = replace(new, details={**new.details, "object_domain": "VIEW", "object_id": 5})
-    state = folded([new], state)
+    state = state_after([new], state)
     seen = [
-        carried(ColumnRef("c.s.u", "ssn", domain, object_id, None), state)
+        tag_values(ColumnRef("c.s.u", "ssn", domain, object_id, None), state)
         for domain, object_id in ((Domain.VIEW, 5), (Domain.VIEW, 6), (Domain.TABLE, 7))
     ]
     assert seen == [{tag: "x"}, {tag: "x"}, {}]
 
 
 # -- in a session ------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def session(spark, tmp_path_factory):
-    """As the other tests', with the setting on."""
-    session = spark.newSession()
-    session.conf.set("spark.sql.sources.default", "delta")
-    root = str(tmp_path_factory.mktemp("audit"))
-    audit.attach(session, user="ann", root=root, propagate_tags=True)
-    yield session
-    audit.detach(session)
-    session.sql("DROP SCHEMA IF EXISTS account_usage CASCADE")
 
 
 @pytest.fixture
@@ -125,8 +117,8 @@ def source(session, schema):
 
 def _tags(session, *name):
     """The values of a target's tags by column."""
-    policies = session._audit.driver.policies
-    known = policies._ledger.state().objects.get(policies.governor.describe(session, name).key)
+    policies = session._audit.services.policies
+    known = policies._event_log.state().objects.get(policies.enforcer.describe(session, name).key)
     columns = {} if known is None else known.column_tags
     return {known.columns[key][0]: next(iter(tags.values())) for key, tags in columns.items()}
 
@@ -143,7 +135,7 @@ def _streamed(session, place):
     writer = session.readStream.table("src").selectExpr("a AS k", "b AS v").writeStream
     writer = writer.option("checkpointLocation", str(place)).trigger(availableNow=True)
     writer.toTable("t").awaitTermination()
-    assert session._audit.driver.worker.drain()
+    assert session._audit.recorder.worker.drain()
 
 
 def _each_batch(session, place):
@@ -225,7 +217,7 @@ def test_on_record(session, source):
         session.sql(f"INSERT INTO u {QUERY}")
     audit.flush(session)
     with audit.suppress():
-        history = session.read.format("delta").load(session._audit.driver.policies._ledger.location)
+        history = session.read.format("delta").load(session._audit.services.policies._event_log.location)
         rows = history.where(f"event = 'SET_TAG' AND name LIKE '%{source}.u'").collect()
     made = session.sql(ROWS.format(source, "query_text LIKE 'CREATE TABLE u%'")).first()
     assert [(row.query_id, row.user_name, json.loads(row.details)["propagated"]) for row in rows] == [
@@ -259,27 +251,27 @@ def test_what_cannot_carry_a_tag(session, source, tmp_path):
 
 def test_a_failure_is_told(session, source, monkeypatch):
     """Whatever goes wrong with the tags: the write is done, its user is told, and coverage counts it."""
-    driver = session._audit.driver
+    services = session._audit.services
 
     def fail(_decide):
         raise RuntimeError("the disk is gone")
 
-    monkeypatch.setattr(driver.policies._ledger, "change", fail)
+    monkeypatch.setattr(services.policies._event_log, "change", fail)
     with pytest.warns(TagsNotPropagatedWarning, match="the disk is gone"):
         session.sql(f"CREATE TABLE u AS {QUERY}")
     assert session.table("u").count() == 1
-    assert driver.analyst.failures[-1][1] == "RuntimeError: the disk is gone"
+    assert services.failures.recent[-1][1] == "RuntimeError: the disk is gone"
 
 
 def test_off(session, source, monkeypatch):
     """Without the setting nothing is tagged, and nothing waits; with it no query does."""
-    driver = session._audit.driver
+    recorder = session._audit.recorder
     waits = []
-    monkeypatch.setattr(driver.worker, "wait", waits.append)
+    monkeypatch.setattr(recorder.worker, "wait", waits.append)
     session.sql(QUERY).collect()
-    monkeypatch.setattr(driver, "config", replace(driver.config, propagate_tags=False))
+    monkeypatch.setattr(recorder.tags, "_enabled", False)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         session.sql(f"CREATE TABLE u AS {QUERY}")
-    assert driver.worker.drain()
+    assert recorder.worker.drain()
     assert (_tags(session, "u"), waits) == ({}, [])

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 import audit
+from audit.testing import records
 
 MASK = "CREATE MASKING POLICY m AS (val STRING) RETURNS STRING -> "
 HR = "CASE WHEN is_role_in_session('HR') THEN val ELSE '***' END"
@@ -24,17 +23,15 @@ def table(session, schema):
 
 def _said(session, schema, marker):
     """The policies of the statements that have a marker in their text, by name, in order."""
-    audit.flush(session)
-    rows = session.sql(
-        "SELECT to_json(policies_referenced) p, user_name u FROM account_usage.access_history JOIN"
-        " account_usage.query_history USING (query_id, user_name)"
-        f" WHERE schema_name = '{schema}' AND contains(query_text, '{marker}') ORDER BY query_id"
-    ).collect()
     found = []
-    for row in rows:
-        items = json.loads(row.p)
-        policies = [p for item in items for p in item.get("policies", ())]
-        policies += [p for item in items for column in item.get("columns", ()) for p in column["policies"]]
+    for record in records(session):
+        if record.query.schema_name != schema or marker not in record.query.query_text or not record.access:
+            continue
+        items = [item.asDict(recursive=True) for item in record.access[0].policies_referenced or ()]
+        policies = [p for item in items for p in item["policies"] or ()]
+        policies += [
+            p for item in items for column in item["columns"] or () for p in column["policies"] or ()
+        ]
         found.append({p["policyName"].rpartition(".")[2]: p for p in policies})
     return found
 
@@ -166,6 +163,23 @@ def test_micro_batches(session, table, schema, tmp_path):
     assert ["policyName" in row.p for row in rows] == [False, True]
 
 
+def test_statements_of_a_script(session, table, schema):
+    """Each with the policies of its own moment, though all are recorded when the script has ended."""
+    session.sql(MASK + HR)
+    with audit.as_user(session, "ann"):
+        session.sql(
+            "BEGIN SELECT ssn FROM t; ALTER TABLE t ALTER COLUMN ssn SET MASKING POLICY m;"
+            " SELECT ssn FROM t; ALTER TABLE t ALTER COLUMN ssn UNSET MASKING POLICY; SELECT ssn FROM t; END"
+        )
+    audit.flush(session)
+    rows = session.sql(
+        "SELECT to_json(policies_referenced) p FROM account_usage.access_history JOIN"
+        " account_usage.query_history USING (query_id, user_name)"
+        f" WHERE schema_name = '{schema}' AND query_text = 'SELECT ssn FROM t' ORDER BY query_start_time"
+    ).collect()
+    assert ["policyName" in (row.p or "") for row in rows] == [False, True, False]
+
+
 def test_any_of_several_may_let_all_rows_through(session, table, schema):
     """BigQuery's: where one shows somebody all rows, the others hide none from them."""
     session.sql("CREATE ROW ACCESS POLICY g1 ON t GRANT TO ('user:bob') FILTER USING (true)")
@@ -204,21 +218,24 @@ def test_as_it_was_when_the_statement_ran(session, table, schema):
     """The worker comes later: by then the policy says something else, and the user has another role."""
     session.sql(MASK + HR)
     session.sql("ALTER TABLE t ALTER COLUMN ssn SET MASKING POLICY m")
-    driver = session._audit.driver
-    old, token = driver.policies.enter(session._audit.session_id, "bob", ["hr"])
+    services = session._audit.services
+    old, token = services.policies.set_identity(session._audit.session_id, "bob", ["hr"])
     session._audit._enter()
-    relation = driver.catalog.look_up(("spark_catalog", schema, "t"), ("", ""))
+    relation = services.catalog.look_up(("spark_catalog", schema, "t"), ("", ""))
     session.sql("ALTER MASKING POLICY m SET BODY -> 'x'")
-    new, _ = driver.policies.enter(session._audit.session_id, "ann", [])
+    new, _ = services.policies.set_identity(session._audit.session_id, "ann", [])
 
     def came_to(state, token):
-        (one,) = driver.policies.attachments(relation, state, token)
+        (one,) = services.policies.attachments(relation, state, token)
         return one.policy.body, one.changes
 
     assert [came_to(old, token), came_to(new, token)] == [(HR, False), ("'x'", True)]
     session.sql("ALTER TABLE t ALTER COLUMN ssn UNSET MASKING POLICY")
     session.sql("DROP MASKING POLICY m")
-    assert came_to(old, driver.policies.enter(session._audit.session_id, "bob", ["other"])[1]) == (HR, True)
+    assert came_to(old, services.policies.set_identity(session._audit.session_id, "bob", ["other"])[1]) == (
+        HR,
+        True,
+    )
     assert [came_to(old, None), came_to(old, "nobody's")] == [(HR, None), (HR, None)]
 
 
@@ -227,12 +244,12 @@ def test_what_cannot_be_told(session, table, schema):
     session.sql("CREATE TABLE map AS SELECT 'eu' AS b")
     session.sql(ROWS + "EXISTS (SELECT 1 FROM map WHERE b = a)")
     session.sql("ALTER TABLE t ADD ROW ACCESS POLICY r ON (region)")
-    driver = session._audit.driver
-    state, token = driver.policies.enter(session._audit.session_id, "bob", [])
+    services = session._audit.services
+    state, token = services.policies.set_identity(session._audit.session_id, "bob", [])
     session._audit._enter()
     session.sql("ALTER TABLE t DROP ROW ACCESS POLICY r")
     session.sql("DROP ROW ACCESS POLICY r")
     session.sql("DROP TABLE map")
-    relation = driver.catalog.look_up(("spark_catalog", schema, "t"), ("", ""))
-    (one,) = driver.policies.attachments(relation, state, token)
+    relation = services.catalog.look_up(("spark_catalog", schema, "t"), ("", ""))
+    (one,) = services.policies.attachments(relation, state, token)
     assert (one.changes, len(one.policy.version)) == (None, 64)

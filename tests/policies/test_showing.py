@@ -5,16 +5,19 @@ from __future__ import annotations
 import pytest
 
 import audit
+from audit.policies.errors import UnknownPolicyError
+from audit.policies.model.apply_events import state_after
+from audit.policies.model.events import GovernanceEvent
+from audit.policies.statements.show_policies import ShowContext, describe_row, show_rows
+from audit.time_travel.errors import NotAQueryError
 from lineage.model import Domain
-from lineage.statement import Shows
-from policies.errors import UnknownPolicyError
-from policies.events import Event
-from policies.showing import Asking, described, shown
-from policies.state import folded
-from time_travel.errors import NotAQueryError
+from lineage.sql.commands.command import Shows
+from tests.sessions import NO_TABLES
+
+ATTACH = NO_TABLES
 
 HERE = ("c", "g")
-ANN = Asking(HERE, frozenset({"A", "PUBLIC"}), "A")
+ANN = ShowContext(HERE, frozenset({"A", "PUBLIC"}), "A")
 
 
 def _policy(name, kind=Domain.MASKING_POLICY, comment=None):
@@ -22,17 +25,17 @@ def _policy(name, kind=Domain.MASKING_POLICY, comment=None):
         "domain": kind.value, "body": "val", "parameters": [["val", "STRING"]], "returns": "STRING",
         "comment": comment,
     }  # fmt: skip
-    return Event(1_000_000, "CREATE_POLICY", name, name=name, user="ann", details=details)
+    return GovernanceEvent(1_000_000, "CREATE_POLICY", name, name=name, user="ann", details=details)
 
 
-STATE = folded([
+STATE = state_after([
     _policy("c.g.m1", comment="hides"), _policy("c.g.M2"), _policy("c.h.m1"), _policy("d.g.m1"),
     _policy("c.g.r", Domain.ROW_ACCESS_POLICY),
-    Event(2_000_000, "SET_BODY", "e", "c.g.m1", name="c.g.m1", details={"body": "'*'"}),
-    Event(3, "CREATE_ROLE", "a", name="A", user="ann", details={"comment": "first"}),
-    Event(3, "CREATE_ROLE", "b", name="B", user="bob"),
-    Event(3, "GRANT_ROLE", "x", name="A", details={"to": "ROLE", "grantee": "B"}),
-    Event(3, "GRANT_ROLE", "y", name="A", details={"to": "USER", "grantee": "zoe"}),
+    GovernanceEvent(2_000_000, "SET_BODY", "e", "c.g.m1", name="c.g.m1", details={"body": "'*'"}),
+    GovernanceEvent(3, "CREATE_ROLE", "a", name="A", user="ann", details={"comment": "first"}),
+    GovernanceEvent(3, "CREATE_ROLE", "b", name="B", user="bob"),
+    GovernanceEvent(3, "GRANT_ROLE", "x", name="A", details={"to": "ROLE", "grantee": "B"}),
+    GovernanceEvent(3, "GRANT_ROLE", "y", name="A", details={"to": "USER", "grantee": "zoe"}),
 ])  # fmt: skip
 
 
@@ -49,23 +52,23 @@ STATE = folded([
 )
 def test_which_policies(shows, names):
     """Those of the schema asked for, or of all, whose name fits; by name."""
-    assert [f"{row[2]}.{row[3]}.{row[1]}" for row in shown(shows, STATE, ANN)] == names
+    assert [f"{row[2]}.{row[3]}.{row[1]}" for row in show_rows(shows, STATE, ANN)] == names
 
 
 def test_what_a_policy_is():
     """Who made it when, as what, with which words; the body with its version."""
-    row = shown(Shows(Domain.MASKING_POLICY, "m1"), STATE, ANN)[0]
+    row = show_rows(Shows(Domain.MASKING_POLICY, "m1"), STATE, ANN)[0]
     assert row[0].isoformat() == "1970-01-01T00:00:01+00:00"
     assert row[4:] == ("MASKING_POLICY", "ann", "hides", 2)
-    found = described(Shows(Domain.MASKING_POLICY, name=("m1",)), STATE, HERE)
+    found = describe_row(Shows(Domain.MASKING_POLICY, name=("m1",)), STATE, HERE)
     assert found == [("m1", "(val STRING)", "STRING", "'*'", 2)]
     with pytest.raises(UnknownPolicyError, match=r"c\.g\.r"):
-        described(Shows(Domain.MASKING_POLICY, name=("r",)), STATE, HERE)
+        describe_row(Shows(Domain.MASKING_POLICY, name=("r",)), STATE, HERE)
 
 
 def test_roles():
     """Those made and the system's own; which are the asker's, how often each is granted."""
-    rows = {row[1]: row for row in shown(Shows(Domain.ROLE), STATE, ANN)}
+    rows = {row[1]: row for row in show_rows(Shows(Domain.ROLE), STATE, ANN)}
     assert list(rows) == ["A", "ACCOUNTADMIN", "B", "PUBLIC"]
     assert rows["A"][2:] == ("N", "Y", "N", 1, 1, 0, "ann", "first")
     assert rows["B"][2:] == ("N", "N", "N", 0, 0, 1, "bob", "")

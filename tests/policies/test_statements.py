@@ -8,7 +8,7 @@ import time
 import pytest
 
 import audit
-from policies.errors import (
+from audit.policies.errors import (
     AccessDeniedError,
     BadPolicyError,
     PolicyExistsError,
@@ -318,15 +318,15 @@ def test_on_record(session, table, schema):
 
 def test_drivers_take_turns(session, schema, spark):
     """Each decides on all that the others have done, and sees it with its next statement."""
-    from policies.events import Event
-    from policies.ledger import Ledger
+    from audit.policies.model.event_log import EventLog
+    from audit.policies.model.events import GovernanceEvent
 
-    root = session._audit.driver.config.root + "/ledger"  # a governance of its own
-    one, two = Ledger(spark, root), Ledger(spark, root)
+    root = session._audit.services.config.root + "/ledger"  # a governance of its own
+    one, two = EventLog(spark, root), EventLog(spark, root)
 
     def create(name):
         def decide(state):
-            return [] if name in state.roles else [Event(1, "CREATE_ROLE", name, name=name)]
+            return [] if name in state.roles else [GovernanceEvent(1, "CREATE_ROLE", name, name=name)]
 
         return decide
 

@@ -9,26 +9,32 @@ import pytest
 
 import audit
 import lineage
-from audit.by import By
-from lineage.model import Column, Domain, Relation
-from lineage.object_ids import column_id, object_id
-from policies.errors import (
+from audit.core.actor import Actor
+from audit.policies.enforcement.enforcer import CatalogObject, _protection
+from audit.policies.errors import (
     AccessDeniedError,
     BadPolicyError,
     PolicyExistsError,
     PolicyInUseError,
     UnknownPolicyError,
 )
-from policies.events import Event
-from policies.governor import Found, _protection
-from policies.state import folded
-from policies.tagging import schema_tagged, tagged
-from policies.tags import tag_altered, tag_brought_back, tag_created, tag_dropped, tag_renamed
+from audit.policies.model.apply_events import state_after
+from audit.policies.model.events import GovernanceEvent
+from audit.policies.statements.set_tag import set_schema_tag_events, set_tag_events
+from audit.policies.statements.tag_ddl import (
+    alter_tag,
+    create_tag,
+    drop_tag,
+    rename_tag,
+    undrop_tag,
+)
+from lineage.catalog.object_ids import column_id, object_id
+from lineage.model import Column, Domain, Relation
 
 HERE = ("c", "s")
 _RUNS = {
-    "CREATE_TAG": tag_created, "ALTER_TAG": tag_altered, "RENAME_TAG": tag_renamed, "DROP_TAG": tag_dropped,
-    "UNDROP_TAG": tag_brought_back,
+    "CREATE_TAG": create_tag, "ALTER_TAG": alter_tag, "RENAME_TAG": rename_tag, "DROP_TAG": drop_tag,
+    "UNDROP_TAG": undrop_tag,
 }  # fmt: skip
 _NUMBERS = itertools.count()
 TABLE = object_id("TABLE", "u-1")
@@ -39,29 +45,29 @@ def _policy(name, kind="STRING"):
     details = {
         "domain": Domain.MASKING_POLICY.value, "body": "NULL", "parameters": [["val", kind]], "returns": kind,
     }  # fmt: skip
-    return Event(1, "CREATE_POLICY", name, name=f"c.s.{name}", details=details)
+    return GovernanceEvent(1, "CREATE_POLICY", name, name=f"c.s.{name}", details=details)
 
 
 def _found(key="delta:u-1", columns=COLUMNS):
     known = {name: (name, name, column_id(TABLE, name), kind) for name, kind in columns}
-    return Found(key, is_view=False, name=("c", "s", "t"), object_id=TABLE, columns=known)
+    return CatalogObject(key, is_view=False, name=("c", "s", "t"), object_id=TABLE, columns=known)
 
 
 def _run(state, text, found=None, reads=lambda _policy: frozenset()):
     """The state after a statement."""
     command = lineage.parse(text).command
-    by = By(5, "ann", None, lambda: f"e{next(_NUMBERS)}")
+    actor = Actor(5, "ann", None, lambda: f"e{next(_NUMBERS)}")
     if command.kind in _RUNS:
-        return folded(_RUNS[command.kind](command, HERE, reads, by, state), state)
+        return state_after(_RUNS[command.kind](command, HERE, reads, actor, state), state)
     if command.domain is Domain.SCHEMA:
-        return folded(schema_tagged(command, HERE, by, state), state)
+        return state_after(set_schema_tag_events(command, HERE, actor, state), state)
     for change in command.changes:
-        state = folded(tagged(change, found or _found(), HERE, reads, by, state), state)
+        state = state_after(set_tag_events(change, found or _found(), HERE, reads, actor, state), state)
     return state
 
 
 def _after(*statements):
-    state = folded([_policy("m"), _policy("other"), _policy("pays", "DECIMAL(38,0)")])
+    state = state_after([_policy("m"), _policy("other"), _policy("pays", "DECIMAL(38,0)")])
     for text in statements:
         state = _run(state, text)
     return state
@@ -98,10 +104,10 @@ def test_tags_come_down_and_the_nearest_wins():
     assert _masks(on_table, ("new", "STRING")) == {
         "ssn": "c.s.other", "mail": "c.s.other", "new": "c.s.other", "pay": "c.s.pays",
     }  # fmt: skip
-    by_name = Event(6, "SET_MASKING_POLICY", "d", "m", "delta:u-1", "c.s.t", details={
+    by_name = GovernanceEvent(6, "SET_MASKING_POLICY", "d", "m", "delta:u-1", "c.s.t", details={
         "object_domain": "Table", "object_id": TABLE, "columns": [["ssn", "ssn", column_id(TABLE, "ssn")]],
     })  # fmt: skip
-    assert _masks(folded([by_name], on_column))["ssn"] == "c.s.m"
+    assert _masks(state_after([by_name], on_column))["ssn"] == "c.s.m"
     assert _masks(_run(state, "ALTER SCHEMA s UNSET TAG pii")) == {}
 
 

@@ -18,14 +18,13 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions
 
 import audit
-from policies.errors import AccessDeniedError
+from audit.policies.errors import AccessDeniedError
 from tests.policies.random_queries import random_query
 
 ROWS = (
     "VALUES (1, '111', 'eu', 10.00), (2, '222', 'us', 20.00), (3, '333', 'eu', 30.00), (4, NULL, NULL, 5.00)"
 )
 COLUMNS = "id INT NOT NULL, ssn STRING, region STRING, pay DECIMAL(10,2)"
-RANDOM = 60
 USERS = ("hal", "sam", "eve")
 MASKED = "id, if(ssn IS NULL, NULL, '***') ssn, region, pay"
 # What each user sees of each kind: hal has role HR, sam SALES, eve none.
@@ -43,6 +42,15 @@ PROTECTIONS = {
     "mapped": ["ADD ROW ACCESS POLICY mapped ON (region)"],
     "both": ["ALTER COLUMN ssn SET MASKING POLICY ssn_mask", "ADD ROW ACCESS POLICY regions ON (region)"],
 }
+
+
+def _kinds(*kinds):
+    """Kinds of protection as parameters: `both` masks and filters, the others are a part of it."""
+    long = pytest.mark.long("`both` masks and filters at once; this kind is a part of it")
+    return [kind if kind == "both" else pytest.param(kind, marks=long) for kind in kinds]
+
+
+KINDS = _kinds(*SEEN)
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +172,18 @@ def test_queries(session, walled):
 
 
 @pytest.mark.parametrize("part", [0, 1])
-def test_every_query_of_every_user(session, walled, part):
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        pytest.param(
+            [("mask", "sam"), ("rows", "eve"), ("mapped", "hal"), ("both", "sam")],
+            marks=pytest.mark.slow("plans of 25 queries"),
+            id="each kind",
+        ),
+        pytest.param(PAIRS, marks=pytest.mark.long("38 plans of 25 queries: five minutes"), id="all"),
+    ],
+)
+def test_every_query_of_every_user(session, walled, pairs, part):
     """All users over all kinds; many queries are parts of one, as each alone would take as long."""
     queries = [query for query in QUERIES if not query.startswith(("BEGIN", "EXECUTE"))][part::2]
     text = " UNION ALL ".join(
@@ -172,7 +191,7 @@ def test_every_query_of_every_user(session, walled, part):
         for number, query in enumerate(queries)
     )
     wanted = {}  # what a user sees of several kinds may be the same
-    for kind, user in PAIRS:
+    for kind, user in pairs:
         seen = SEEN[kind][user]
         if seen not in wanted:
             wanted[seen] = _answer(session, text.replace("{t}", f"{kind}_{user}"))
@@ -180,10 +199,17 @@ def test_every_query_of_every_user(session, walled, part):
             assert _answer(session, text.replace("{t}", f"t_{kind}")) == wanted[seen], (kind, user)
 
 
-def test_random_queries(session, walled):
+@pytest.mark.parametrize(
+    "seeds",
+    [
+        pytest.param(range(36), marks=pytest.mark.slow("many queries over the same tables"), id="short"),
+        pytest.param(range(36, 600), marks=pytest.mark.long("564 queries: about ten minutes"), id="long"),
+    ],
+)
+def test_random_queries(session, walled, seeds):
     """Whatever is asked answers as over what was masked and filtered beforehand."""
     compared = Counter()
-    for seed, (kind, user) in zip(range(RANDOM), cycle(PAIRS), strict=False):
+    for seed, (kind, user) in zip(seeds, cycle(PAIRS), strict=False):
         query = random_query(seed)
         try:
             wanted = _answer(session, query.replace("@t", f"{kind}_{user}"))
@@ -193,7 +219,7 @@ def test_random_queries(session, walled):
         with audit.as_user(session, user):
             assert _answer(session, query.replace("@t", f"t_{kind}")) == wanted, (seed, query)
     assert len(compared) == len(PAIRS)
-    assert compared.total() > RANDOM / 2
+    assert compared.total() > len(seeds) / 2
 
 
 def _answer(session, query):
@@ -238,7 +264,7 @@ def test_frames_by_each_action(session, walled):
                 assert action(frame) == action(plain[number]), number
 
 
-@pytest.mark.parametrize("kind", SEEN)
+@pytest.mark.parametrize("kind", KINDS)
 def test_frames_of_each_user(session, walled, kind):
     """The same by all users over all kinds of protection, with one action each."""
     actions = cycle(ACTIONS)
@@ -250,7 +276,7 @@ def test_frames_of_each_user(session, walled, kind):
                 assert action(frame) == action(plain[number]), (user, number)
 
 
-@pytest.mark.parametrize("kind", ["mapped", "both"])
+@pytest.mark.parametrize("kind", _kinds("mapped", "both"))
 def test_a_frame_handed_from_one_to_another(session, walled, kind):
     """Each user sees what they may, whoever made the DataFrame, and whoever ran it before."""
     frame = session.table(f"walled.t_{kind}")
@@ -266,7 +292,7 @@ def test_a_frame_handed_from_one_to_another(session, walled, kind):
             )
 
 
-@pytest.mark.parametrize("kind", SEEN)
+@pytest.mark.parametrize("kind", KINDS)
 def test_what_another_has_cached(session, walled, kind):
     """What is cached for one is not answered to another."""
     session.sql(f"CACHE TABLE t_{kind}")
@@ -509,7 +535,7 @@ def test_the_administrator_and_the_past(session, walled):
         session.sql("DROP TABLE told")
 
 
-@pytest.mark.parametrize("kind", SEEN)
+@pytest.mark.parametrize("kind", KINDS)
 def test_metadata_columns(session, walled, kind):
     """`_metadata` is there, of the rows that are seen; names of files by function as well."""
     for user in USERS:
@@ -529,7 +555,7 @@ TELLING = [
 ]
 
 
-@pytest.mark.parametrize("kind", ["mask", "both"])
+@pytest.mark.parametrize("kind", _kinds("mask", "both"))
 def test_errors_quote_what_is_shown(session, walled, kind):
     """An error about a masked value quotes the mask."""
     session.sql(f"CREATE TABLE told_{kind} (n INT)")
@@ -643,7 +669,7 @@ FAILING = [
 ]
 
 
-@pytest.mark.parametrize("kind", ["rows", "mapped", "both"])
+@pytest.mark.parametrize("kind", _kinds("rows", "mapped", "both"))
 def test_hidden_rows_make_nothing_fail(session, walled, kind):
     """An error would tell of a row that is hidden."""
     for query in FAILING:

@@ -7,8 +7,8 @@ from delta.tables import DeltaTable
 from pyspark.sql import functions
 
 import audit
-from audit import registry
-from policies.errors import AccessDeniedError, BadPolicyError, PolicyError, PolicyExistsError
+from audit import attached_sessions
+from audit.policies.errors import AccessDeniedError, BadPolicyError, PolicyError, PolicyExistsError
 
 ROWS = "VALUES (1, '111', 'eu', 10.00), (2, '222', 'us', 20.00), (3, '333', 'eu', 30.00)"
 COLUMNS = "id INT, ssn STRING, region STRING, pay DECIMAL(10,2)"
@@ -76,7 +76,7 @@ def _place(session, table):
 def test_the_ledger_is_the_systems_alone(session, make, tmp_path):
     """Nobody makes himself an administrator by writing what the system keeps."""
     make("t", "hush")
-    root = registry.find(session).driver.config.root
+    root = attached_sessions.find(session).services.config.root
     place = f"{root}/governance_history"
     rows = session.read.format("delta").load(place)
     before = rows.count()
@@ -432,7 +432,7 @@ def test_files_that_are_moved_or_written(session, make, tmp_path):
     """LOAD DATA, partitions of Hive's, folders that are overwritten: none reaches what is protected."""
     make("t", "hush", "near")
     place = _place(session, "t")
-    root = registry.find(session).driver.config.root
+    root = attached_sessions.find(session).services.config.root
     session.sql("CREATE TABLE mine (id INT) PARTITIONED BY (p INT) STORED AS PARQUET")
     session.sql("CREATE TABLE flat (id INT) STORED AS PARQUET")
     _refused(

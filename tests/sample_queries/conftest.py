@@ -9,7 +9,7 @@ from pyspark.errors import AnalysisException
 
 import audit
 import views
-from audit.errors import StatementDeniedError
+from audit.core.errors import StatementDeniedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

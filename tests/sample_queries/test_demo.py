@@ -25,7 +25,7 @@ SAID = (
 
 def test_to_its_end(tmp_path):
     """Each part has its answer, all is on record in full, nothing fails or warns."""
-    command = [sys.executable, "-m", "sample_queries.demo", "--root", str(tmp_path / "root")]
+    command = [sys.executable, "-m", "examples.demo", "--root", str(tmp_path / "root")]
     done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert [said for said in ("Traceback", "Warning") if said in done.stderr] == []

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from sample_queries import queries
+from views.query_file import QueryParameterError, sample, sample_names
 
 PEOPLE = "spark_catalog.sq.people"
 REPORT = "spark_catalog.sq.report"
@@ -16,15 +16,15 @@ def ask(audited):
     """Ask a sample query on the workload."""
 
     def asked(name, **given):
-        return queries.load(name).ask(audited, SCHEMA, **given)
+        return sample(name).ask(audited, SCHEMA, **given)
 
     return asked
 
 
-@pytest.mark.parametrize("name", queries.names())
+@pytest.mark.parametrize("name", sample_names())
 def test_every_query_states_its_question_what_it_reads_and_its_parameters(name):
     """The first comment ends its question with ?, names each table read, and explains each parameter."""
-    query = queries.load(name)
+    query = sample(name)
     comment = "\n".join(line for line in query.sql.splitlines() if line.startswith("-- "))
     body = query.sql.removeprefix(comment)
     assert query.question.endswith("?")
@@ -159,5 +159,5 @@ def test_partly_analysed(audited, ask):
 
 def test_unknown_parameter(ask):
     """A parameter that a query does not have is refused by name."""
-    with pytest.raises(KeyError, match="objekt"):
+    with pytest.raises(QueryParameterError, match="objekt"):
         ask("who_read_object", objekt="x")

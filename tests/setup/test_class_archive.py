@@ -12,9 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 from audit.cli import main
-from audit.embedded import class_archive, jars
-from audit.embedded.java import locate
-from audit.errors import ClassArchiveError
+from audit.core.errors import ClassArchiveError
+from audit.spark.embedded import class_archive, jars
+from audit.spark.embedded.java import locate
 
 
 def test_other_jars_and_another_java_have_another_archive(tmp_path):

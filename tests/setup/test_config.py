@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from audit.config import Config, ConfigInvalid, load
+from audit.core.config import Config, ConfigInvalid, load
 
 
 def made(tmp_path, environ=None, **arguments):

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from audit.cli import main
-from audit.embedded import jars
+from audit.spark.embedded import jars
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from audit.embedded import jars
+from audit.spark.embedded import jars
 
 BYTES = os.urandom(300_000)
 JAR = jars.Jar("io.delta", "thing_2.13", "1.0", hashlib.sha256(BYTES).hexdigest(), len(BYTES))
@@ -144,7 +144,9 @@ def test_a_cache_that_cannot_be_written_is_named(tmp_path, maven):
 
 def test_several_processes_at_once(tmp_path, maven):
     """Four processes on one empty cache all get the whole jar, and leave nothing else there."""
-    program = f"import os; from audit.embedded import jars; print(*jars.resolve(os.environ, (jars.{JAR!r},)))"
+    program = (
+        f"import os; from audit.spark.embedded import jars; print(*jars.resolve(os.environ, (jars.{JAR!r},)))"
+    )
     environ = {**os.environ, **environment(tmp_path, maven), "PYTHONPATH": os.pathsep.join(sys.path)}
     with contextlib.ExitStack() as stack:
         running = [

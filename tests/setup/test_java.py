@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from audit.embedded import java
+from audit.spark.embedded import java
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the stand-ins are shell scripts")
 

@@ -1,4 +1,4 @@
-"""docs/*_rules.md: every statement of a page names a test that is there, the README, a figure, or is open."""
+"""docs/conformance/: each statement names a test, a figure or words of a page, all there, or is open."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ from pathlib import Path
 
 import pytest
 
+from .pages import sections
+
 ROOT = Path(__file__).parents[2]
-PAGES = sorted((ROOT / "docs").glob("*_rules.md"))
+FOLDER = ROOT / "docs" / "conformance"
+PAGES = [FOLDER / "policies.md", FOLDER / "time-travel.md"]
 NAMED = re.compile(r"(tests/[\w/]+\.py)::(\w+)")
 FIXTURE = re.compile(r"`(\w+\.sql): ([^`]+)`")
 MEASURED = re.compile(r"`benchmarks/RESULTS\.md: ([^`]+)`")
+ANSWERED = re.compile(r"\| docs: \[[^\]]+\]\(([^)#]+)#([^)]+)\): \"([^\"]+)\"")
 KINDS = {
     "shown by tests": NAMED.search,
     "measured": MEASURED.search,
-    "answered in the README": lambda row: "| README: " in row,
+    "answered in the docs": ANSWERED.search,
     "open": lambda row: "| OPEN |" in row,
 }
 """What holds a statement, in the words of a page's count: the first that fits."""
@@ -37,7 +41,7 @@ ROWS = [pytest.param(row, id=f"{page.stem}-{n}") for page in PAGES for n, row in
 
 @pytest.mark.parametrize("row", ROWS)
 def test_what_holds_a_statement_is_there(row):
-    """A test by its name, a fixture by the beginning of its rule, a figure by its heading; or why not."""
+    """A test by its name, a fixture by its rule, a figure by its heading, an answer by heading and words."""
     assert held_by(row), row
     for path, name in NAMED.findall(row):
         text = (ROOT / path).read_text(encoding="utf-8")
@@ -48,6 +52,10 @@ def test_what_holds_a_statement_is_there(row):
     for heading in MEASURED.findall(row):
         text = (ROOT / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8")
         assert f"\n## {heading}\n" in text, f"RESULTS.md has no {heading}"
+    for path, anchor, words in ANSWERED.findall(row):
+        page = (FOLDER / path).resolve()
+        assert anchor in sections(page), f"{path} has no heading #{anchor}"
+        assert words in sections(page)[anchor], f"{path}#{anchor} does not say {words!r}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])

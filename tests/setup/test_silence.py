@@ -13,7 +13,7 @@ pytestmark = pytest.mark.spark
 
 START = """
     import sys
-    from audit.embedded.spark import embedded
+    from audit.spark.embedded.spark import embedded
     quick = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
     spark = embedded(sys.argv[1], master="local[2]", conf=quick)
 """
@@ -57,6 +57,6 @@ def test_start_and_first_table_print_nothing(tmp_path):
 
 def jars_dir():
     """Where this machine's jars are, as a variable for a process with another home."""
-    from audit.embedded import jars
+    from audit.spark.embedded import jars
 
     return str(jars.cache_dir(os.environ))

@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from audit.embedded.rootlock import RootBusy, RootLock
-from audit.embedded.spark import ROOT_KEY, SparkUnavailable, embedded
+from audit.spark.embedded.rootlock import RootBusy, RootLock
+from audit.spark.embedded.spark import ROOT_KEY, SparkUnavailable, embedded
 
 
 @pytest.mark.spark
@@ -75,7 +75,7 @@ def test_a_root_elsewhere_is_refused():
 HOLD = """
 import sys
 from pathlib import Path
-from audit.embedded.rootlock import RootLock
+from audit.spark.embedded.rootlock import RootLock
 lock = RootLock.claim(Path(sys.argv[1]), 0.1)
 """
 

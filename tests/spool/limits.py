@@ -5,7 +5,7 @@ import resource
 import sys
 from pathlib import Path
 
-from audit.errors import SpoolUnavailableError
+from audit.core.errors import SpoolUnavailableError
 from audit.spool import Spool, read_segment
 
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from audit.errors import SpoolBusyError, SpoolEntryError, SpoolVersionError
+from audit.core.errors import SpoolBusyError, SpoolEntryError, SpoolVersionError
 from audit.spool import Spool, find_spools, ingest_lock, recover, remove_ingested, retire
 from audit.spool.cleanup import Removed
 from audit.spool.liveness import is_held, is_same, take_lock

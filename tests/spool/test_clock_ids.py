@@ -7,8 +7,8 @@ import uuid
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.clock import Clock, ManualClock, SystemClock, to_datetime, to_iso, to_micros
-from audit.ids import IdGenerator, id_micros
+from audit.core.clock import Clock, ManualClock, SystemClock, to_datetime, to_iso, to_micros
+from audit.core.ids import IdGenerator, id_micros
 
 MICROS = st.integers(0, 4_000_000_000_000_000)
 

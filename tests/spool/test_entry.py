@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.errors import SpoolEntryError
+from audit.core.errors import SpoolEntryError
 from audit.spool.entry import Entry, decode, encode
 
 JSON = st.recursive(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from audit.errors import RecordLossWarning, SpoolUnavailableError
+from audit.core.errors import RecordLossWarning, SpoolUnavailableError
 from audit.spool import Spool, read_segment, recover
 from audit.spool.segment import SegmentFile
 

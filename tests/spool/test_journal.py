@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from audit.clock import ManualClock
-from audit.errors import (
+from audit.core.clock import ManualClock
+from audit.core.errors import (
     RecordLossWarning,
     SpoolClosedError,
     SpoolForkedError,
     SpoolFullError,
     SpoolUnavailableError,
 )
-from audit.ids import IdGenerator
+from audit.core.ids import IdGenerator
 from audit.spool import Spool, find_spools, read_segment, recover, remove_ingested
 
 from .helpers import abandon, complete, records, sealed_entries

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from audit.clock import to_datetime
-from audit.record_hash import record_hash
+from audit.core.clock import to_datetime
+from audit.record.record_hash import record_hash
 
 MICROS = 1_643_127_467_388_001
 ROW = {

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from audit.errors import SpoolUnavailableError, SpoolVersionError
+from audit.core.errors import SpoolUnavailableError, SpoolVersionError
 from audit.spool import Spool, read_segment, recover
 from audit.spool.layout import Layout
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from audit.record import Ended, Finding, Started, build_row
+from audit.record.access_record import Ended, Finding, Started, build_row
 from lineage import MemoryCatalog, analyze
 
 SQL = "ALTER TABLE s.a SWAP WITH s.b"

@@ -1,4 +1,4 @@
-"""A session that travels: Delta by default, a schema of its own."""
+"""A clock that is told the time, and a session on it."""
 
 from __future__ import annotations
 
@@ -6,38 +6,10 @@ import time
 
 import pytest
 
-import audit
 import views
-from audit.clock import ManualClock
-from time_travel.retention import DAY
-
-
-@pytest.fixture(scope="module")
-def root(tmp_path_factory):
-    """Of the audit of a module."""
-    return tmp_path_factory.mktemp("audit")
-
-
-@pytest.fixture(scope="module")
-def session(spark, root):
-    """Audited, with Delta where a statement names no provider."""
-    session = spark.newSession()
-    session.conf.set("spark.sql.sources.default", "delta")
-    audit.attach(session, user="ann", root=str(root))
-    yield session
-    audit.detach(session)
-    session.sql("DROP SCHEMA IF EXISTS account_usage CASCADE")
-
-
-@pytest.fixture
-def schema(session, request):
-    """A new current schema, gone after the test."""
-    name = request.node.originalname.removeprefix("test_")[:40]
-    session.sql(f"CREATE SCHEMA {name}")
-    session.sql(f"USE {name}")
-    yield name
-    session.sql("USE default")
-    session.sql(f"DROP SCHEMA IF EXISTS {name} CASCADE")
+from audit.core.clock import ManualClock
+from audit.time_travel.retention.periods import DAY
+from tests.sessions import attached
 
 
 @pytest.fixture(scope="module")
@@ -47,15 +19,11 @@ def clock():
 
 
 @pytest.fixture(scope="module")
-def clocked(spark, tmp_path_factory, clock):
+def clocked(spark, root, clock):
     """As `session`, on that clock, with the views."""
-    session = spark.newSession()
-    session.conf.set("spark.sql.sources.default", "delta")
-    audit.attach(session, user="ann", root=str(tmp_path_factory.mktemp("audit")), clock=clock)
-    views.install(session)
-    yield session
-    audit.detach(session)
-    session.sql("DROP SCHEMA IF EXISTS account_usage CASCADE")
+    with attached(spark, root, clock=clock) as session:
+        views.install(session)
+        yield session
 
 
 @pytest.fixture

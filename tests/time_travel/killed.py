@@ -12,9 +12,9 @@ import threading
 from pathlib import Path
 
 import audit
-from audit.embedded.spark import embedded
-from time_travel.lake import Lake
-from time_travel.registry import Registry
+from audit.spark.delta.delta_catalog import DeltaCatalog
+from audit.spark.embedded.spark import embedded
+from audit.time_travel.dropped.drop_registry import DropRegistry
 
 CONF = {
     "spark.sql.shuffle.partitions": "1",
@@ -25,11 +25,11 @@ CONF = {
 }
 # After which call of its thread a statement is killed, by the name of the thread.
 POINTS = {
-    "told": (Registry, "append", "DROP TABLE told.t"),
-    "freed": (Lake, "make_external", "DROP TABLE freed.t"),
-    "renamed": (Lake, "rename", "DROP SCHEMA renamed CASCADE"),
-    "moved": (Lake, "make_external", "DROP SCHEMA moved CASCADE"),
-    "shared": (Lake, "drop", "DROP SCHEMA shared CASCADE"),
+    "told": (DropRegistry, "append", "DROP TABLE told.t"),
+    "freed": (DeltaCatalog, "make_external", "DROP TABLE freed.t"),
+    "renamed": (DeltaCatalog, "rename", "DROP SCHEMA renamed CASCADE"),
+    "moved": (DeltaCatalog, "make_external", "DROP SCHEMA moved CASCADE"),
+    "shared": (DeltaCatalog, "drop", "DROP SCHEMA shared CASCADE"),
 }
 _HERE = threading.Semaphore(0)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import audit
-import time_travel
-from time_travel import errors
+from audit import time_travel
+from audit.time_travel import errors
 
 pytestmark = pytest.mark.spark
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from lineage.tokens import tokenize
-from time_travel.clause import clauses
-from time_travel.errors import BadClauseError
+from audit.time_travel.errors import BadClauseError
+from audit.time_travel.versions.version_lookup import require_clause
+from lineage.sql.parse import parse
 
 
 def found(sql):
     """Name, clause and the text that it takes."""
-    return [(".".join(c.table), str(c), sql[c.first : c.stop]) for c in clauses(tokenize(sql), sql)]
+    return [
+        (".".join(c.table), str(c), sql[c.first : c.stop]) for c in map(require_clause, parse(sql).points)
+    ]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.spark
 @pytest.fixture(scope="module")
 def root(spark):
     """Of the embedded session: where its metastore is."""
-    return spark.conf.get("spark.audit.root")
+    return Path(spark.conf.get("spark.audit.root"))
 
 
 def answer(*arguments, root):

@@ -10,8 +10,8 @@ from urllib.parse import urlparse
 import pytest
 
 import audit
-from audit.clock import SystemClock
-from time_travel import errors
+from audit.core.clock import SystemClock
+from audit.time_travel import errors
 
 pytestmark = pytest.mark.spark
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from time_travel.creating import read_creation, with_location
+from audit.time_travel.clones.create import with_location
+from lineage.sql.commands.create import CreateTable
+from lineage.sql.parse import typed_of
 
 
 @pytest.mark.parametrize(
@@ -26,9 +28,9 @@ from time_travel.creating import read_creation, with_location
 )
 def test_the_location_stands_behind_the_provider(sql, expected):
     """The rest of the text is as it was."""
-    creation = read_creation(sql)
-    assert not creation.has_location
-    assert with_location(creation, "x") == expected
+    create = typed_of(sql)
+    assert not create.has_location
+    assert with_location(sql, create, "x", {}) == expected
 
 
 @pytest.mark.parametrize(
@@ -41,7 +43,7 @@ def test_the_location_stands_behind_the_provider(sql, expected):
 )
 def test_a_location_that_is_given_stays(sql):
     """By LOCATION or by an option."""
-    assert read_creation(sql).has_location
+    assert typed_of(sql).has_location
 
 
 @pytest.mark.parametrize(
@@ -55,4 +57,4 @@ def test_a_location_that_is_given_stays(sql):
 )
 def test_other_statements_are_none(sql):
     """What is no CREATE TABLE with a name."""
-    assert read_creation(sql) is None
+    assert not isinstance(typed_of(sql), CreateTable)

@@ -9,8 +9,10 @@ from urllib.parse import urlparse
 import pytest
 
 import audit
-from time_travel import errors
-from time_travel.table_cloning import TableClone, read_table_clone
+from audit.time_travel import errors
+from audit.time_travel.clones.clone_table import clone_of
+from lineage.sql.commands.clone import CloneTable
+from lineage.sql.parse import typed_of
 
 pytestmark = pytest.mark.spark
 
@@ -174,7 +176,7 @@ def test_is_on_record(session, source):
 def test_what_a_text_says():
     """Both orders of its clauses; a table named deep is cloned as any other."""
     text = "CREATE TABLE c DEEP CLONE t TBLPROPERTIES ('a' = 'b', c.d = true) LOCATION '/x'"
-    assert read_table_clone(text) == TableClone(
-        ("c",), ("t",), deep=True, location="/x", properties={"a": "b", "c.d": "true"}
-    )
-    assert read_table_clone("CREATE TABLE deep CLONE t") == TableClone(("deep",), ("t",))
+    pairs = (("a", "b"), ("c.d", "true"))
+    assert typed_of(text) == CloneTable(("c",), ("t",), deep=True, location="/x", properties=pairs)
+    assert clone_of(typed_of(text)).properties == {"a": "b", "c.d": "true"}
+    assert typed_of("CREATE TABLE deep CLONE t") == CloneTable(("deep",), ("t",))

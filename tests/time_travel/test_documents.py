@@ -7,10 +7,11 @@ from datetime import datetime, timezone
 
 import pytest
 
+from audit.time_travel import errors
+from audit.time_travel.clones.create import properties_of
+from audit.time_travel.retention.parameters import parameter_change_of
+from lineage.sql.parse import typed_of
 from tests.time_travel.test_storage import metrics
-from time_travel import errors
-from time_travel.creating import read_creation
-from time_travel.parameters import read_change
 
 pytestmark = pytest.mark.spark
 SHARES = """SELECT current_physical_bytes AS active, time_travel_physical_bytes AS past,
@@ -182,9 +183,9 @@ def test_an_older_schema_under_a_taken_name(session, schema):
 def test_bounds_of_a_window(hours):
     """A window is "between 2 days and 7 days", in multiples of 24 hours, at CREATE as at ALTER."""
     with pytest.raises(errors.BadParameterError, match="48, 72"):
-        read_creation(f"CREATE SCHEMA s OPTIONS (max_time_travel_hours = {hours})")
+        properties_of(typed_of(f"CREATE SCHEMA s OPTIONS (max_time_travel_hours = {hours})"))
     with pytest.raises(errors.BadParameterError, match="48, 72"):
-        read_change(f"ALTER SCHEMA s SET OPTIONS (max_time_travel_hours = {hours})")
+        parameter_change_of(typed_of(f"ALTER SCHEMA s SET OPTIONS (max_time_travel_hours = {hours})"))
 
 
 def test_a_window_from_the_beginning(session, schema, day):

@@ -7,6 +7,10 @@ from urllib.parse import urlparse
 
 import pytest
 
+from tests.sessions import NO_TABLES
+
+ATTACH = NO_TABLES
+
 pytestmark = pytest.mark.spark
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from time_travel import errors
+from audit.time_travel import errors
+from tests.sessions import NO_TABLES
+
+ATTACH = NO_TABLES
 
 pytestmark = pytest.mark.spark
 

@@ -8,9 +8,9 @@ import pytest
 from pyspark.errors import AnalysisException
 
 import audit
-import time_travel
+from audit import time_travel
+from audit.time_travel import errors
 from lineage.errors import BadNameError
-from time_travel import errors
 
 pytestmark = pytest.mark.spark
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time_travel.held import Commit, held
+from audit.spark.delta.commits import Commit, versions_with_change
 
 
 def log(*restored):
@@ -16,5 +16,5 @@ def log(*restored):
 def test_in_and_out_again():
     """An overwrite takes it out, a later statement may bring it in again, a RESTORE brings what was then."""
     commits = log(None, None, None, None, 4, 5)
-    found = held(commits, bad={3, 6}, clean={5})
+    found = versions_with_change(commits, bad={3, 6}, clean={5})
     assert found == {3: True, 4: True, 5: False, 6: True, 7: True, 8: False}

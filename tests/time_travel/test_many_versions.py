@@ -1,4 +1,4 @@
-"""A table of 10,000 versions, a checkpoint each ten: every point leads to the file of its version."""
+"""A table of many versions, a checkpoint each ten: every point leads to the file of its version."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from datetime import datetime, timezone
 
 import pytest
 
+from audit.time_travel import errors
 from benchmarks import time_travel_data
-from time_travel import errors
 
 pytestmark = pytest.mark.spark
-MANY = 10_000
 
 
 def at(millis):
@@ -19,11 +18,18 @@ def at(millis):
     return f"TIMESTAMP => '{datetime.fromtimestamp(millis / 1000, timezone.utc):%F %T.%f}+00:00'"
 
 
-def test_many_versions(session, schema):
+@pytest.mark.parametrize(
+    "many",
+    [
+        pytest.param(500, marks=pytest.mark.slow("500 commits")),
+        pytest.param(10_000, marks=pytest.mark.long("10,000 commits: four minutes")),
+    ],
+)
+def test_many_versions(session, schema, many):
     """By time at, between and before commits, by statement, from end to end; what is too early says so."""
     session.sql(time_travel_data.MAKE_VERSIONS.format("t"))
     session.sql("INSERT INTO t VALUES (1, 'one')")
-    made = time_travel_data.more_versions(session, "t", MANY)
+    made = time_travel_data.more_versions(session, "t", many)
 
     def version(clause):
         (row,) = session.sql(f"SELECT _metadata.file_name AS file FROM t {clause}").collect()
@@ -31,7 +37,7 @@ def test_many_versions(session, schema):
 
     pick = random.Random(11)  # noqa: S311  which version is no secret
     # The file of version 1 is the one that Spark has written.
-    for number in (2, MANY - 1, *(pick.randrange(3, MANY - 1) for _ in range(5))):
+    for number in (2, many - 1, *(pick.randrange(3, many - 1) for _ in range(5))):
         assert version(f"AT ({at(made.times[number])})") == number
         assert version(f"AT ({at(made.times[number] + 59_999)})") == number
         assert version(f"AT (STATEMENT => '{made.statements[number]}')") == number

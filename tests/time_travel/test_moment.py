@@ -6,16 +6,15 @@ from datetime import datetime, timezone
 
 import pytest
 
-from lineage.tokens import tokenize
-from time_travel.clause import clauses
-from time_travel.errors import BadMomentError, BadOffsetError
-from time_travel.moment import offset_of, text_of, timestamp_of
+from audit.time_travel.errors import BadMomentError, BadOffsetError
+from audit.time_travel.versions.timestamp_eval import offset_of, text_of, timestamp_of
+from lineage.sql.parse import parse
 
 
 def clause(point):
     """The clause of a statement."""
     sql = f"SELECT * FROM t AT ({point})"
-    return clauses(tokenize(sql), sql)[0]
+    return parse(sql).points[0]
 
 
 def never(sql):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import audit
-from time_travel import errors
+from audit.time_travel import errors
 
 pytestmark = pytest.mark.spark
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from time_travel.retention import DAY, HOURS, MINIMUM, RETENTION, TRANSIENT, Retention, in_force, key
+from audit.time_travel.retention.periods import DAY, TRANSIENT, Retention, in_force, key
+from lineage.sql.commands.retention import HOURS, MINIMUM, RETENTION
 
 DAYS, LEAST = key(RETENTION), key(MINIMUM)
 

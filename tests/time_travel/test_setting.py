@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from time_travel import errors
-from time_travel.parameters import read_change
+from audit.time_travel import errors
+from audit.time_travel.retention.parameters import parameter_change_of
+from lineage.sql.parse import typed_of
+from tests.sessions import NO_TABLES
+
+ATTACH = NO_TABLES
 
 pytestmark = pytest.mark.spark
 
@@ -136,7 +140,7 @@ def test_what_is_shown_flows_on(session, schema):
 def test_bounds(text):
     """What cannot be is refused, and the error says what can."""
     with pytest.raises(errors.BadParameterError, match=r"0 to 90|one of 48|it is set on|of their own"):
-        read_change(text)
+        parameter_change_of(typed_of(text))
 
 
 def test_unknown_objects(session, schema):

@@ -10,11 +10,11 @@ import pytest
 from delta.tables import DeltaTable
 
 import audit
-from audit.by import By
-from time_travel import errors
-from time_travel.attached import travel_of
-from time_travel.lake import Lake
-from time_travel.retention import DAY
+from audit.core.actor import Actor
+from audit.spark.delta.delta_catalog import DeltaCatalog
+from audit.time_travel import errors
+from audit.time_travel.attached import time_travel_of
+from audit.time_travel.retention.periods import DAY
 
 pytestmark = pytest.mark.spark
 
@@ -27,8 +27,10 @@ def session(clocked):
 
 def purge(session, clock, *, dry=False):
     """What a purge of now frees, by object and kind."""
-    by = By(clock.now(), "root", None, lambda: f"event-{clock.now()}")
-    return {(one.object_name, one.kind): one for one in travel_of(session).upkeep.purge(by, dry=dry)}
+    actor = Actor(clock.now(), "root", None, lambda: f"event-{clock.now()}")
+    return {
+        (one.object_name, one.kind): one for one in time_travel_of(session).maintenance.purge(actor, dry=dry)
+    }
 
 
 def metrics(session, table):
@@ -62,7 +64,7 @@ def test_the_data_retention_example(session, schema, clock, day):
         day(number - 0.5)
         assert [round(size / unit) for size in metrics(session, "example")[:3]] == table[number], number
     now = time.time_ns() // 1000
-    forecast = travel_of(session).upkeep.by_day(
+    forecast = time_travel_of(session).maintenance.by_day(
         now - DAY // 2, 15, now, lambda one: one.name == ("spark_catalog", schema, "example")
     )
     days = [[round(size / unit) for size in (b.active, b.time_travel, b.fail_safe)] for _, b in forecast]
@@ -178,20 +180,22 @@ def test_fail_safe_brings_back(session, schema, clock, day):
     session.sql("CREATE SCHEMA gone")
     session.sql("CREATE TABLE gone.t AS SELECT 3 AS a")
     session.sql("DROP SCHEMA gone CASCADE")
-    upkeep = travel_of(session).upkeep
+    maintenance = time_travel_of(session).maintenance
 
-    def by():
-        return By(clock.now(), "root", None, lambda: f"event-{clock.now()}")
+    def actor():
+        return Actor(clock.now(), "root", None, lambda: f"event-{clock.now()}")
 
-    assert upkeep.recoverable(by()) == []
+    assert maintenance.recoverable(actor()) == []
     day(3)
-    listed = {(one.object_name.removeprefix("spark_catalog."), one.kind) for one in upkeep.recoverable(by())}
+    listed = {
+        (one.object_name.removeprefix("spark_catalog."), one.kind) for one in maintenance.recoverable(actor())
+    }
     assert {one for one in listed if one[0].startswith((schema, "gone"))} == {
         (f"{schema}.lost", "TABLE"), ("gone", "SCHEMA"), ("gone.t", "TABLE"), (f"{schema}.t", "VERSIONS"),
     }  # fmt: skip
     with pytest.raises(errors.OutsideRetentionError):
         session.sql(f"SELECT * FROM t AT (TIMESTAMP => timestamp_micros({then}))")
-    fail_safe = upkeep.fail_safe(by())
+    fail_safe = maintenance.fail_safe(actor())
     fail_safe.restore((schema, "lost"), (schema, "found"))
     fail_safe.restore(("gone",))
     fail_safe.restore_version((schema, "t"), time.time_ns() // 1000 - 1, (schema, "now"))
@@ -200,7 +204,7 @@ def test_fail_safe_brings_back(session, schema, clock, day):
         session.sql(f"SELECT a FROM {name}").collect()[0][0] for name in ("found", "gone.t", "now", "then")
     ] == [7, 3, 2, 1]
     with pytest.raises(errors.NothingDroppedError):
-        upkeep.fail_safe(by()).restore((schema, "lost"))
+        maintenance.fail_safe(actor()).restore((schema, "lost"))
     session.sql("DROP SCHEMA gone CASCADE")
 
 
@@ -230,14 +234,14 @@ def test_a_purge_that_was_broken_off(session, schema, clock, day, monkeypatch):
     session.sql("DROP TABLE gone")
     day(9)
 
-    def half(lake, location):
+    def half(catalog, location):
         assert Path(location.removeprefix("file:")) == folder
         (folder / "_delta_log" / "00000000000000000000.json").unlink()
         for path in list(folder.glob("*.parquet"))[:1]:
             path.unlink()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Lake, "delete", half)
+    monkeypatch.setattr(DeltaCatalog, "delete", half)
     with pytest.raises(KeyboardInterrupt):
         purge(session, clock)
     monkeypatch.undo()

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-import audit
-import time_travel
-from time_travel import errors
+from audit import time_travel
+from audit.testing import records
+from audit.time_travel import errors
 
 pytestmark = pytest.mark.spark
 
@@ -125,9 +125,7 @@ def test_ddl(session, schema):
 
 def newest(session, text):
     """The id of the last statement of a text."""
-    audit.flush(session)
-    asked = session.sql("SELECT query_id, query_text FROM account_usage.query_history ORDER BY start_time")
-    return [row.query_id for row in asked.collect() if row.query_text == text][-1]
+    return [one.query.query_id for one in records(session) if one.query.query_text == text][-1]
 
 
 def test_what_cannot_be_taken_back(session, spark, schema, tmp_path):

@@ -9,7 +9,7 @@ from delta.tables import DeltaTable
 from pyspark.sql import Observation
 from pyspark.sql.functions import col, count, lit, udf
 
-import audit
+from audit.testing import records
 
 pytestmark = pytest.mark.spark
 
@@ -27,12 +27,7 @@ def marks(session, table):
 
 def recorded(session, *actions):
     """The query ids on record of these actions, in order."""
-    audit.flush(session)
-    names = ", ".join(f"'{action}'" for action in actions)
-    found = session.sql(
-        f"SELECT query_id FROM account_usage.query_history WHERE action IN ({names}) ORDER BY start_time"
-    ).collect()
-    return [row.query_id for row in found]
+    return [record.query.query_id for record in records(session) if record.query.action in actions]
 
 
 def before(session, table, version):

@@ -1,0 +1,172 @@
+"""Records executions without an audited call: statements of scripts, and those that only the listener saw.
+
+In: executions. Out: rows. A statement inside BEGIN … END or EXECUTE IMMEDIATE is an execution of its
+own under its parent's job tag; an execution without a tag did not come through PySpark's methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import lineage
+from audit.analysis.analyst import PARENTS, plan_hash, plan_text
+from audit.record.access_record import CapturedBy, Ended, Started, build_row
+from audit.spark.plans import query_executions
+from lineage.sql.script import statement_at
+
+if TYPE_CHECKING:
+    from audit.analysis.analyst import Analyst
+    from audit.analysis.sessions import Sessions
+    from audit.analysis.tag_propagation import TagPropagation
+    from audit.analysis.work_items import Attachments, Job
+    from audit.policies.service import Policies
+    from audit.spark.catalog.session_catalog import CatalogSnapshot, SessionCatalog
+    from audit.spark.plans.executions import Execution
+
+Row = tuple[str, dict[str, Any]]
+
+
+class ExecutionRows:
+    """Rows of executions, made on the worker's thread.
+
+    Args:
+        analyst: reads their plans.
+        tags: propagates tags to the tables that they wrote.
+        policies: in force now.
+        sessions: tells the user of an execution.
+        catalog: for the executions of sessions that are not audited.
+        new_id: gives query ids.
+        application_id: Spark's.
+        user: of executions of unknown sessions.
+    """
+
+    def __init__(
+        self,
+        analyst: Analyst,
+        tags: TagPropagation,
+        policies: Policies,
+        sessions: Sessions,
+        catalog: SessionCatalog,
+        new_id: Callable[[], str],
+        application_id: str,
+        user: str,
+    ) -> None:
+        self._analyst = analyst
+        self._tags = tags
+        self._policies = policies
+        self._sessions = sessions
+        self._catalog = catalog
+        self._new_id = new_id
+        self._application_id = application_id
+        self._default_user = user
+
+    def children(self, job: Job, executions: Sequence[Execution], problems: list[str]) -> Iterator[Row]:
+        """The statements that a script or EXECUTE IMMEDIATE ran, in order.
+
+        `problems` takes the reasons why tags may be missing.
+        """
+        if job.started.query_type not in PARENTS:
+            return
+        for execution in executions:
+            if execution.is_delta_bookkeeping or _hands_over(execution):
+                continue
+            text = _child_text(job, execution)
+            statement = lineage.parse(text)
+            child = replace(
+                job.started,
+                query_id=self._new_id(),
+                start_time=execution.start_time,
+                query_text=text,
+                query_type=statement.statement_type,
+                is_sql=True,
+                parent_query_id=job.started.query_id,
+                root_query_id=job.started.root_query_id or job.started.query_id,
+            )
+            attachments = self._policies.attachments_at(execution.start_time, job.token)
+            yield self._row(job.catalog, child, execution, "plan", attachments, problems)
+
+    def unseen(self, execution: Execution) -> Row | None:
+        """The record of an execution that only the listener saw; None if Delta read its own log."""
+        if execution.is_delta_bookkeeping or _hands_over(execution):
+            return None
+        query_execution = execution.query_execution
+        session_id = query_executions.session_of(query_execution)
+        session = self._sessions.find(session_id)
+        text = query_executions.sql_text(query_execution)
+        statement = lineage.parse(text) if text else None
+        plan = "" if text or execution.error else plan_text(query_execution)
+        started = Started(
+            query_id=self._new_id(),
+            start_time=execution.start_time,
+            user_name=self._user(execution, session_id),
+            query_text=text or plan,
+            query_type=statement.statement_type if statement else "UNKNOWN",
+            action=execution.description,
+            session_id=session_id,
+            application_id=self._application_id,
+            is_sql=statement is not None,
+            query_hash=None if statement else plan_hash(plan),
+        )
+        catalog = self._catalog if session is None else session.catalog
+        attachments = self._policies.attachments_at(execution.start_time)
+        query_id, row = self._row(catalog.snapshot(), started, execution, "listener", attachments, [])
+        return None if _is_log_reading(row) else (query_id, row)
+
+    def _row(
+        self,
+        catalog: CatalogSnapshot,
+        started: Started,
+        execution: Execution,
+        captured_by: CapturedBy,
+        attachments: Attachments,
+        problems: list[str],
+    ) -> Row:
+        if execution.error:
+            ended = Ended("FAIL", execution.end_time, None, execution.error)
+            return started.query_id, build_row(started, ended, None)
+        finding = self._analyst.guarded_plan(catalog, execution, started.query_type, captured_by, attachments)
+        finding = self._tags.propagated(catalog, started, finding, problems)
+        if started.query_type == "UNKNOWN":
+            finding = replace(finding, query_type=finding.access.statement_type)
+        return started.query_id, build_row(started, Ended("SUCCESS", execution.end_time), finding)
+
+    def _user(self, execution: Execution, session_id: str) -> str:
+        """The user of `as_user`, else of the session, else of Spark Connect, else of the application."""
+        if execution.user is not None:
+            return execution.user
+        session = self._sessions.find(session_id)
+        if session is not None:
+            return session.identity.user
+        for tag in execution.tags:
+            if tag.startswith(_CONNECT):
+                return tag.removeprefix(_CONNECT).partition("_Session_")[0]
+        return self._default_user
+
+
+def _hands_over(execution: Execution) -> bool:
+    query_execution = execution.query_execution
+    if query_execution.logical().nodeName() in ("CompoundBody", "AuditedStatement"):
+        return True  # what they run is on record
+    return not execution.error and query_executions.hands_over(query_execution, execution.name)
+
+
+def _child_text(job: Job, execution: Execution) -> str:
+    """The text of a child statement: a part of the script, or the whole text of an EXECUTE IMMEDIATE."""
+    text, first, last = query_executions.origin(execution.query_execution)
+    if text is None:
+        return job.started.query_text
+    # A script may come to Spark with some of its statements inside EXECUTE IMMEDIATE.
+    is_script = lineage.parse(text).statement_type == "SCRIPT"
+    return statement_at(text, first, last) if is_script else text
+
+
+# ExecuteHolder's job tag in Spark 4.2: SparkConnect_OperationTag_User_<user>_Session_<id>_Operation_<id>
+_CONNECT = "SparkConnect_OperationTag_User_"
+
+
+def _is_log_reading(row: dict[str, Any]) -> bool:
+    """Whether only files of a Delta log were read: Delta loads a table's state, no user reads."""
+    read = [o for a in row["access"] for o in a["base_objects_accessed"]]
+    return bool(read) and all("/_delta_log" in o.get("location", "") for o in read)

@@ -1,0 +1,184 @@
+"""The public API: attach to a session, act as another user, flush records.
+
+In: a SparkSession, and options by name. Out: an `AuditedSession`, and tables to ask. Each function says
+which errors it raises; all are `AuditError`s.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from audit import attached_sessions
+from audit.analysis.work_items import StatementRequest
+from audit.capture.audited_session import AuditedSession
+from audit.capture.coverage import Coverage, measure_coverage
+from audit.core import identity
+from audit.core.config import load
+from audit.core.errors import AttachError, ProcedureError
+from audit.core.identity import Identity, user_tag
+from audit.core.job_tags import SUPPRESS_TAG
+from audit.spark.pyspark_api.job_tags import tagged
+from audit.spark.sessions import active_context
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from audit.core.clock import Clock
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def session(
+    root: str | None = None,
+    user: str | None = None,
+    *,
+    app_name: str = "audit",
+    master: str = "local[*]",
+    conf: dict[str, str] | None = None,
+    **options: Any,
+) -> SparkSession:
+    """The embedded default: Spark with Delta and a metastore under `root`, already audited.
+
+    Args:
+        root: folder of the audit tables, of the warehouse and of the metastore; `.audit` by default.
+        user: who runs the statements; the user of the operating system by default.
+        app_name: Spark's name of the application.
+        master: Spark's master.
+        conf: more Spark configuration.
+        options: further fields of `audit.core.config.Config`.
+
+    Raises:
+        JavaNotFound: Java 17 is missing.
+        ConfigInvalid: an option that does not exist or cannot have that value.
+    """
+    # The command line starts without PySpark, whose import takes 0.3 s.
+    from audit.spark.embedded.spark import embedded
+
+    config = load({"root": root, "user": user, **options})
+    spark = embedded(config.root, app_name=app_name, master=master, conf=conf)
+    attach(spark, root=root, user=user, **options)
+    return spark
+
+
+def attach(
+    spark: SparkSession,
+    user: str | None = None,
+    root: str | None = None,
+    *,
+    roles: Sequence[str] = (),
+    clock: Clock | None = None,
+    **options: Any,
+) -> AuditedSession:
+    """Make an existing session audited; a session that already is stays as it is.
+
+    Args:
+        spark: any classic SparkSession with Delta, on any catalog that it has.
+        user: who runs its statements; the user of the operating system by default.
+        root: folder of the audit tables, a Hadoop path; `.audit` by default.
+        roles: the roles in force, the primary one first.
+        clock: tells the time in UTC microseconds; the machine's by default.
+        options: further fields of `audit.core.config.Config`.
+
+    Raises:
+        AttachError: the session has no Delta, is a Spark Connect client, or is audited under another root.
+        SpoolUnavailableError: the root cannot be written.
+    """
+    config = load({"user": user, "root": root, **options})
+    given = Identity(config.user, tuple(roles) or ((config.role,) if config.role else ()))
+    return attached_sessions.attach(spark, config, given, clock)
+
+
+def detach(spark: SparkSession) -> None:
+    """Undo `attach`: what is on record is taken in, PySpark's own methods stand again."""
+    attached_sessions.detach(spark)
+
+
+def flush(spark: SparkSession) -> None:
+    """Return when everything recorded so far can be queried.
+
+    Raises:
+        AttachError: the session is not audited.
+        IngestError: the tables could not be written; the records stay in the spool.
+    """
+    _audited_session(spark).recorder.flush()
+
+
+def coverage(spark: SparkSession) -> Coverage:
+    """The share of statements since the attach that were analysed in full.
+
+    Raises:
+        AttachError: the session is not audited.
+    """
+    audited = _audited_session(spark)
+    # The worker analyses a statement after it has returned.
+    audited.recorder.worker.drain()
+    return measure_coverage(audited.recorder, audited.services.failures)
+
+
+@contextmanager
+def as_user(spark: SparkSession, user: str, roles: Sequence[str] = ()) -> Iterator[None]:
+    """Statements of this thread (and task) inside run on behalf of `user`.
+
+    Raises:
+        AttachError: the session is not audited.
+    """
+    _audited_session(spark)
+    # The tag tells the listener the user of executions outside of audited calls.
+    with identity.acting_as(Identity(user, tuple(roles))), tagged(spark.sparkContext, user_tag(user)):
+        yield
+
+
+@contextmanager
+def suppress() -> Iterator[None]:
+    """A block whose statements, on this thread, are not recorded: the audit's own reads and writes."""
+    context = active_context()
+    with identity.suppress(), nullcontext() if context is None else tagged(context, SUPPRESS_TAG):
+        yield
+
+
+def procedure(function: Callable[P, T]) -> Callable[P, T]:
+    """Mark a Python function as a stored procedure: each call is recorded, its statements are children.
+
+    Its SparkSession is the first one among its arguments, else the active session.
+
+    Raises:
+        ProcedureError: a generator or a coroutine function: what it runs would run after the call.
+    """
+    # Calling one only makes an object: its body runs later, outside of the recorded call.
+    if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
+        raise ProcedureError(
+            f"{function.__qualname__} is a generator or a coroutine, which runs after its call has ended",
+            "mark the function that runs it to its end",
+        )
+
+    @functools.wraps(function)
+    def called(*args: P.args, **kwargs: P.kwargs) -> T:
+        audited = _audited_among((*args, *kwargs.values()))
+        if audited is None or identity.is_suppressed():
+            return function(*args, **kwargs)
+        # `__qualname__` has the class of a method; functions of two modules may share a name.
+        name = f"{function.__module__}.{function.__qualname__}"
+        request = StatementRequest(f"CALL {name}", "CALL", "audit.procedure", procedure=name)
+        return audited.run_procedure(request, lambda: function(*args, **kwargs))
+
+    return called
+
+
+def _audited_among(arguments: Sequence[Any]) -> AuditedSession | None:
+    from pyspark.sql import SparkSession
+
+    sessions = [a for a in arguments if isinstance(a, SparkSession)]
+    spark = sessions[0] if sessions else SparkSession.getActiveSession()
+    return attached_sessions.find(spark) if spark is not None else None
+
+
+def _audited_session(spark: SparkSession) -> AuditedSession:
+    audited = attached_sessions.find(spark)
+    if audited is None:
+        raise AttachError("this SparkSession is not audited", "call audit.attach(spark) first")
+    return audited

@@ -1,0 +1,92 @@
+"""START and END of a session's statements, on disk before and after they run.
+
+In: a `StatementRequest`, and how the call ended. Out: entries of the spool, and a `Job` for the worker.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from audit.core.errors import SpoolClosedError, SpoolError
+from audit.core.identity import current_identity, current_parent
+from audit.record.access_record import Ended, Started
+
+if TYPE_CHECKING:
+    from audit.analysis.work_items import StatementRequest
+    from audit.core.identity import Identity
+    from audit.recorder import Recorder
+    from audit.services import Services
+    from audit.spool import Durability, Kind
+
+
+@dataclass(frozen=True, slots=True)
+class StatementLog:
+    """Writes the starts and ends of one session's statements to the spool.
+
+    Attributes:
+        session_id: Spark's.
+        identity: the user of its statements, unless `as_user` names another one.
+        services: of its application.
+        recorder: of its application.
+    """
+
+    session_id: str
+    identity: Identity
+    services: Services
+    recorder: Recorder
+
+    def start(self, request: StatementRequest, current_schema: tuple[str, str]) -> Started | None:
+        """Write the START of a statement; None if the session was detached meanwhile.
+
+        Raises:
+            SpoolUnavailableError: it could not be written, and `on_record_failure` is "block".
+        """
+        started = self._started(request, *current_schema)
+        try:
+            # A change is synced to disk before it runs, a query before its result is returned
+            # (`Spool.confirm`).
+            self._append("S", started.query_id, started.to_dict(), "soon" if request.is_reading else "now")
+        except SpoolClosedError:
+            return None
+        return started
+
+    def end(self, started: Started, ended: Ended) -> None:
+        """Write the END of a statement.
+
+        Warns:
+            UserWarning: it could not be written; the statement has run, and its START is on disk.
+        """
+        try:
+            # Not synced: if a power cut loses the END, recovery records the statement as INCOMPLETE.
+            self._append("E", started.query_id, ended.to_dict(), "soon")
+        except SpoolError as error:
+            warnings.warn(f"{error} The end of {started.query_id} is not on record.", stacklevel=5)
+
+    def _append(self, kind: Kind, query_id: str, payload: dict[str, Any], durability: Durability) -> None:
+        self.recorder.spool.append(
+            kind, query_id, payload, durability if self.services.config.durable else "later"
+        )
+
+    def _started(self, request: StatementRequest, catalog: str, schema: str) -> Started:
+        identity, parent = current_identity(self.identity), request.parent or current_parent()
+        services = self.services
+        now = services.clock()
+        return Started(
+            query_id=services.new_id(),
+            start_time=now,
+            user_name=identity.user,
+            query_text=request.text,
+            query_type=request.query_type,
+            action=request.action,
+            is_sql=request.statement is not None,
+            role_name=services.policies.role_in_use(self.session_id, identity.user) or identity.role,
+            database_name=catalog,
+            schema_name=schema,
+            parent_query_id=parent.parent_query_id if parent else None,
+            root_query_id=parent.root_query_id if parent else None,
+            session_id=self.session_id,
+            application_id=services.application_id,
+            objects_tried=request.objects_tried,
+        )

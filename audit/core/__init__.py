@@ -1,0 +1,1 @@
+"""Errors, clock, ids, identity, configuration: imports nothing else of this project."""

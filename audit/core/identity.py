@@ -1,0 +1,106 @@
+"""Who runs a statement, and on whose behalf: user, roles, parent statement, suppression.
+
+In: `as_user`, `audit.procedure`, `suppress`. Out: context variables, so that threads and coroutines
+keep their own. A thread that a user starts begins with the session's user, not its creator's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from urllib.parse import quote, unquote
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A user and the roles in force; the first role is the primary one."""
+
+    user: str
+    roles: tuple[str, ...] = ()
+
+    @property
+    def role(self) -> str | None:
+        """The primary role."""
+        return self.roles[0] if self.roles else None
+
+
+@dataclass(frozen=True, slots=True)
+class Ancestry:
+    """The statement that the next ones belong to."""
+
+    parent_query_id: str
+    root_query_id: str
+
+
+_USER_TAG = "audit-user-"
+
+
+def user_tag(user: str) -> str:
+    """The job tag that marks a user's executions.
+
+    >>> user_of_tag(user_tag("ann, or bob"))
+    'ann, or bob'
+    """
+    # `SparkContext.addJobTag` refuses a comma (Spark 4.2), and a user may have one in their name.
+    return _USER_TAG + quote(user, safe="")
+
+
+def user_of_tag(tag: str) -> str | None:
+    """The user of a job tag, None for a tag that names none."""
+    return unquote(tag.removeprefix(_USER_TAG)) if tag.startswith(_USER_TAG) else None
+
+
+# A new thread begins with an empty context (Python 3.10 to 3.13), a task of asyncio with a copy of its
+# creator's.
+_IDENTITY: ContextVar[Identity | None] = ContextVar("audit_identity", default=None)
+_PARENT: ContextVar[Ancestry | None] = ContextVar("audit_parent", default=None)
+_SUPPRESSED: ContextVar[bool] = ContextVar("audit_suppressed", default=False)
+
+
+def current_identity(default: Identity) -> Identity:
+    """The identity in force here, else the session's."""
+    return _IDENTITY.get() or default
+
+
+def current_parent() -> Ancestry | None:
+    """The statement or procedure that runs this code, if any."""
+    return _PARENT.get()
+
+
+def is_suppressed() -> bool:
+    """Whether the code runs inside `suppress()`."""
+    return _SUPPRESSED.get()
+
+
+@contextmanager
+def acting_as(identity: Identity) -> Iterator[None]:
+    """Run as another user."""
+    token = _IDENTITY.set(identity)
+    try:
+        yield
+    finally:
+        _IDENTITY.reset(token)
+
+
+@contextmanager
+def child_of(query_id: str, root_query_id: str | None = None) -> Iterator[None]:
+    """A block whose statements are children of `query_id`."""
+    above = _PARENT.get()
+    root = root_query_id or (above.root_query_id if above else query_id)
+    token = _PARENT.set(Ancestry(query_id, root))
+    try:
+        yield
+    finally:
+        _PARENT.reset(token)
+
+
+@contextmanager
+def suppress() -> Iterator[None]:
+    """A block for the audit's own reads and writes: its statements are not recorded."""
+    token = _SUPPRESSED.set(True)
+    try:
+        yield
+    finally:
+        _SUPPRESSED.reset(token)

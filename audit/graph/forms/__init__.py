@@ -1,0 +1,1 @@
+"""The forms of a lineage graph: text, pictures, rows, plain values."""

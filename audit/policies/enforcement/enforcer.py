@@ -1,0 +1,479 @@
+"""The enforcement rule of one JVM: sends it policies, grants and identities, and turns refusals into errors.
+
+In: states, identities, sessions. Out: calls of `audit.spark.enforcement_rule`.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from audit.policies.errors import AccessDeniedError, BadPolicyError, UnknownPolicyError
+from audit.policies.model.governed_objects import ProtectedObject
+from audit.policies.model.state import GovernanceState
+from audit.spark.catalog.functions import expression_function
+from audit.spark.enforcement_rule import EnforcementRule
+from audit.spark.java_errors import JVM_ERRORS, is_refusal, java_class_name, java_message, refusal_message
+from lineage.catalog.object_ids import column_id, object_id
+from lineage.model import Domain, Function, Policy
+from lineage.names import quote_name, split_name
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from audit.policies.model.privileges import Holder
+
+_KEPT = 10_000
+"""Answers of `could_change` that are cached."""
+_DOMAINS = {
+    "table": Domain.TABLE, "view": Domain.VIEW, "schema": Domain.SCHEMA, "function": Domain.FUNCTION,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogObject:
+    """An object of the catalog, as the enforcement rule describes it.
+
+    Attributes:
+        key: `delta:<table id>` or `name:<name in lower case>`; None for what nothing can protect.
+        is_view: a view.
+        name: its parts, in full.
+        object_id: the objectId of records.
+        columns: by name in lower case: name, key that a rename keeps, columnId, type.
+        partitions: names of the partition columns, in lower case.
+        generated: generation expressions, by the name of their column.
+    """
+
+    key: str | None
+    is_view: bool
+    name: tuple[str, ...]
+    object_id: int
+    columns: dict[str, tuple[str, str, int, str]]
+    partitions: frozenset[str] = frozenset()
+    generated: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CreatedObject:
+    """An object that a statement has created.
+
+    Attributes:
+        domain: a table, a view, a function or a schema.
+        name: fully qualified.
+        key: as of `policies.privileges.Securable`.
+        replaced: whether something was there before.
+    """
+
+    domain: Domain
+    name: str
+    key: str
+    replaced: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ViewDefinition:
+    """A view that a CREATE VIEW defines, and what the statement does with one that is there."""
+
+    view: CatalogObject
+    if_not_exists: bool
+    replaces: bool
+
+
+class Enforcer:
+    """Enforces the policies and privileges of one root in one JVM.
+
+    Args:
+        session: a session of the system's own, in which the bodies of policies are resolved.
+        account: what current_account() says.
+        audit_folders: folders that only the system writes to.
+    """
+
+    def __init__(self, session: SparkSession, account: str, audit_folders: Iterable[str]) -> None:
+        self._rule = EnforcementRule(session, audit_folders)
+        self._session = session
+        self._account = account
+        self._tokens: dict[tuple[str, str | None, frozenset[str]], str] = {}
+        self._could_change = lru_cache(maxsize=_KEPT)(self._ask_could_change)
+        self._thread = threading.local()
+        self.enforces = self.notes_creations = False
+
+    def install(self, spark: SparkSession) -> None:
+        """Install the enforcement rule in a session and the sessions derived from it."""
+        self._rule.install(spark)
+
+    def set_default_identity(self, session_id: str, token: str) -> None:
+        """Set a session's default identity, for threads that set none."""
+        self._rule.set_default_identity(session_id, token)
+
+    def unplanned(self, dataset: Any) -> Any:
+        """The same query as a new Dataset, without the plan that Spark caches in the old one."""
+        return self._rule.unplanned(dataset)
+
+    @property
+    def seconds(self) -> float:
+        """The time that plans have spent in the enforcement rule so far."""
+        return self._rule.seconds
+
+    def exempt(self, spark: SparkSession) -> None:
+        """Exempt a session of the system's own, and its clones, from all policies."""
+        self._rule.exempt(spark)
+
+    def require_stream(self, spark: SparkSession, frame: Any) -> None:
+        """Refuse to start a stream over what policies hide from whoever starts it.
+
+        Raises:
+            AccessDeniedError: they do.
+        """
+        with refusals():
+            self._rule.check_stream(spark, frame)
+
+    def require_history(self, spark: SparkSession, location: str) -> None:
+        """Refuse the history of a Delta table to who may not see it.
+
+        Raises:
+            AccessDeniedError: it has, or had, a row access policy, and this is no administrator.
+        """
+        with refusals():
+            self._rule.check_history(spark, location)
+
+    def require_past(self, table_id: str) -> None:
+        """Refuse former versions of a Delta table (by Delta's id) to the user of this thread.
+
+        Raises:
+            AccessDeniedError: it has, or had, a row access policy, and this is no administrator.
+        """
+        with refusals():
+            self._rule.check_past(table_id)
+
+    def schema_of(self, table_id: str) -> str:
+        """The key of the schema whose tags protect a Delta table, by Delta's id; "" for none."""
+        return self._rule.schema_of(table_id)
+
+    def require_sink(self, spark: SparkSession, writer: Any, path: str | None, table: str | None) -> None:
+        """Refuse a stream into a table of the audit's own.
+
+        Raises:
+            AccessDeniedError: the sink is such a table.
+        """
+        with refusals():
+            self._rule.check_sink(spark, writer, path, table)
+
+    def require_no_files(self, spark: SparkSession, place: str) -> None:
+        """Refuse a path that holds files of a protected table: Spark may read them for the schema alone.
+
+        Raises:
+            AccessDeniedError: it does.
+        """
+        with refusals():
+            self._rule.check_files(spark, place)
+
+    def require_all_shown(self, spark: SparkSession, frame: Any, what: str) -> None:
+        """Refuse facts about whole tables, such as their files, where policies hide rows or columns.
+
+        Raises:
+            AccessDeniedError: they do.
+        """
+        with refusals():
+            self._rule.check_all_shown(spark, frame, what)
+
+    def end(self) -> None:
+        """Disable enforcement in this JVM."""
+        self._rule.end()
+
+    def token(self, user: str, role: str | None, roles: frozenset[str]) -> str:
+        """The random token of a user and their roles."""
+        key = (user, role, roles)
+        found = self._tokens.get(key)
+        if found is None:
+            # Random: a user can set local properties of Spark, and must not be able to set another user's
+            # identity.
+            found = self._tokens[key] = secrets.token_hex(16)
+            facts = {
+                "user": user,
+                "role": role,
+                "roles": sorted(roles),
+                # The text of `Holder`: the JVM compares it with the holders of grants and owners.
+                "holders": [f"USER {user}", *(f"ROLE {one}" for one in sorted(roles))],
+                "account": self._account,
+            }
+            self._rule.register_identity(found, facts)
+        return found
+
+    def set_thread_identity(self, token: str) -> None:
+        """Set the identity of what this thread runs from now on."""
+        # Local properties are per thread in Spark's JVM too (pinned thread mode), so the last value is cached
+        # per thread.
+        if getattr(self._thread, "token", None) != token:
+            self._rule.set_thread_identity(token)
+            self._thread.token = token
+
+    @contextmanager
+    def in_callback(self) -> Iterator[None]:
+        """A block that the JVM has called for, on a thread of its own.
+
+        Python's thread may be another one than the JVM's thread belongs to, and may serve many of them: what
+        this thread has set before says nothing, and what is set inside ends with the block.
+        """
+        outer, before = getattr(self._thread, "token", None), self._rule.thread_identity()
+        self._thread.token = before
+        try:
+            yield
+        finally:
+            if self._thread.token != before:
+                self._rule.set_thread_identity(before)
+            self._thread.token = outer
+
+    def enforce_privileges(self) -> None:
+        """Check the privileges of every statement from now on."""
+        self._rule.enforce_privileges()
+        self.enforces = self.notes_creations = True
+
+    def note_creations(self) -> None:
+        """Note the creators of objects from now on: bodies of policies may ask who owns an object."""
+        self._rule.note_creations()
+        self.notes_creations = True
+
+    def update_grants(
+        self,
+        state: GovernanceState,
+        objects: Iterable[str],
+        members: Mapping[Holder, Sequence[Holder]] | None,
+    ) -> None:
+        """Send changed privileges: objects by key; members of all roles, None for no change."""
+        keys = list(objects)
+        known = (
+            None
+            if members is None
+            else {one.text: [each.text for each in roles] for one, roles in members.items()}
+        )
+        facts = {
+            "grants": {key: _privileges(state, key) for key in keys},
+            "owners": {key: _owner(state, key) for key in keys},
+            "members": known,
+        }
+        self._rule.update_grants(facts)
+
+    def allow_new_table(self, table_id: str) -> None:
+        """Let this thread write to a Delta table that it creates; the id is Delta's."""
+        with refusals():
+            self._rule.allow_new_table(table_id)
+
+    def allow_new_schema(self, name: str) -> None:
+        """Let this thread write to a schema that it creates, and to all objects in it."""
+        self._rule.allow_new_schema(name)
+
+    def created_objects(self, spark: SparkSession) -> list[CreatedObject]:
+        """The objects that the last statement of this thread has created."""
+        return [CreatedObject(_DOMAINS[noun], *rest) for noun, *rest in self._rule.created(spark)]
+
+    def update_protection(
+        self, state: GovernanceState, policies: Iterable[str], objects: Iterable[str]
+    ) -> None:
+        """Send changed policies, by id, and the changed protection of objects, by key."""
+        defined = {identity: state.policies.get(identity) for identity in policies}
+        protected = {key: state.objects.get(key) for key in objects}
+        facts = {
+            # None takes away what the JVM knows of a dropped policy.
+            "policies": {key: one and _policy(one.policy) for key, one in defined.items()},
+            "tables": {key: one and _protection(one, state) for key, one in protected.items()},
+        }
+        self._rule.update_protection(facts)
+
+    def check_policy(self, policy: Policy) -> None:
+        """Resolve the body of a policy that is about to be created or changed.
+
+        Raises:
+            BadPolicyError: Spark cannot resolve it.
+        """
+        with _policy_body_errors():
+            self._rule.check_policy(_policy(policy))
+
+    def could_change(self, token: str, identity: str, policy: Policy) -> bool | None:
+        """Whether a policy could change what a user sees: False if it shows every value or row as it is.
+
+        Args:
+            token: of who asks.
+            identity: the policy's id.
+            policy: its definition when the statement ran, which may have changed since.
+
+        Returns:
+            None if Spark can no longer resolve the body.
+        """
+        # lru_cache keeps no exceptions: a body that cannot be resolved now is resolved again next time.
+        with suppress(BadPolicyError):
+            return self._could_change(token, identity, policy)
+        return None
+
+    def _ask_could_change(self, token: str, identity: str, policy: Policy) -> bool | None:
+        is_mask = policy.domain is Domain.MASKING_POLICY
+        with _policy_body_errors():
+            return self._rule.could_change(token, identity, _policy(policy), is_mask=is_mask)
+
+    def reads(self, policy: Policy) -> frozenset[str]:
+        """The keys of the tables and views that the body of a policy reads.
+
+        `subquery:` stands for a subquery, `function:<name>` for a SQL function that the body calls.
+        """
+        return self._rule.reads(_policy(policy))
+
+    def function(self, parts: Sequence[str]) -> Function:
+        """A SQL function of Spark's catalog, by its full name.
+
+        Raises:
+            UnknownPolicyError: there is none.
+            BadPolicyError: it is no expression in SQL.
+        """
+        found = expression_function(self._session, parts)
+        if found is None:
+            name = quote_name(parts)
+            raise UnknownPolicyError(f"there is no function {name}", "create it first: CREATE FUNCTION")
+        if found.body is None:
+            raise BadPolicyError(
+                f"function {found.name} is no expression in SQL",
+                "CREATE FUNCTION … RETURNS type RETURN expression",
+            )
+        return found
+
+    def view_definition(self, spark: SparkSession, text: str) -> ViewDefinition | None:
+        """The view that a CREATE VIEW defines; None for a temporary view.
+
+        Raises:
+            AccessDeniedError: its column list has another length than its query.
+        """
+        with refusals():
+            facts = self._rule.view_definition(spark, text)
+        return (
+            None
+            if facts is None
+            else ViewDefinition(_catalog_object(facts), facts["ifNotExists"], facts["replaces"])
+        )
+
+    def catalog_entry(self, spark: SparkSession, name: Sequence[str]) -> str:
+        """The catalog's metadata of a table or view as text; "" for none."""
+        return self._rule.catalog_entry(spark, name)
+
+    def describe(self, spark: SparkSession, parts: Sequence[str]) -> CatalogObject:
+        """The table or view that a name stands for; raises Spark's own error where there is none."""
+        return _catalog_object(self._rule.describe(spark, parts))
+
+
+@contextmanager
+def _policy_body_errors() -> Iterator[None]:
+    """Turn Spark's errors about the body of a policy into a BadPolicyError."""
+    way_out = "try the expression in a SELECT over columns of those names and types"
+    try:
+        yield
+    except JVM_ERRORS as error:
+        if java_class_name(error) and not is_refusal(error):
+            raise
+        problem = java_message(error) if is_refusal(error) else str(error).strip().split("\n")[0]
+        raise BadPolicyError(problem, way_out) from error
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Turn a refusal of the enforcement rule into an AccessDeniedError."""
+    try:
+        yield
+    except Exception as error:
+        refusal = refusal_of(error)
+        if refusal is None:
+            raise
+        raise refusal from error
+
+
+def refusal_of(error: BaseException) -> AccessDeniedError | None:
+    """The refusal of the enforcement rule that an error carries; None for any other error."""
+    message = refusal_message(error)
+    if message is None:
+        return None
+    # A SecurityException has one text, so the JVM puts "; " between the problem and the way out.
+    problem, _, way_out = message.partition("; ")
+    return AccessDeniedError(problem, way_out or "ask whoever owns the policy")
+
+
+def _owner(state: GovernanceState, key: str) -> str | None:
+    owned = state.grants.owners.get(key)
+    return None if owned is None else owned.holder.text
+
+
+def _privileges(state: GovernanceState, key: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for holder, privilege in state.grants.given.get(key, {}):
+        found.setdefault(holder.text, []).append(privilege)
+    return found
+
+
+def _catalog_object(facts: Mapping[str, Any]) -> CatalogObject:
+    key, name = facts["key"], tuple(facts["name"])
+    kind, _, rest = (key or "name:").partition(":")
+    # A Delta table's id comes from Delta's own, which a rename keeps; any other object's from its name.
+    identity = object_id("TABLE" if kind == "delta" or not facts["isView"] else "VIEW", rest)
+    columns = {
+        # `mapped` is the id of Delta's column mapping (4.4), which a rename keeps; without mapping there is
+        # none.
+        column.lower(): (column, key_of, column_id(identity, mapped or column), type_text)
+        for column, key_of, mapped, type_text in facts["columns"]
+    }
+    parted, generated = frozenset(facts["partitions"]), facts["generated"]
+    return CatalogObject(key, facts["isView"], name, identity, columns, parted, generated)
+
+
+def _policy(policy: Policy) -> dict[str, Any]:
+    parts = split_name(policy.name)
+    # Names in the body are resolved in this schema. A row access policy of BigQuery's has four parts: its
+    # table's and its own name.
+    schema = parts[1] if len(parts) > 2 else ""  # noqa: PLR2004 - catalog, schema, name
+    parameters = [[column.name, column.type] for column in policy.parameters]
+    return {
+        "name": policy.name,
+        "body": policy.body,
+        "schema": schema,
+        "parameters": parameters,
+        "returns": policy.data_type,
+    }
+
+
+def _protection(protected: ProtectedObject, state: GovernanceState) -> dict[str, Any] | None:
+    """The protection of an object as the JVM takes it; None where nothing protects it.
+
+    An object with the key `delta:<table id>` or `name:<name in lower case>` is this JSON:
+
+        {"name": "c.s.t", "hadRows": false,
+         "rows": [[["<policy>", ["<column>", …]], …], …],
+         "masks": {"<column>": ["<policy>", ["<column>", …]], …},
+         "sealed": false, "tagged": {"<kind of type>": "<policy>", …}}
+
+    Policies are named by id, columns by key. A row must pass one policy of each inner list of `rows`. `masks`
+    has the masks that are set on columns, and those of tags of the column or the object, for columns that
+    existed when the object was tagged. `tagged` has the masks of the object's own tags by kind of type: they
+    mask every column of that kind without an entry in `masks`, with the column as the one argument. The kind
+    of a type is `DataType.sql()` in lower case without spaces,
+    and "decimal" for every DECIMAL(p,s); see `audit.policies.model.types.kind_of`.
+
+    A schema has the key `schema:<catalog>.<schema>` (lower case, a part in back-ticks only where it holds a
+    dot or a back-tick), its name, no `rows`, no `masks`, and `tagged`: the masks of columns in its tables and
+    views that have none by `masks` or `tagged` of their own table.
+    """
+    masks, tagged = state.masks(protected), state.tagged_kinds(protected)
+    if not masks and not tagged and not protected.had_rows and not protected.sealed:
+        return None
+    rows = [[[use.policy, use.columns]] for use in protected.rows.values()]
+    # BigQuery's policies are alternatives, so they are one inner list: a row must pass one of them.
+    if protected.grants:
+        rows.append([[use.policy, use.columns] for use in protected.grants.values()])
+    return {
+        "name": protected.name,
+        "isView": protected.domain is Domain.VIEW,
+        "hadRows": protected.had_rows,
+        "names": {key: name for key, (name, _) in protected.columns.items()},
+        "rows": rows,
+        "masks": {key: [use.policy, use.columns] for key, use in masks.items()},
+        "tagged": dict(tagged),
+        "sealed": protected.sealed,
+    }

@@ -1,0 +1,1 @@
+"""Policies, tags, roles and grants as values."""

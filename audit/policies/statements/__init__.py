@@ -1,0 +1,1 @@
+"""The statements that change policies, tags, roles and grants."""

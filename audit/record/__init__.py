@@ -1,0 +1,1 @@
+"""The ACCESS_HISTORY record of one statement."""

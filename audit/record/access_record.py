@@ -1,0 +1,264 @@
+"""The record of one statement: what the caller's thread notes, what the spool keeps, what the tables hold.
+
+In: what is known when a statement starts and when it ends, and its `Access`. Out: `Row`, a dict with
+`query` (a row of query_history), `access` (rows of access_history: none for a statement that
+did not succeed, one otherwise, two for a SWAP) and, where it made something of something, `edges`
+(what column_lineage and table_lineage hold of it, by target).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
+
+import orjson
+
+import lineage
+from audit.core.guard import attempt
+from audit.record.lineage_edges import edges
+from audit.record.record_hash import record_hash
+from lineage.model import Access
+
+_LOG = logging.getLogger("audit")
+
+Status = Literal["SUCCESS", "FAIL", "DENIED", "RUNNING", "INCOMPLETE"]
+CapturedBy = Literal["text", "plan", "listener"]
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The facts about a statement before it runs. Times are UTC microseconds since the epoch.
+
+    Hashes and objects of SQL text (`is_sql`) are read off it by `build_row`, and nobody waits for that
+    before a statement runs.
+    """
+
+    query_id: str
+    start_time: int
+    user_name: str
+    query_text: str
+    query_type: str
+    action: str
+    is_sql: bool = False
+    role_name: str | None = None
+    database_name: str | None = None
+    schema_name: str | None = None
+    parent_query_id: str | None = None
+    root_query_id: str | None = None
+    session_id: str | None = None
+    application_id: str | None = None
+    query_hash: str | None = None
+    query_parameterized_hash: str | None = None
+    objects_tried: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The payload of a START entry, without what nobody has said."""
+        # None, False and () are the defaults: leaving them out keeps the START entry short.
+        fields = ((name, getattr(self, name)) for name in _STARTED)
+        return {
+            name: value for name, value in fields if value is not None and value is not False and value != ()
+        }
+
+    @staticmethod
+    def from_dict(payload: Mapping[str, Any]) -> Started:
+        """Read a START entry back."""
+        # JSON has no tuples.
+        return Started(**{**payload, "objects_tried": tuple(payload.get("objects_tried") or ())})
+
+
+_STARTED = tuple(one.name for one in fields(Started))
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a statement ended. `end_time` is None when the driver died before it knew."""
+
+    status: Status
+    end_time: int | None = None
+    error_code: str | None = None
+    error_message: str | None = None
+    rows_produced: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The payload of an END entry, without what is None."""
+        return {name: value for name in _ENDED if (value := getattr(self, name)) is not None}
+
+    @staticmethod
+    def from_dict(payload: Mapping[str, Any]) -> Ended:
+        """Read an END entry back."""
+        # The spool puts `query_id` into every payload (`audit.spool.entry`).
+        return Ended(**{k: v for k, v in payload.items() if k != "query_id"})
+
+
+_ENDED = tuple(one.name for one in fields(Ended))
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectVersion:
+    """The Delta version of an object that a statement read or wrote."""
+
+    object_name: str
+    access: Literal["read", "write"]
+    version: int
+    object_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The result of the worker's analysis."""
+
+    access: Access
+    captured_by: CapturedBy
+    versions: tuple[ObjectVersion, ...] = ()
+    rows_produced: int | None = None
+    bytes_scanned: int | None = None
+    bytes_written: int | None = None
+    query_text: str | None = None
+    query_type: str | None = None
+    query_hash: str | None = None
+
+
+def build_row(
+    started: Started, ended: Ended, finding: Finding | None, statement: lineage.Statement | None = None
+) -> dict[str, Any]:
+    """The complete rows of one statement, ready for the spool and for ingest.
+
+    Args:
+        started: what was known before it ran.
+        ended: how it ended.
+        finding: what it accessed, None where it did not succeed.
+        statement: its text as parsed, where the caller has it.
+    """
+    started = _with_finding(_with_text(started, statement), finding)
+    row: dict[str, Any] = {"query": _query_row(started, ended, finding), "access": []}
+    if finding and ended.status == "SUCCESS":
+        # A SWAP is one statement with two records, one for each object.
+        accesses = (finding.access, *finding.access.also)
+        row["access"] = [_access_row(started, finding, one) for one in accesses]
+        made = [target for one in accesses for target in edges(one)]
+        if made:
+            row["edges"] = made
+    return row
+
+
+def _with_text(started: Started, statement: lineage.Statement | None) -> Started:
+    """With what the text alone says: its hashes, and the objects that it names."""
+    if not started.is_sql or started.query_hash is not None:
+        return started
+
+    def read() -> Started:
+        read = statement or lineage.parse(started.query_text)
+        return replace(
+            started,
+            query_hash=read.query_hash,
+            query_parameterized_hash=read.query_parameterized_hash,
+            objects_tried=names_in(read, started.database_name or "", started.schema_name or ""),
+        )
+
+    def failed(error: Exception) -> Started:
+        _LOG.warning("neither hashes nor names could be read off the text of %s: %r", started.query_id, error)
+        return started
+
+    return attempt(read, failed)
+
+
+def names_in(statement: lineage.Statement, catalog: str, schema: str) -> tuple[str, ...]:
+    """The qualified names of what a statement uses as tables or views, each once, in order."""
+    full = ((catalog, schema)[: max(0, 3 - len(parts))] + tuple(parts) for parts in statement.references)
+    return tuple(dict.fromkeys(".".join(parts) for parts in full))
+
+
+def _with_finding(started: Started, finding: Finding | None) -> Started:
+    if finding is None:
+        return started
+    tried = started.objects_tried or objects_named(finding.access)
+    return replace(
+        started,
+        query_text=finding.query_text or started.query_text,
+        query_type=finding.query_type or started.query_type,
+        query_hash=started.query_hash or finding.query_hash,
+        objects_tried=tried,
+    )
+
+
+def objects_named(access: Access) -> tuple[str, ...]:
+    """The names of all objects that an analysis found, each once, in order."""
+    names = [o.name for o in access.direct_objects_accessed] + [o.name for o in access.objects_modified]
+    if access.object_modified_by_ddl:
+        names.append(access.object_modified_by_ddl.name)
+    return tuple(dict.fromkeys(names))
+
+
+def _query_row(started: Started, ended: Ended, finding: Finding | None) -> dict[str, Any]:
+    row = started.to_dict()
+    # No column of query_history: it tells `build_row` whether there is a text to parse.
+    row.pop("is_sql", None)
+    row["start_time"] = utc_text(started.start_time)
+    row["execution_status"] = ended.status
+    if ended.end_time is not None:
+        row["end_time"] = utc_text(ended.end_time)
+        row["total_elapsed_time"] = (ended.end_time - started.start_time) // 1000
+    row |= {"error_code": ended.error_code, "error_message": ended.error_message}
+    row["rows_produced"] = ended.rows_produced
+    if finding:
+        row["bytes_scanned"] = finding.bytes_scanned
+        row["bytes_written"] = finding.bytes_written
+        if finding.rows_produced is not None:
+            row["rows_produced"] = finding.rows_produced
+    return {k: v for k, v in row.items() if v is not None}
+
+
+def _access_row(started: Started, finding: Finding, access: Access) -> dict[str, Any]:
+    row: dict[str, Any] = access.to_dict()
+    ddl = row.pop("object_modified_by_ddl")
+    if ddl:
+        # As JSON text: the keys differ by operation, so that no STRUCT fits them.
+        row["object_modified_by_ddl"] = {**ddl, "properties": canonical_json(ddl.get("properties", {}))}
+    row |= {
+        "query_id": started.query_id,
+        "query_start_time": utc_text(started.start_time),
+        "user_name": started.user_name,
+        "parent_query_id": started.parent_query_id,
+        "root_query_id": started.root_query_id,
+        "session_id": started.session_id,
+        "application_id": started.application_id,
+        "captured_by": finding.captured_by,
+        "analysis": access.analysis,
+        "analysis_reason": access.reason,
+        "object_versions": _versions(finding.versions),
+    }
+    row = {k: v for k, v in row.items() if v is not None}
+    row["record_hash"] = record_hash(row)
+    return row
+
+
+def _versions(versions: Sequence[ObjectVersion]) -> list[dict[str, Any]]:
+    rows = (
+        {"objectName": v.object_name, "objectId": v.object_id, "access": v.access, "version": v.version}
+        for v in versions
+    )
+    return [{k: value for k, value in row.items() if value is not None} for row in rows]
+
+
+def canonical_json(value: Any) -> str:
+    """JSON text with sorted keys and no white space.
+
+    >>> canonical_json({"b": 1, "a": [True]})
+    '{"a":[true],"b":1}'
+    """
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def utc_text(micros: int) -> str:
+    """A time in ISO 8601, UTC, six digits.
+
+    >>> utc_text(1_700_000_000_000_001)
+    '2023-11-14T22:13:20.000001Z'
+    """
+    from datetime import datetime, timezone
+
+    # Whole seconds alone: `fromtimestamp` takes a float, which may round the microseconds.
+    seconds, rest = divmod(micros, 1_000_000)
+    return f"{datetime.fromtimestamp(seconds, timezone.utc):%Y-%m-%dT%H:%M:%S}.{rest:06d}Z"

@@ -1,0 +1,212 @@
+"""The services of one root, for statements and commands, built by one function.
+
+In: a Spark, a configuration, a clock. Out: `Services`, the same for an attached application and for the
+command line. What records statements (spool, worker, ingest) is `audit.recorder`, which needs these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from audit.analysis.sessions import Sessions
+from audit.core.actor import Actor
+from audit.core.guard import Failures
+from audit.graph import LineageGraph, Question, answer
+from audit.graph.errors import LineageNameUnknown
+from audit.policies.service import Policies
+from audit.spark import jvm
+from audit.spark.catalog.session_catalog import SessionCatalog
+from audit.spark.plans.plan_facts import PlanFactsReader
+from audit.spark.pyspark_api.commit_tagging import CommitTagging
+from audit.spark.sessions import own_session
+from audit.store.changes import changes_since
+from audit.store.creations import creation_of
+from audit.store.lineage_tables import snapshot_of
+from audit.store.record_reader import RecordReader
+from audit.store.running import running_since
+from audit.store.tables import AUDIT_TABLES
+from audit.store.versions import recorded_statement
+from audit.time_travel.dropped.drop_registry import NAME as OBJECT_HISTORY
+from audit.time_travel.service import TimeTravel
+from lineage.sql.parse import parse
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from audit.core.clock import Clock
+    from audit.core.config import Config
+    from audit.core.ids import IdGenerator
+    from audit.policies.enforcement.enforcer import Enforcer
+    from audit.policies.enforcement.privilege_checks import RecordedCreation
+    from audit.spark.handler import Run
+    from audit.spool.pending import RunningStatement
+    from audit.time_travel.dropped.drop_registry import ObjectEvent
+    from audit.time_travel.versions.changes import RecordedChange
+    from audit.time_travel.versions.recorded import RecordedStatement
+    from lineage.model import Domain
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """The services of one root.
+
+    Attributes:
+        config: of the root.
+        clock: UTC microseconds.
+        new_id: gives query ids and ids of events, UUIDv7.
+        application_id: Spark's.
+        spark: a session of the audit's own, which no policy governs.
+        failures: guarded errors of the audit.
+        plans: reads Spark's analyzed plans.
+        catalog: what `spark` knows of names.
+        sessions: the audited ones.
+        policies: masking and row access policies, tags, roles, grants.
+        time_travel: old versions, drops, retention.
+        commit_tags: tags commits with query ids.
+    """
+
+    config: Config
+    clock: Callable[[], int]
+    new_id: Callable[[], str]
+    application_id: str
+    spark: SparkSession
+    failures: Failures
+    plans: PlanFactsReader
+    catalog: SessionCatalog
+    sessions: Sessions
+    policies: Policies
+    time_travel: TimeTravel
+    commit_tags: CommitTagging
+
+    @property
+    def enforcer(self) -> Enforcer:
+        """The enforcement rule of the JVM."""
+        return self.policies.enforcer
+
+
+def _nothing() -> None:
+    """There is nothing to take in."""
+
+
+def build(
+    spark: SparkSession,
+    config: Config,
+    clock: Clock,
+    ids: IdGenerator,
+    *,
+    flush: Callable[[], None] = _nothing,
+    running: Callable[[], Sequence[RunningStatement]] = tuple,
+    user: str = "",
+) -> Services:
+    """Build the services of a root.
+
+    Args:
+        spark: any session of the application; the services work in sessions of their own.
+        config: of the root.
+        clock: tells the time in UTC microseconds.
+        ids: gives query ids.
+        flush: ingests waiting records; does nothing by default.
+        running: the statements of this application that have not ended; none by default.
+        user: whom the events name that protect a clone; nobody by default: its statement is on record.
+    """
+    # `newSession` has no temporary views and no settings of the user.
+    own, failures, sessions = own_session(spark), Failures(), Sessions()
+    records = _Records(RecordReader(own, config.root, flush), str(spark.sparkContext.applicationId), running)
+    # A session of its own: nothing else may change the settings under which bodies of policies are resolved.
+    policies = Policies(
+        own_session(spark),
+        config.root,
+        config.account,
+        config.admins.split(","),
+        [*(table.name for table in AUDIT_TABLES), OBJECT_HISTORY],
+        records.creation_of,
+        records.downstream,
+        enforces=config.enforce_privileges,
+    )
+    # The rule governs every session of the JVM that is not exempt from it.
+    policies.exempt(own)
+    governance = _Governance(policies, clock.now, ids.new, user)
+    travel = TimeTravel(own, config.root, config.schema, clock.now, records, governance, sessions, failures)
+    plans = PlanFactsReader(jvm.view(spark.sparkContext))
+    return Services(
+        config,
+        clock.now,
+        ids.new,
+        str(spark.sparkContext.applicationId),
+        own,
+        failures,
+        plans,
+        SessionCatalog(own, plans),
+        sessions,
+        policies,
+        travel,
+        CommitTagging(spark),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Records:
+    """The records, for Time Travel and policies."""
+
+    reader: RecordReader
+    application_id: str
+    running: Callable[[], Iterable[RunningStatement]]
+
+    def recorded(self, query_id: str) -> RecordedStatement | None:
+        """See `audit.store.versions`."""
+        return recorded_statement(self.reader, query_id)
+
+    def changes_since(self, query_id: str) -> list[RecordedChange] | None:
+        """See `audit.store.changes`."""
+        return changes_since(self.reader, query_id)
+
+    def creation_of(self, domain: Domain, name: str, identity: int | None) -> RecordedCreation | None:
+        """See `audit.store.creations`."""
+        return creation_of(self.reader, domain, name, identity)
+
+    def running_since(self) -> int | None:
+        """See `audit.store.running`."""
+        return running_since(self.reader.spark, self.reader.root, self.application_id, self.running())
+
+    def downstream(self) -> Callable[[str], LineageGraph | None]:
+        """The downstream lineage of columns, with all records so far."""
+        # Once for all columns that are asked for: a flush commits to four Delta tables, which takes seconds.
+        self.reader.flush()
+        snapshot = snapshot_of(self.reader.root, None, lambda: self.reader.spark)
+
+        def downstream(column: str) -> LineageGraph | None:
+            try:
+                return answer(snapshot, Question(column, "downstream"))
+            # A column that no statement has moved has no downstream lineage.
+            except LineageNameUnknown:
+                return None
+
+        return downstream
+
+
+@dataclass(frozen=True, slots=True)
+class _Governance:
+    """The policies, for Time Travel."""
+
+    policies: Policies
+    clock: Callable[[], int]
+    new_id: Callable[[], str]
+    user: str
+
+    def copy(self, source_id: str, clone_id: str, is_past: bool) -> None:  # noqa: FBT001  as `Cloned` is
+        """See `Policies.copy`."""
+        # No query id: the CREATE … CLONE has a record of its own.
+        self.policies.copy(
+            source_id, clone_id, Actor(self.clock(), self.user, None, self.new_id), is_past=is_past
+        )
+
+    def require_undrop(self, dropped: ObjectEvent, actor: Actor) -> None:
+        """See `Policies.require_undrop`."""
+        self.policies.require_undrop(dropped.domain, dropped.name, dropped.object_id, actor)
+
+    def show(self, spark: SparkSession, text: str, actor: Actor, run: Run) -> Any | None:
+        """What a SHOW of the governance shows; None for any other text."""
+        handler = self.policies.handler_for(parse(text))
+        return None if handler is None else handler(spark, text, actor, run)

@@ -1,0 +1,1 @@
+"""Names to objects, as Spark's catalog resolves them."""

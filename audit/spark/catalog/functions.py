@@ -1,0 +1,115 @@
+"""Functions and variables of a session, as Spark's catalog knows them.
+
+In: a session, names. Out: `lineage.model.Function`; None where there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from audit.spark.jvm import java_class
+from audit.spark.scala_values import option
+from lineage.catalog.object_ids import object_id
+from lineage.model import Column, Domain, Function
+from lineage.names import quote_name
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+_FULL = 3  # catalog, schema, name
+_SQL_FUNCTION = "sqlFunction."  # SQLFunction.SQL_FUNCTION_PREFIX in Spark 4.2
+
+
+def user_function(spark: SparkSession, parts: Sequence[str], current: tuple[str, str]) -> Function | None:
+    """The function of a user that a name means: a temporary one first; None for a built-in or unknown one.
+
+    Types are written as DESCRIBE shows them: `int`, `struct<a:int>`.
+    """
+    catalog = spark._jsparkSession.sessionState().catalog()
+    if len(parts) == 1:
+        # A built-in function is no user's.
+        if catalog.isBuiltinFunction(parts[0]):
+            return None
+        temporary = _function_identifier(spark, (parts[0],))
+        if catalog.isTemporaryFunction(temporary):
+            info = catalog.lookupFunctionInfo(temporary)
+            return _function(spark, info, info.getClassName(), parts[0])
+    full = (*current[: max(0, _FULL - len(parts))], *parts)
+    metadata = _metadata(spark, full)
+    return None if metadata is None else _function(spark, metadata, metadata.className(), quote_name(full))
+
+
+def expression_function(spark: SparkSession, parts: Sequence[str]) -> Function | None:
+    """A function of the catalog by its full name, with a body where that is one expression of SQL.
+
+    Types are written as SQL writes them: `INT`, `STRUCT<a: INT>`.
+    """
+    metadata = _metadata(spark, parts)
+    if metadata is None:
+        return None
+    name = quote_name(parts)
+    if not metadata.className().startswith(_SQL_FUNCTION):
+        return Function(name)
+    function = _sql_function(spark, metadata)
+    body = option(function.exprText())
+    if body is None or function.isTableFunc():
+        return Function(name)
+    parameters = tuple(Column(field.name(), field.dataType().sql()) for field in _parameters(function))
+    return Function(name, parameters=parameters, data_type=function.returnType().value().sql(), body=body)
+
+
+def _metadata(spark: SparkSession, full: Sequence[str]) -> Any | None:
+    """What Spark's catalog holds of a function; None where there is none."""
+    catalog = spark._jsparkSession.sessionState().catalog()
+    if len(full) > _FULL:
+        return None
+    identifier = _function_identifier(spark, full)
+    return catalog.getFunctionMetadata(identifier) if catalog.isPersistentFunction(identifier) else None
+
+
+def _function(spark: SparkSession, metadata: Any, class_name: str, name: str) -> Function:
+    identity = object_id(Domain.FUNCTION.value, name)
+    if not class_name.startswith(_SQL_FUNCTION):
+        return Function(name, identity)
+    function = _sql_function(spark, metadata)
+    body = option(function.exprText()) or option(function.queryText())
+    parameters = tuple(
+        Column(field.name(), field.dataType().simpleString()) for field in _parameters(function)
+    )
+    returns = function.returnType().value().simpleString()
+    return Function(name, identity, parameters, returns, body, bool(function.isTableFunc()))
+
+
+def _parameters(function: Any) -> Sequence[Any]:
+    declared = option(function.inputParam())
+    return () if declared is None else tuple(declared.fields())
+
+
+def _function_identifier(spark: SparkSession, parts: Sequence[str]) -> Any:
+    """Spark's FunctionIdentifier of `name`, `schema.name` or `catalog.schema.name`."""
+    context = spark.sparkContext
+    *above, name = parts
+    catalog, schema = (None, None, *above)[-2:]
+    some = java_class(context, "scala.Option").apply
+    identifier = java_class(context, "org.apache.spark.sql.catalyst.FunctionIdentifier")
+    return identifier(name, some(schema), some(catalog))
+
+
+def _sql_function(spark: SparkSession, metadata: Any) -> Any:
+    """Spark's SQLFunction, from a persistent one's metadata or a temporary one's ExpressionInfo."""
+    parser = spark._jsparkSession.sessionState().sqlParser()
+    function = java_class(spark.sparkContext, "org.apache.spark.sql.catalyst.catalog.SQLFunction")
+    # A temporary SQL function is kept as JSON in the usage text of its ExpressionInfo (Spark 4.2).
+    if metadata.getClass().getSimpleName() == "ExpressionInfo":
+        return function.fromExpressionInfo(metadata, parser)
+    return function.fromCatalogFunction(metadata, parser)
+
+
+def is_variable(spark: SparkSession, name: str) -> bool:
+    """Whether a session variable of that name is declared; `name` in lower case (Spark 4.2 keys them so)."""
+    # `name :: Nil`: TempVariableManager.get takes the parts of a name.
+    nothing = getattr(java_class(spark.sparkContext, "scala.collection.immutable.Nil$"), "MODULE$")
+    manager = spark._jsparkSession.sessionState().catalogManager().tempVariableManager()
+    return bool(manager.get(getattr(nothing, "$colon$colon")(name)).isDefined())

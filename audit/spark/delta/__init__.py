@@ -1,0 +1,1 @@
+"""Delta tables: their catalog entries, logs and files."""

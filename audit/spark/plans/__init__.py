@@ -1,0 +1,1 @@
+"""Executions and plans of Spark, read out of the JVM."""

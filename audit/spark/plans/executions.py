@@ -1,0 +1,160 @@
+"""Spark's SQL executions, sorted by the statement that caused them.
+
+In: events of `EventQueue`. Out: for each query id its outermost executions, and the executions
+that no statement of the front door caused. Inner ones (Delta's own jobs for a MERGE, say) are dropped.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+from audit.core.identity import user_of_tag
+from audit.spark.plans.events import EventQueue, ExecutionEnd, ExecutionEvent, ExecutionStart, Marker
+
+# Executions that nobody asks for are forgotten in the JVM so many at a time: a call costs 60 µs.
+_DROPPED = 50
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Execution:
+    """One finished outermost execution. Times are UTC microseconds, rounded to milliseconds by Spark."""
+
+    execution_id: int
+    tags: tuple[str, ...]
+    description: str
+    start_time: int
+    end_time: int
+    error: str
+    query_execution: Any
+    name: str
+    plan_id: int
+
+    @property
+    def user(self) -> str | None:
+        """Whom `as_user` names, None outside of it."""
+        named = [user for user in map(user_of_tag, self.tags) if user is not None]
+        return named[-1] if named else None
+
+    @property
+    def is_delta_bookkeeping(self) -> bool:
+        """Whether Delta loads a table's state here: it names and describes such jobs so (4.4)."""
+        return self.name.startswith("Cache Delta Table State") or self.description.startswith("Delta: ")
+
+
+class Executions:
+    """The state of the listener: what is open, what has ended and waits to be asked for."""
+
+    def __init__(self, queue: EventQueue, statement_tag: str, quiet_tags: frozenset[str]) -> None:
+        self._queue = queue
+        self._prefix = statement_tag
+        self._quiet = quiet_tags
+        self._open: dict[int, ExecutionStart] = {}
+        self._owner: dict[int, str | None] = {}
+        self._open_of: defaultdict[str, set[int]] = defaultdict(set)
+        self._ended: defaultdict[str, list[Execution]] = defaultdict(list)
+        self._unseen: list[Execution] = []
+        self._dropped: list[int] = []
+        self._highest = -1
+        self._started = 0
+        self._marked = 0
+
+    @property
+    def lost(self) -> int:
+        """Executions whose start never reached the queue: their numbers are missing."""
+        # Spark numbers executions without gaps (SQLExecution.nextExecutionId); a full queue of the listener
+        # bus drops events (spark.scheduler.listenerbus.eventqueue.capacity, 10,000).
+        return max(0, self._highest + 1 - self._started) if self._highest >= 0 else 0
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._queue.close()
+
+    def take_delivered(self) -> None:
+        """Take in whatever has been delivered."""
+        for event in self._queue.drain():
+            self._take(event)
+        if len(self._dropped) >= _DROPPED:
+            self._queue.forget(self._dropped)
+            self._dropped.clear()
+
+    def await_delivery(self, timeout: float = 10.0) -> bool:
+        """Take in everything that Spark has posted so far; False when its bus is that far behind."""
+        # The bus delivers in order, so the marker comes after all events posted before it.
+        number, deadline = self._queue.mark(), time.monotonic() + timeout
+        while self._marked < number:
+            self.take_delivered()
+            if time.monotonic() > deadline:
+                return False
+            if self._marked < number:
+                time.sleep(0.002)
+        return True
+
+    def of(self, query_id: str) -> list[Execution]:
+        """The outermost executions of a statement that have ended, oldest first; they are forgotten."""
+        return self._ended.pop(query_id, [])
+
+    def ended_ids(self) -> list[str]:
+        """The statements that have executions waiting."""
+        return list(self._ended)
+
+    def unseen(self) -> list[Execution]:
+        """Executions that no statement of the front door caused; they are forgotten."""
+        found, self._unseen = self._unseen, []
+        return found
+
+    def _take(self, event: ExecutionEvent) -> None:
+        if isinstance(event, ExecutionStart):
+            self._start(event)
+        elif isinstance(event, ExecutionEnd):
+            self._end(event)
+        elif isinstance(event, Marker):
+            self._marked = max(self._marked, event.number)
+
+    def _start(self, event: ExecutionStart) -> None:
+        if self._highest < 0:
+            self._started = event.execution_id  # what ran before the attach is not lost
+        self._started += 1
+        self._highest = max(self._highest, event.execution_id)
+        owner = self._owner_of(event)
+        # With a job tag an execution is inner while another one of its statement is open; without one Spark's
+        # rootExecutionId tells (4.2).
+        is_inner = bool(self._open_of[owner]) if owner else event.root_id != event.execution_id
+        if owner:
+            self._open_of[owner].add(event.execution_id)
+        self._owner[event.execution_id] = owner
+        if not is_inner and self._quiet.isdisjoint(event.tags):
+            self._open[event.execution_id] = event
+
+    def _owner_of(self, event: ExecutionStart) -> str | None:
+        # Ids are UUIDv7: of nested statements the innermost is the greatest.
+        ids = [t.removeprefix(self._prefix) for t in event.tags if t.startswith(self._prefix)]
+        return max(ids, default=None)
+
+    def _end(self, event: ExecutionEnd) -> None:
+        owner = self._owner.pop(event.execution_id, None)
+        if owner:
+            self._open_of[owner].discard(event.execution_id)
+            if not self._open_of[owner]:
+                del self._open_of[owner]
+        start = self._open.pop(event.execution_id, None)
+        if start is None:
+            self._dropped.append(event.execution_id)
+            return
+        ended = Execution(
+            event.execution_id,
+            start.tags,
+            start.description,
+            start.time_us,
+            event.time_us,
+            event.error,
+            self._queue.query_execution(event.execution_id),
+            event.name,
+            event.plan_id,
+        )
+        if owner:
+            self._ended[owner].append(ended)
+        else:
+            self._unseen.append(ended)

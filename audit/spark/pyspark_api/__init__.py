@@ -1,0 +1,1 @@
+"""PySpark's objects and methods, and the JVM's side of them."""

@@ -1,0 +1,111 @@
+"""Sessions of Spark: which one is active, its current schema, and sessions of the audit's own.
+
+In: a SparkSession. Out: facts about it, or a session beside it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from audit.spark.jvm import java_class
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+
+EXEMPT = "spark.audit.exempt"
+"""Set to this process' secret, a session is the system's own: policies hide nothing from it."""
+# Random for each process: a user can set the property and must not be able to guess the value.
+SECRET = secrets.token_hex(16)
+
+
+def session_id(spark: SparkSession) -> str:
+    """Spark's own UUID of a session."""
+    return str(spark._jsparkSession.sessionUUID())
+
+
+def with_variables(spark: SparkSession, text: str) -> str:
+    """A text with `${…}` replaced, as Spark's parser does, so that it is read as Spark reads it."""
+    if "${" not in text:
+        return text
+    with active_session(spark):  # whose settings hold the values
+        substitution = java_class(spark.sparkContext, "org.apache.spark.sql.internal.VariableSubstitution")
+        return str(substitution().substitute(text))
+
+
+def is_running(context: SparkContext) -> bool:
+    """Whether a SparkContext has not been stopped."""
+    # SparkContext.stop sets it to None (PySpark 4.2).
+    return context._jsc is not None
+
+
+def is_classic(spark: SparkSession) -> bool:
+    """Whether a session runs in a JVM of this process; a Spark Connect client does not."""
+    # The attribute is the classic session's alone: a Spark Connect session has no JVM in this process.
+    return hasattr(spark, "_jsparkSession")
+
+
+def active_context() -> SparkContext | None:
+    """The SparkContext of this process, None where there is none."""
+    from pyspark import SparkContext
+
+    return SparkContext._active_spark_context
+
+
+def current_schema(spark: SparkSession) -> tuple[str, str]:
+    """The current catalog and schema; a multi-level namespace is joined by dots."""
+    manager = spark._jsparkSession.sessionState().catalogManager()
+    with active_session(spark):
+        return manager.currentCatalog().name(), ".".join(manager.currentNamespace())
+
+
+@contextmanager
+def active_session(spark: SparkSession) -> Iterator[None]:
+    """The session is the thread's active one: a catalog that is opened meanwhile keeps to its settings.
+
+    Delta 4.4's asks for the active session once (AbstractDeltaCatalog). Under another one's default provider
+    a CREATE OR REPLACE TABLE drops the table, then fails.
+    """
+    sessions = java_class(spark.sparkContext, "org.apache.spark.sql.classic.SparkSession")
+    before = sessions.getActiveSession()
+    sessions.setActiveSession(spark._jsparkSession)
+    try:
+        yield
+    finally:
+        if before.isDefined():
+            sessions.setActiveSession(before.get())
+        else:
+            sessions.clearActiveSession()
+
+
+# Delta reads a table's state in 50 tasks; the audit tables have few files. What replaces RUNNING rows holds
+# more than it replaces, which Delta would refuse. Files of 64 MiB are left as they are by OPTIMIZE, so
+# that a day is not rewritten whole again and again (default 1 GiB). A filter inferred from `inline` would
+# parse each record's JSON a second time.
+OWN = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.files.maxPartitionBytes": str(32 << 20),
+    "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.InferFiltersFromGenerate",
+    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.databricks.delta.replaceWhere.constraintCheck.enabled": "false",
+    "spark.databricks.delta.optimize.minFileSize": str(64 << 20),
+}
+
+
+def exempt_session(session: SparkSession) -> None:
+    """Let a session of the system's own read everything as it is, past the policies."""
+    session.conf.set(EXEMPT, SECRET)
+
+
+def own_session(spark: SparkSession) -> SparkSession:
+    """A new session beside `spark`, with the audit's settings."""
+    session = spark.newSession()
+    for key, value in OWN.items():
+        session.conf.set(key, value)
+    exempt_session(session)
+    return session

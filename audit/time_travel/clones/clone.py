@@ -1,0 +1,176 @@
+"""Runs CREATE TABLE | SCHEMA … CLONE: chooses locations and properties of the new tables.
+
+In: a typed clone statement, a session, the registry. Out: the new tables; Delta's metrics, or a message.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from audit.spark.delta.values import Table
+from audit.spark.sessions import exempt_session
+from audit.time_travel.clones.clone_schema import SchemaCloner
+from audit.time_travel.clones.clone_table import TableCloner
+from audit.time_travel.clones.create import NEW_TABLE, place_in
+from audit.time_travel.errors import UnknownObjectError
+from audit.time_travel.retention.periods import CLONE_GROUP, EARLIER, PREFIX, delta_properties, in_force
+from lineage.names import SESSION_CATALOG
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from audit.core.actor import Actor
+    from audit.spark.delta.delta_catalog import DeltaCatalog
+    from audit.spark.delta.values import View
+    from audit.time_travel.clones.clone_table import TableClone
+    from audit.time_travel.dropped.drop_registry import DropRegistry
+    from audit.time_travel.versions.reading import VersionReader
+    from audit.time_travel.versions.version_lookup import EvaluatedPoint
+    from lineage.sql.commands.clone import CloneSchema
+
+# Compiling a plan and listing a table's files in its checksum take longer than reading a log of a few lines.
+_SMALL_JOBS = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.databricks.delta.allFilesInCrc.enabled": "false",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cloner:
+    """Clones of one session.
+
+    Attributes:
+        catalog: the user's session.
+        own: a session of the system's own, which is not audited.
+        registry: what was dropped.
+    """
+
+    catalog: DeltaCatalog
+    own: SparkSession
+    registry: DropRegistry
+
+    def table(self, clone: TableClone, run: Callable[[str], object]) -> list[tuple[int, ...]] | None:
+        """Create a clone of a table, or update it.
+
+        Args:
+            clone: the statement.
+            run: runs SQL in Spark, to register the clone.
+
+        Returns:
+            The row of metrics; no row if IF NOT EXISTS finds the table; None where Spark runs the statement:
+            Delta clones Parquet and Iceberg, too, or raises its own error.
+
+        Raises as `TableCloner.run`.
+        """
+        # Names without a catalog belong to the current one, and its tables are not kept here.
+        if self.catalog.current[0] != SESSION_CATALOG:
+            return None
+        source = self.catalog.find(clone.statement.source)
+        if not clone.statement.deep and not (isinstance(source, Table) and source.provider == "delta"):
+            return None
+        metrics = TableCloner(self.catalog, self._place, self._properties, run).run(clone)
+        return [] if metrics is None else [metrics]
+
+    def schema(self, clone: CloneSchema, past: VersionReader, actor: Actor) -> str:
+        """Create a clone of a schema; returns and raises as `SchemaCloner.schema`."""
+        warehouse = self.catalog.warehouse
+        cloner = SchemaCloner(
+            self.catalog,
+            self.catalog.within(self._for_small_tables(actor)),
+            past,
+            actor.time,
+            self._dropped_after,
+            lambda name: place_in(warehouse, warehouse, name),
+            partial(self._shared_properties, clone.name[-1]),
+        )
+        return cloner.schema(clone)
+
+    def _schema_of(self, clone: TableClone) -> str:
+        return clone.statement.name[-2] if len(clone.statement.name) > 1 else self.catalog.current[1]
+
+    def _place(self, clone: TableClone, source: Table) -> str:
+        """The location of a new clone: derived from the statement, so that a second run finds the first's."""
+        schema, warehouse = self.catalog.schema_facts(self._schema_of(clone)), self.catalog.warehouse
+        if schema is None:
+            raise UnknownObjectError(
+                f"there is no schema for {'.'.join(clone.statement.name)}", "create it first"
+            )
+        state = self.catalog.state(source.location or "")
+        seed = f"{state.table_id if state else ''} {schema['name']} {clone.statement.name[-1].lower()}"
+        # A name-based UUID of source and target: a second run of a killed CLONE finds the first run's folder.
+        known = uuid.uuid5(uuid.NAMESPACE_OID, seed)
+        place = place_in(schema["location"], warehouse, clone.statement.name[-1], known)
+        # A dropped table lies there, or one whose creation was killed.
+        taken = self.catalog.state(place) is not None
+        return place_in(schema["location"], warehouse, clone.statement.name[-1]) if taken else place
+
+    def _properties(self, clone: TableClone, source: Table) -> dict[str, str]:
+        schema = self._schema_of(clone)
+        if clone.statement.deep:
+            return NEW_TABLE | self._own_retention(schema, source, clone.properties)
+        return self._shared_properties(schema, source, clone.properties)
+
+    def _own_retention(self, schema: str, source: Table, given: Mapping[str, str]) -> dict[str, str]:
+        """The clone's own retention: the source's properties may be those of a pinned table."""
+        # Former periods are the source's past and mean nothing for the clone.
+        own = {**self.catalog.properties(source.location or "", PREFIX), EARLIER: "", **given}
+        facts = self.catalog.schema_facts(schema) or {}
+        parameters = self.registry.state(self.catalog).parameters
+        return {EARLIER: "", **delta_properties(in_force(own, facts.get("properties", {}), parameters))}
+
+    def _shared_properties(
+        self, schema: str, source: Table, given: Mapping[str, str] | None = None
+    ) -> dict[str, str]:
+        """The clone's own retention, and the id of the table whose files it shares."""
+        state = self.catalog.state(source.location or "")
+        # Clones of clones share one group, that of the oldest table: its files may serve all of them.
+        group = self.catalog.properties(source.location or "", CLONE_GROUP).get(CLONE_GROUP)
+        found = self._own_retention(schema, source, given or {})
+        return found | {CLONE_GROUP: group or (state.table_id if state else "")}
+
+    def _for_small_tables(self, actor: Actor) -> SparkSession:
+        """A session for many small jobs of Delta's, not audited; its commits carry the statement's id."""
+        session = self.own.newSession()
+        # The clone is checked before it runs; Delta's reads of the source need no policies.
+        exempt_session(session)
+        for setting, value in _SMALL_JOBS.items():
+            session.conf.set(setting, value)
+        if actor.query_id is not None:
+            # Delta (4.4) writes this setting of the committing session into CommitInfo.userMetadata.
+            session.conf.set("spark.databricks.delta.commitInfo.userMetadata", actor.query_id)
+        return session
+
+    def _dropped_after(
+        self, schema: str, asked: EvaluatedPoint, there: Sequence[Table | View]
+    ) -> list[Table | View]:
+        """The objects that a schema lost after a point, or by the statement of a BEFORE (STATEMENT)."""
+        if asked.micros is None:
+            return []
+        found: list[Table | View] = []
+        before = asked.clause.before
+        # A table that was dropped and registered again is no drop.
+        alive = {getattr(one, "location", None) for one in there}
+        # Oldest drop first: of several drops of one name it is the object that had the name at the point.
+        for event in reversed(self.registry.state(self.catalog).dropped):
+            is_later = event.time > asked.micros or (before and event.time == asked.micros)
+            is_its_own = event.query_id is not None and event.query_id == asked.query_id
+            if not is_later or (is_its_own and not before) or not alive.isdisjoint(event.places):
+                continue
+            if event.domain not in ("TABLE", "VIEW") or event.name[-2].lower() != schema.lower():
+                continue
+            entry = self.catalog.entry(event.details)
+            if isinstance(entry, Table):
+                place = self.catalog.place_of(event.places, event.location or "")
+                found.append(replace(entry, location=place))
+            # Spark's catalog keeps creation times in milliseconds (CatalogTable.createTime).
+            elif entry is not None and entry.facts["created"] * 1000 <= asked.micros:
+                found.append(entry)
+        return found

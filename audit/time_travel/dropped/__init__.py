@@ -1,0 +1,1 @@
+"""DROP and UNDROP."""

@@ -1,0 +1,153 @@
+"""The errors of Time Travel: one root, a stable code each.
+
+In: the problem and the way out. Out: an exception whose text is
+`[CODE] problem; way out`, whose parts stay readable as attributes and survive pickling.
+"""
+
+from __future__ import annotations
+
+from audit.core.errors import TimeTravelError, UnreadableTableError  # noqa: F401 - found with the others
+
+
+class NotAttachedError(TimeTravelError):
+    """A session that is not audited."""
+
+    code = "TIME_TRAVEL_NOT_ATTACHED"
+
+
+class BadClauseError(TimeTravelError):
+    """An AT or BEFORE clause with a syntax error."""
+
+    code = "TIME_TRAVEL_BAD_CLAUSE"
+
+
+class BadMomentError(TimeTravelError):
+    """The expression after TIMESTAMP, OFFSET, STATEMENT or VERSION has no value of that type."""
+
+    code = "TIME_TRAVEL_BAD_MOMENT"
+
+
+class BadOffsetError(BadMomentError):
+    """An OFFSET above zero."""
+
+    code = "TIME_TRAVEL_BAD_OFFSET"
+
+
+class FutureMomentError(TimeTravelError):
+    """A time in the future."""
+
+    code = "TIME_TRAVEL_IN_THE_FUTURE"
+
+
+class BeforeCreationError(TimeTravelError):
+    """A time before the table was created."""
+
+    code = "TIME_TRAVEL_BEFORE_CREATION"
+
+
+class OutsideRetentionError(TimeTravelError):
+    """A time before the retention period of the table."""
+
+    code = "TIME_TRAVEL_OUTSIDE_RETENTION"
+
+
+class UnknownVersionError(TimeTravelError):
+    """A version that the table does not have, or no longer has."""
+
+    code = "TIME_TRAVEL_UNKNOWN_VERSION"
+
+
+class UnknownStatementError(TimeTravelError):
+    """A query id that no statement on record has."""
+
+    code = "TIME_TRAVEL_UNKNOWN_STATEMENT"
+
+
+class UntouchedError(TimeTravelError):
+    """A statement that neither wrote nor read the table."""
+
+    code = "TIME_TRAVEL_STATEMENT_DID_NOT_TOUCH"
+
+
+class NotAQueryError(TimeTravelError):
+    """A statement without a query, where a query is needed."""
+
+    code = "TIME_TRAVEL_NOT_A_QUERY"
+
+
+class NotRepeatableError(TimeTravelError):
+    """A statement whose record does not tell what it read."""
+
+    code = "TIME_TRAVEL_NOT_REPEATABLE"
+
+
+class VersionGoneError(TimeTravelError):
+    """A version that a recorded statement read and that is no longer available."""
+
+    code = "TIME_TRAVEL_VERSION_GONE"
+
+
+class UnknownColumnError(TimeTravelError):
+    """A column that does not exist."""
+
+    code = "TIME_TRAVEL_UNKNOWN_COLUMN"
+
+
+class NoHistoryError(TimeTravelError):
+    """An object without versions: it is not a Delta table."""
+
+    code = "TIME_TRAVEL_NO_HISTORY"
+
+
+class BadParameterError(TimeTravelError):
+    """An invalid value of a retention parameter."""
+
+    code = "TIME_TRAVEL_BAD_PARAMETER"
+
+
+class UnknownObjectError(TimeTravelError):
+    """An object that does not exist."""
+
+    code = "TIME_TRAVEL_UNKNOWN_OBJECT"
+
+
+class SchemaHoldsFilesError(TimeTravelError):
+    """A DROP SCHEMA that would delete a folder with the files of a Delta table."""
+
+    code = "TIME_TRAVEL_SCHEMA_HOLDS_FILES"
+
+
+class ObjectExistsError(TimeTravelError):
+    """A name that is in use."""
+
+    code = "TIME_TRAVEL_OBJECT_EXISTS"
+
+
+class UnprotectableError(TimeTravelError):
+    """A CREATE TABLE that cannot set policies on its table."""
+
+    code = "TIME_TRAVEL_UNPROTECTABLE"
+
+
+class NothingDroppedError(TimeTravelError):
+    """An UNDROP of an object that was not dropped, or not within its retention period."""
+
+    code = "TIME_TRAVEL_NOTHING_DROPPED"
+
+
+class RetainedError(TimeTravelError):
+    """A VACUUM that would delete files within retention."""
+
+    code = "TIME_TRAVEL_RETAINED"
+
+
+class NothingToRestoreError(TimeTravelError):
+    """A RESTORE to the current version."""
+
+    code = "TIME_TRAVEL_NOTHING_TO_RESTORE"
+
+
+class StalePlanError(TimeTravelError):
+    """An undo plan that is out of date: a table has changed since."""
+
+    code = "TIME_TRAVEL_STALE_PLAN"

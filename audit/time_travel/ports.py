@@ -1,0 +1,64 @@
+"""Protocols of the services that Time Travel uses and that belong to higher layers.
+
+In: nothing. Out: protocols for records, policies and sessions; `audit.services` passes the implementations.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import SparkSession
+
+    from audit.core.actor import Actor
+    from audit.spark.handler import Run
+    from audit.time_travel.dropped.drop_registry import ObjectEvent
+    from audit.time_travel.versions.changes import RecordedChange
+    from audit.time_travel.versions.recorded import RecordedStatement
+
+
+class RecordStore(Protocol):
+    """The records of all statements so far."""
+
+    def recorded(self, query_id: str) -> RecordedStatement | None:
+        """A statement with the versions that it read; None for an unknown query id."""
+        ...
+
+    def changes_since(self, query_id: str) -> Sequence[RecordedChange] | None:
+        """A statement, and every later one that changed something; None for an unknown query id."""
+        ...
+
+    def running_since(self) -> int | None:
+        """When the oldest statement began that still runs, UTC microseconds; None where none does."""
+        ...
+
+
+class Governance(Protocol):
+    """The part of the policies that Time Travel uses."""
+
+    def copy(self, source_id: str, clone_id: str, is_past: bool) -> None:  # noqa: FBT001  as `Cloned` is called
+        """Protect a clone like its source, before it is created; ids are Delta's."""
+        ...
+
+    def require_undrop(self, dropped: ObjectEvent, actor: Actor) -> None:
+        """Refuse an UNDROP without privileges.
+
+        Raises:
+            AccessDeniedError: a privilege is missing.
+        """
+        ...
+
+    def show(self, spark: SparkSession, text: str, actor: Actor, run: Run) -> Any | None:
+        """The result of a SHOW of policies, tags, roles or grants; None for any other text."""
+        ...
+
+
+class Sessions(Protocol):
+    """See `audit.analysis.sessions.Sessions`."""
+
+    def quiet(self, spark: SparkSession) -> AbstractContextManager[None]:
+        """A block in which what a session runs belongs to no statement."""
+        ...

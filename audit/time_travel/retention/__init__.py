@@ -1,0 +1,1 @@
+"""Retention periods, Fail-safe, storage, purge, VACUUM."""

@@ -1,0 +1,437 @@
+"""The Time Travel stage: runs DROP, UNDROP, CLONE, RESTORE, VACUUM, retention and SHOW … HISTORY.
+
+In: a session, a parsed statement, its actor. Out: the text for Spark, or the handler of the statement.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+from audit.spark.delta.delta_catalog import DeltaCatalog
+from audit.spark.delta.delta_java import DeltaJava
+from audit.spark.delta.values import Table
+from audit.spark.pyspark_api import frames
+from audit.time_travel.clones.clone import Cloner
+from audit.time_travel.clones.clone_schema import require_whole
+from audit.time_travel.clones.clone_table import METRIC_COLUMNS, clone_of
+from audit.time_travel.clones.creation import Creation
+from audit.time_travel.dropped.crash_repair import finish_interrupted_moves
+from audit.time_travel.dropped.drop import Dropper
+from audit.time_travel.dropped.drop_registry import DropRegistry
+from audit.time_travel.dropped.undrop import Undropper
+from audit.time_travel.errors import NotAQueryError, StalePlanError, UnknownStatementError
+from audit.time_travel.retention.adopt import Adopter
+from audit.time_travel.retention.maintenance import Maintenance
+from audit.time_travel.retention.parameters import parameter_change_of, require_object
+from audit.time_travel.retention.periods import (
+    is_pinned,
+)
+from audit.time_travel.retention.retention_rule import RetentionRule, has_retention
+from audit.time_travel.retention.set_retention import PARAMETER_COLUMNS, RetentionSetting
+from audit.time_travel.retention.storage_views import asks_for_storage
+from audit.time_travel.retention.vacuum import require_kept
+from audit.time_travel.show_history import SCHEMA_COLUMNS, TABLE_COLUMNS, HistoryRows, require_read
+from audit.time_travel.versions.reading import VersionReader
+from audit.time_travel.versions.replay import Replay
+from audit.time_travel.versions.restore import Restorer, clause_of
+from audit.time_travel.versions.undo_plan import UndoPlan
+from audit.time_travel.versions.undo_planner import UndoPlanner
+from lineage.model import Domain
+from lineage.names import SESSION_CATALOG, split_name, sql_name
+from lineage.sql.commands.clone import CloneSchema, CloneTable
+from lineage.sql.commands.create import CreateSchema, CreateTable
+from lineage.sql.commands.drop import Drop, Undrop
+from lineage.sql.commands.restore import Restore
+from lineage.sql.commands.retention import AlterRetention, ShowParameters
+from lineage.sql.commands.show import ShowObjects
+from lineage.sql.commands.statement_chain import StatementChain
+from lineage.sql.commands.vacuum import Vacuum
+from lineage.sql.parse import parse, typed_of
+from lineage.sql.typed import OfTimeTravel, Typed
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from audit.core.actor import Actor
+    from audit.core.guard import Failures
+    from audit.spark.handler import Handler, Run
+    from audit.time_travel.ports import Governance, RecordStore, Sessions
+    from lineage.sql.statement import Statement
+
+_FULL = 3
+
+
+class TimeTravel:
+    """The Time Travel of one root.
+
+    Args:
+        own: a session of the system's own, which is not audited.
+        root: of the registry, a Hadoop path.
+        clock: UTC microseconds.
+        schema: where tables of the system are registered.
+        records: of the statements so far.
+        governance: protects clones, refuses UNDROP, shows policies.
+        sessions: the audited ones.
+        failures: notes errors of look-ups that are optional for a statement.
+    """
+
+    def __init__(
+        self,
+        own: SparkSession,
+        root: str,
+        schema: str,
+        clock: Callable[[], int],
+        records: RecordStore,
+        governance: Governance,
+        sessions: Sessions,
+        failures: Failures,
+    ) -> None:
+        self._cloned = governance.copy
+        self._may_undrop = governance.require_undrop
+        self._show_governance = governance.show
+        self._own = own
+        self._root = root
+        self._schema = schema
+        self._running_since = records.running_since
+        self._guarded = failures.guard
+        self._quiet = sessions.quiet
+        self._clock = clock
+        self._recorded = records.recorded
+        self._changes = records.changes_since
+        self._helpers: DeltaJava | None = None
+        self._moves_are_finished = False
+        self.registry = DropRegistry(own, root)
+        self.retention = RetentionRule(self.registry, clock)
+        self.creation = Creation(self._catalog, self.registry, failures)
+
+    @staticmethod
+    def reads_versions(statement: Statement) -> bool:
+        """Whether versions must be put into the text; RESTORE and schema clones look them up themselves.
+
+        A script reads versions when its statements run, so each of them is asked (`JvmStatements`).
+        """
+        if statement.statement_type == "SCRIPT":
+            return False
+        return bool(statement.points) and not isinstance(statement.typed, (Restore, CloneSchema))
+
+    def with_versions(self, spark: SparkSession, statement: Statement) -> str:
+        """The text for Spark, of a statement that reads versions.
+
+        Raises:
+            TimeTravelError: a clause is invalid, or there is no version at its point.
+        """
+        catalog = self._catalog(spark)
+        # Once: this driver's own moves are finished by their statements; only a killed driver leaves one.
+        if not self._moves_are_finished:
+            self._finish_interrupted_moves(catalog)
+        return self._reader(catalog).rewrite(statement.text, statement.points)
+
+    def version_read(self, spark: SparkSession, text: str) -> tuple[tuple[str, ...], int] | None:
+        """The table of the one clause of a text, and its version; None for other tables than Delta's.
+
+        Raises:
+            TimeTravelError: there is no version at the point.
+        """
+        catalog = self._catalog(spark)
+        found = self._reader(catalog).clauses_of(parse(text).points)
+        entry = catalog.find(found[0].table) if len(found) == 1 else None
+        if (
+            not isinstance(entry, Table)
+            or entry.provider != "delta"
+            or catalog.state(entry.location or "") is None
+        ):
+            return None
+        return found[0].table, self._reader(catalog).version_at(found[0], entry)
+
+    def replay_query(self, spark: SparkSession, query_id: str) -> str:
+        """The query of a recorded statement as text that reads the recorded versions.
+
+        Raises:
+            TimeTravelError: see `time_travel.replay`.
+        """
+        with self._quiet(spark):
+            recorded = self._recorded(query_id)
+            if recorded is None:
+                raise UnknownStatementError(
+                    f"no statement on record has the query id {query_id!r}",
+                    "look it up in query_history, column query_id",
+                )
+            catalog = self._catalog(spark)
+            limits = partial(self.retention.version_limits, catalog)
+            return Replay(recorded, catalog, limits, self._versions_read, self._clock).text()
+
+    def _versions_read(self, query_id: str) -> Mapping[str, int] | None:
+        recorded = self._recorded(query_id)
+        return None if recorded is None else recorded.newest()
+
+    def handler_for(self, statement: Statement) -> Handler | None:
+        """The handler of a statement about Time Travel; None for any other statement."""
+        typed = statement.typed
+        # A plain SHOW TABLES is Spark's, without a column retention_time (docs/time-travel.md, Differences).
+        is_ours = isinstance(typed, OfTimeTravel) and not (
+            isinstance(typed, ShowObjects) and not typed.history
+        )
+        return partial(self._run, statement) if is_ours else None
+
+    def _run(  # noqa: C901, PLR0911  one return a type
+        self, statement: Statement, spark: SparkSession, text: str, actor: Actor, run: Run
+    ) -> Any:
+        """Run a statement by its type; if an earlier stage changed its text, by the type of the new text."""
+        typed = statement.typed if text == statement.text else typed_of(text)
+        match typed:
+            case AlterRetention():
+                return self._alter_retention(typed, spark, actor)
+            case CloneSchema():
+                return self._clone_schema(typed, spark, text, actor, run)
+            case CloneTable():
+                return self._clone_table(typed, spark, text, run)
+            case CreateSchema():
+                return self.creation.create_schema(typed, spark, text, actor, run)
+            case CreateTable():
+                return self.creation.create_table(typed, spark, text, run)
+            case Drop():
+                return self._drop(typed, spark, text, actor, run)
+            case StatementChain():
+                return self._run_chain(typed, spark, actor, run)
+            case Restore():
+                return self._restore(typed, spark, text, run)
+            case ShowObjects() | ShowParameters():
+                return self._show(typed, spark, text, actor, run)
+            case Undrop():
+                return self._undrop(typed, spark, actor)
+            case Vacuum():
+                return self._vacuum(typed, spark, text, run)
+        return run(spark, text)
+
+    @cached_property
+    def maintenance(self) -> Maintenance:
+        """Measuring, purging and Fail-safe."""
+        catalog = self._catalog(self._own)
+        return Maintenance(
+            catalog, self.registry, self._root, self._schema, has_retention, self._running_since
+        )
+
+    def measure_for(self, text: str) -> None:
+        """Update the storage views for a text that names one.
+
+        Warns:
+            UserWarning: the update failed; the views show an earlier state.
+        """
+        if not asks_for_storage(text, self._schema):
+            return
+        try:
+            self.measure()
+        except Exception as error:
+            # The caller is told here; its guard counts the error, and the query runs.
+            warnings.warn(f"the storage views show an earlier state: {error!r}", stacklevel=2)
+            raise
+
+    def measure(self) -> None:
+        """Update the storage views."""
+        self.maintenance.measure(self._clock())
+
+    def require_kept(self, spark: SparkSession, name: tuple[str, ...], hours: float) -> None:
+        """Refuse a VACUUM that would delete files within retention or Fail-safe.
+
+        Args:
+            spark: the user's session.
+            name: of the table, `("delta", path)` by its path.
+            hours: RETAIN of the VACUUM.
+
+        Raises:
+            RetainedError: the table is retained for longer.
+        """
+        catalog = self._catalog(spark)
+        table = catalog.find(name)
+        if not isinstance(table, Table) or table.provider != "delta" or not table.location:
+            return
+        if catalog.state(table.location) is None:
+            return
+        properties = catalog.properties(table.location, "")
+        if has_retention(table.location, properties) or is_pinned(properties):
+            require_kept(table, hours, self.retention.periods(catalog, table), self._clock(), properties)
+
+    def _vacuum(self, vacuum: Vacuum, spark: SparkSession, text: str, run: Run) -> Any:
+        if vacuum.hours is not None and not vacuum.dry:
+            self.require_kept(spark, vacuum.name, vacuum.hours)
+        return run(spark, text)
+
+    def _catalog(self, spark: SparkSession) -> DeltaCatalog:
+        if self._helpers is None:
+            self._helpers = DeltaJava.load(self._own, self._cloned)
+        return DeltaCatalog(spark, self._helpers)
+
+    def _finish_interrupted_moves(self, catalog: DeltaCatalog) -> None:
+        """Finish interrupted moves of tables by drivers that are gone."""
+        self._guarded(lambda: finish_interrupted_moves(catalog, self.registry.state(catalog)), None)
+        self._moves_are_finished = True
+
+    def _reader(self, catalog: DeltaCatalog) -> VersionReader:
+        return VersionReader(
+            catalog,
+            partial(self.retention.version_limits, catalog),
+            self._versions_read,
+            self._clock(),
+            self._clock,
+        )
+
+    def _drop(self, drop: Drop, spark: SparkSession, text: str, actor: Actor, run: Run) -> Any:
+        catalog, parts = self._catalog(spark), drop.name
+        # Only the session catalog keeps what is dropped; a name without a catalog is of the current one.
+        current_catalog = self._guarded(lambda: catalog.current[0], SESSION_CATALOG)
+        if drop.temporary or (current_catalog != SESSION_CATALOG and len(parts) < _FULL):
+            return run(spark, text)
+        self._finish_interrupted_moves(catalog)
+        dropper = Dropper(catalog, self.registry, partial(self.retention.periods, catalog), actor)
+        if drop.domain is Domain.FUNCTION:
+            return dropper.function(parts, lambda: run(spark, text))
+        if drop.domain is not Domain.SCHEMA:
+            return dropper.relation(parts, lambda: run(spark, text))
+        if len(parts) > 1 and parts[0].lower() != SESSION_CATALOG:
+            return run(spark, text)
+        return dropper.schema(parts[-1], lambda: run(spark, text), cascade=drop.cascade)
+
+    def _undrop(self, undrop: Undrop, spark: SparkSession, actor: Actor) -> Any:
+        catalog = self._catalog(spark)
+        self._finish_interrupted_moves(catalog)
+        undo = Undropper(catalog, self._own, self.registry, actor, self._may_undrop)
+        if undrop.domain is Domain.SCHEMA:
+            return frames.message_frame(spark, undo.schema(undrop.name))
+        return frames.message_frame(spark, undo.relation(undrop.domain.name, undrop.name))
+
+    def _clone_table(self, clone: CloneTable, spark: SparkSession, text: str, run: Run) -> Any:
+        if clone.external:
+            return run(spark, text)
+        metrics = self._cloner(spark).table(clone_of(clone), partial(run, spark))
+        if metrics is None:
+            return run(spark, clone.text_for_spark(text))
+        return spark.createDataFrame(metrics, METRIC_COLUMNS)
+
+    def _clone_schema(
+        self, clone: CloneSchema, spark: SparkSession, text: str, actor: Actor, run: Run
+    ) -> Any:
+        if clone.replace or clone.deep:
+            return run(spark, text)  # Spark has neither form and raises its own error
+        cloning = self._cloner(spark)
+        return frames.message_frame(
+            spark, cloning.schema(require_whole(clone), self._reader(cloning.catalog), actor)
+        )
+
+    def _cloner(self, spark: SparkSession) -> Cloner:
+        return Cloner(self._catalog(spark), self._own, self.registry)
+
+    def _restore(self, restore: Restore, spark: SparkSession, text: str, run: Run) -> Any:
+        clause, catalog = clause_of(restore), self._catalog(spark)
+        if clause is None or (not clause.own and catalog.find(clause.table) is None):
+            return run(spark, text)  # Spark raises its error, or restores a table of another catalog
+        return Restorer(self._reader(catalog), spark).table(clause, lambda sent: run(spark, sent))
+
+    def _alter_retention(self, alter: AlterRetention, spark: SparkSession, actor: Actor) -> Any:
+        self._retention_setting(spark, actor).change(parameter_change_of(alter))
+        return frames.message_frame(spark, "Statement executed successfully.")
+
+    def _retention_setting(self, spark: SparkSession, actor: Actor) -> RetentionSetting:
+        catalog = self._catalog(spark)
+        return RetentionSetting(
+            catalog,
+            spark,
+            self.registry,
+            partial(self.retention.periods, catalog),
+            partial(self.retention.applies, catalog),
+            actor,
+        )
+
+    def adopter(self, spark: SparkSession) -> Adopter:
+        """The adopter of a session's tables."""
+        catalog = self._catalog(spark)
+        is_made_here = partial(has_retention, properties={})
+        return Adopter(
+            spark,
+            catalog,
+            partial(self.retention.periods, catalog),
+            is_made_here,
+            partial(self._quiet, spark),
+        )
+
+    def undo_plan(self, spark: SparkSession, query_id: str) -> UndoPlan:
+        """A plan to undo a statement; see `time_travel.plan_undo`."""
+        with self._quiet(spark):
+            catalog = self._catalog(spark)
+            limits = partial(self.retention.version_limits, catalog)
+            return UndoPlanner(
+                catalog, self.registry, limits, self._versions_read, self._changes, self._clock()
+            ).plan(query_id)
+
+    def require_current(self, spark: SparkSession, plan: UndoPlan) -> None:
+        """Check that no table of a plan has changed since the plan was made.
+
+        Raises:
+            StalePlanError: a table has changed.
+        """
+        with self._quiet(spark):
+            catalog = self._catalog(spark)
+            for step in plan.steps:
+                table = catalog.find(split_name(step.table)) if step.from_version is not None else None
+                location = table.location if isinstance(table, Table) else None
+                state = catalog.state(location) if location else None
+                if step.from_version is not None and (state is None or state.latest != step.from_version):
+                    raise StalePlanError(
+                        f"{step.table} is no longer at version {step.from_version}, as when the plan to undo"
+                        f" {plan.query_id} was made",
+                        "plan again: time_travel.plan_undo says what has come since",
+                    )
+
+    @contextmanager
+    def within(self, spark: SparkSession, schema: str) -> Iterator[None]:
+        """A block with another current schema, by its quoted name; "" keeps the current one."""
+        before = sql_name(self._catalog(spark).current)
+        if schema:
+            spark.sql(f"USE {schema}")
+        try:
+            yield
+        finally:
+            if schema:
+                spark.sql(f"USE {before}")
+
+    def _run_chain(self, chain: StatementChain, spark: SparkSession, actor: Actor, run: Run) -> Any:
+        """Run a chain `a ->> b`: each query reads the rows of the statement before it."""
+        first, *rest = chain.parts
+        for following in rest:
+            if not parse(following.reading_from("shown")).is_query:
+                keyword = following.text.split(None, 1)[0] if following.text else "nothing"
+                raise NotAQueryError(
+                    f"->> hands what is shown to {keyword}",
+                    "let a SELECT follow it, and run other statements by themselves",
+                )
+        frame = self._show_governance(spark, first.text, actor, run)
+        if frame is None:
+            frame = self._show(typed_of(first.text), spark, first.text, actor, run)
+        session = spark.newSession()
+        # Snowflake quotes names by double quotes. Spark (4.2) takes them for names under both settings only.
+        for name in ("spark.sql.ansi.enabled", "spark.sql.ansi.doubleQuotedIdentifiers"):
+            session.conf.set(name, "true")
+        with self._quiet(session):  # intermediate reads belong to the record of the last query
+            # A DataFrame belongs to its session, so the other session gets its rows.
+            session.createDataFrame(frame.collect(), frame.schema).createTempView("shown_0")
+            for number, following in enumerate(rest[:-1]):
+                query = following.reading_from(f"shown_{number}")
+                run(session, f"CREATE TEMPORARY VIEW shown_{number + 1} AS {query}")
+            return run(session, rest[-1].reading_from(f"shown_{len(rest) - 1}"))
+
+    def _show(self, show: Typed | None, spark: SparkSession, text: str, actor: Actor, run: Run) -> Any:
+        if isinstance(show, ShowParameters):
+            rows = self._retention_setting(spark, actor).show(require_object(show))
+            return spark.createDataFrame(rows, PARAMETER_COLUMNS)
+        if not isinstance(show, ShowObjects):
+            return run(spark, text)
+        require_read(show)
+        catalog = self._catalog(spark)
+        self._finish_interrupted_moves(catalog)
+        shower = HistoryRows(catalog, self.registry, partial(self.retention.periods, catalog), actor.time)
+        if show.noun == "TABLES":
+            return spark.createDataFrame(shower.tables(show), TABLE_COLUMNS)
+        return spark.createDataFrame(shower.schemas(show), SCHEMA_COLUMNS)

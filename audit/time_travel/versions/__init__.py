@@ -1,0 +1,1 @@
+"""Reads of earlier versions: AT, BEFORE, RESTORE, diff, replay, undo plans."""

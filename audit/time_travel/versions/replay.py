@@ -1,0 +1,265 @@
+"""Rewrites a recorded query so that it reads the same versions again.
+
+In: a `RecordedStatement`. Out: its query with full names and VERSION AS OF, views expanded, so that it is
+independent of the current schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+import lineage
+from audit.core.errors import TimeTravelError
+from audit.core.file_paths import without_scheme
+from audit.spark.delta.delta_catalog import DeltaCatalog
+from audit.spark.delta.values import Table, View
+from audit.time_travel.errors import NotAQueryError, NotRepeatableError, VersionGoneError
+from audit.time_travel.versions.reading import in_columns_of, in_full, under_names_of
+from audit.time_travel.versions.version_lookup import (
+    EvaluatedPoint,
+    VersionLimits,
+    VersionsRead,
+    evaluate,
+    require_clause,
+    version_for,
+)
+from lineage.catalog.object_ids import object_id
+from lineage.names import qualify, quote_name, sql_name
+from lineage.sql.commands.at_before import VersionClause
+from lineage.sql.parameters import at_time
+from lineage.sql.table_places import tables_of, written_query
+from lineage.sql.tokens import tokenize, word
+
+if TYPE_CHECKING:
+    from sqlglot.tokenizer_core import Token
+
+    from audit.spark.delta.values import DeltaTableState
+    from audit.time_travel.versions.recorded import RecordedStatement, VersionRead
+
+Current = tuple[str, str]
+_WRITES_A_QUERY = ("INSERT", "CREATE_TABLE", "REPLACE_TABLE")
+
+
+def query_of(recorded: RecordedStatement) -> str:
+    """The query of a statement: itself, or that of an INSERT or a CREATE TABLE … AS.
+
+    >>> from audit.time_travel.versions.recorded import RecordedStatement
+    >>> sql = "INSERT INTO t (a) SELECT b FROM u"
+    >>> query_of(RecordedStatement("q", sql, "", "SUCCESS", ("c", "s"), 0, ()))
+    'SELECT b FROM u'
+
+    Raises:
+        NotAQueryError: it has none, or it failed.
+        NotRepeatableError: it had parameters.
+    """
+    if recorded.status != "SUCCESS":
+        raise NotAQueryError(
+            f"statement {recorded.query_id} ended as {recorded.status}: it has no answer to repeat",
+            "query_history, column error_message, says what happened",
+        )
+    text = recorded.text
+    if recorded.action and text.startswith(f"{recorded.action}("):
+        raise NotAQueryError(
+            f"statement {recorded.query_id} is the DataFrame action {recorded.action}: SQL is on record in"
+            " a form that runs",
+            "read the tables of its object_versions in access_history with time_travel.read(…, at=version)",
+        )
+    statement = lineage.parse(text)
+    if not statement.is_query and statement.statement_type.startswith(_WRITES_A_QUERY):
+        text = written_query(text)
+        statement = lineage.parse(text)
+    if not statement.is_query or statement.tree is None:
+        raise NotAQueryError(
+            f"statement {recorded.query_id} is no query but {lineage.parse(recorded.text).statement_type}",
+            "replay runs SELECT, and the query of INSERT … SELECT and CREATE TABLE … AS SELECT",
+        )
+    if statement.tree.find(exp.Placeholder, exp.Parameter) is not None:
+        raise NotRepeatableError(
+            f"statement {recorded.query_id} had parameters, whose values are not on record",
+            "run its query_text with them, each table AT (STATEMENT => …) of it",
+        )
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A query over the versions of its record.
+
+    Attributes:
+        recorded: the statement.
+        catalog: look-ups in the session that replays.
+        limits: the limits of a table's versions.
+        versions_read: the versions that another recorded statement read.
+        clock: the time, UTC microseconds.
+    """
+
+    recorded: RecordedStatement
+    catalog: DeltaCatalog
+    limits: Callable[[Table], VersionLimits]
+    versions_read: VersionsRead
+    clock: Callable[[], int]
+    _bound: set[str] = field(default_factory=set, init=False)
+
+    def text(self) -> str:
+        """The text for Spark.
+
+        Raises:
+            TimeTravelError: see `time_travel.replay`.
+        """
+        query = self._in_versions(query_of(self.recorded), self.recorded.current, None)
+        for read in self.recorded.versions:
+            if read.name.lower() not in self._bound:
+                raise NotRepeatableError(
+                    f"statement {self.recorded.query_id} read {read.name}, to which its text no longer leads",
+                    "a view or a function has been redefined since; ddl_history says by whom",
+                )
+        return f"/* replay of {self.recorded.query_id} */ {query}"
+
+    def _in_versions(self, text: str, current: Current, point: VersionClause | None) -> str:
+        """A text with each table at its version; `point` is the point of a view's text."""
+        statement, tokens = lineage.parse(text), tokenize(text) or []
+        if statement.tree is None:
+            raise NotRepeatableError(
+                f"a view that statement {self.recorded.query_id} read cannot be read ({statement.reason})",
+                "read the tables of its object_versions in access_history each for itself",
+            )
+        places: list[tuple[int, int, Sequence[str], bool, VersionClause | None]] = [
+            (one.first, one.stop, one.name, one.aliased, point) for one in tables_of(statement)
+        ]
+        places += [
+            (one.first, one.stop, one.table, one.aliased, one)
+            for one in map(require_clause, statement.points)
+        ]
+        pieces = [
+            (first, stop, self._relation(parts, current, clause, aliased=aliased))
+            for first, stop, parts, aliased, clause in places
+        ]
+        pieces += self._functions(statement.tree, tokens, current)
+        # From the end, so that earlier positions stay valid.
+        for first, stop, new in sorted(pieces, reverse=True):
+            text = text[:first] + new + text[stop:]
+        return text
+
+    def _relation(
+        self, parts: Sequence[str], current: Current, clause: VersionClause | None, *, aliased: bool
+    ) -> str:
+        full = in_full(parts, current)
+        entry = self._resolve(parts, full)
+        alias = "" if aliased else f" AS {sql_name(parts[-1:])}"
+        if isinstance(entry, View):
+            inner = self._in_versions(entry.text, entry.current, clause)
+            return f"({under_names_of(entry, inner)}){alias}"
+        recorded_versions = self._recorded_versions(full, entry)
+        if not recorded_versions:
+            raise self._not_on_record(full, entry)
+        if entry is None:
+            raise self._gone(recorded_versions[-1], "there is no table of that name now")
+        self._bound.add(recorded_versions[-1].name.lower())
+        read = self._choose(recorded_versions, entry, clause)
+        state = self._readable_state(read, entry)
+        # This form of Spark gives the columns of the version, which the statement saw.
+        versioned = f"{sql_name(entry.name)} VERSION AS OF {read.version}"
+        if clause is None or not clause.own:
+            return versioned
+        then = self.catalog.version_at(entry.location or "", state, self.recorded.start // 1000)
+        # The statement may have read a version that was committed after its start.
+        then = max(then, read.version)
+        return in_columns_of(self.catalog, entry, read.version, then, versioned, aliased=aliased)
+
+    def _resolve(self, parts: Sequence[str], full: Sequence[str]) -> Table | View | None:
+        """The object of a name; a temporary view shadows a table of the schema, as in Spark."""
+        temporary = self.catalog.find(parts) if len(parts) == 1 else None
+        if isinstance(temporary, View) and temporary.temporary and not self._recorded_versions(full, None):
+            return temporary
+        return self.catalog.find(full)
+
+    def _recorded_versions(self, full: Sequence[str], entry: Table | View | None) -> list[VersionRead]:
+        """The recorded versions of a table, in order.
+
+        A read by path is recorded under the name of the table at that path, else under the path.
+        """
+        names = {quote_name(full).lower()}
+        if isinstance(entry, Table) and entry.name[0] == "delta" and entry.location:
+            registered = self.catalog.registered(entry.location)
+            names = {_plain(entry.location)} | (
+                {quote_name(registered.name).lower()} if registered else set()
+            )
+        recorded_versions = [read for read in self.recorded.versions if _plain(read.name.lower()) in names]
+        return sorted(recorded_versions, key=lambda read: read.version)
+
+    def _choose(
+        self, recorded_versions: list[VersionRead], table: Table, clause: VersionClause | None
+    ) -> VersionRead:
+        """The recorded version of one occurrence of a table; without a clause the newest."""
+        if clause is None or len(recorded_versions) == 1:
+            return recorded_versions[-1]
+        moment = f"timestamp_micros({self.recorded.start})"
+        asked = evaluate(at_time(clause, moment), self.catalog, self.recorded.start, self.clock)
+        version = version_for(asked, table, self.catalog, VersionLimits(), self.versions_read)
+        found = [read for read in recorded_versions if read.version == version]
+        if not found:
+            numbers = ", ".join(str(read.version) for read in recorded_versions)
+            raise NotRepeatableError(
+                f"statement {self.recorded.query_id} read the versions {numbers} of"
+                f" {recorded_versions[0].name}; which of"
+                f" them was {clause} cannot be told",
+                "run its query_text with VERSION AS OF a number",
+            )
+        return found[0]
+
+    def _readable_state(self, read: VersionRead, table: Table) -> DeltaTableState:
+        """The state of a table that still has the recorded version, under the same id."""
+        asked = EvaluatedPoint(_version_clause(table, read.version), version=read.version)
+        state = self.catalog.state(table.location or "")
+        try:
+            version_for(asked, table, self.catalog, self.limits(table), self.versions_read)
+        except TimeTravelError as error:
+            raise self._gone(read, error.problem) from error
+        assert state is not None  # noqa: S101  it has just had a version
+        ids = (state.table_id, self.catalog.id_at(table.location or "", read.version))
+        if read.object_id is not None and read.object_id not in [object_id("TABLE", one) for one in ids]:
+            raise self._gone(read, "the table of that name is another one now")
+        return state
+
+    def _gone(self, read: VersionRead, why: str) -> VersionGoneError:
+        return VersionGoneError(
+            f"version {read.version} of {read.name}, which statement {self.recorded.query_id} read, is"
+            f" gone: {why}",
+            "SHOW TABLES HISTORY says whether UNDROP brings a table back; DATA_RETENTION_TIME_IN_DAYS says"
+            " for how long versions are kept",
+        )
+
+    def _not_on_record(self, full: Sequence[str], entry: Table | None) -> NotRepeatableError:
+        if entry is not None and entry.provider != "delta":
+            why = f"it is a table of {entry.provider}, which keeps no versions"
+        else:
+            why = "it was no table or view with a text then, or a view has been redefined since"
+        return NotRepeatableError(
+            f"no version of {quote_name(full)} is on record for statement {self.recorded.query_id}: {why}",
+            "only what Delta tables and views over them held can be had again",
+        )
+
+    def _functions(self, tree: exp.Expr, tokens: list[Token], current: Current) -> list[tuple[int, int, str]]:
+        """The text with functions of the former current schema in full."""
+        called = {node.name.lower() for node in tree.find_all(exp.Anonymous)}
+        if not called or self.catalog.current == current or self.catalog.schema_facts(current[1]) is None:
+            return []
+        own = {facts["name"].lower() for facts in self.catalog.functions(current[1])} & called
+        return [
+            (token.start, token.end + 1, sql_name(qualify((token.text,), current)))
+            for at, token in enumerate(tokens)
+            if token.text.lower() in own and word(tokens, at + 1) == "(" and word(tokens, at - 1) != "."
+        ]
+
+
+def _version_clause(table: Table, version: int) -> VersionClause:
+    return VersionClause(table.name, "VERSION", before=False, expression=str(version), own=False)
+
+
+def _plain(name: str) -> str:
+    """A location in its normal form; another name unchanged."""
+    return without_scheme(name).lower()

@@ -1,0 +1,111 @@
+package io.sparkaccesshistory.capture;
+
+import java.io.RandomAccessFile;
+import java.nio.channels.OverlappingFileLockException;
+import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.delta.DeltaConcurrentModificationException;
+import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.DeltaOperations;
+import org.apache.spark.sql.delta.OptimisticTransaction;
+import org.apache.spark.sql.delta.actions.Action$;
+import org.apache.spark.sql.delta.util.FileNames;
+import scala.Option;
+import scala.collection.immutable.List$;
+
+/** Appends a file to a Delta table by Delta's own transaction, without a Spark job. */
+public class EventTable {
+  /** The newest version; -1 where no table lies. */
+  public long version(SparkSession spark, String location) {
+    return DeltaLog.forTable(spark, location)
+        .update(false, Option.empty(), Option.empty())
+        .version();
+  }
+
+  /** Whether nobody has written since a version; one look at the store. */
+  public boolean isNewest(SparkSession spark, String location, long version)
+      throws java.io.IOException {
+    DeltaLog log = DeltaLog.forTable(spark, location);
+    Path next = FileNames.unsafeDeltaFile(log.logPath(), version + 1);
+    return !next.getFileSystem(log.newDeltaHadoopConf()).exists(next);
+  }
+
+  /**
+   * The version that a file was added as. Where somebody has written since `seen`: -1, and nothing
+   * is added; a negative `seen` lets others write as they like.
+   *
+   * @param add what the log says of the file, as JSON
+   */
+  public long append(
+      SparkSession spark, String location, String name, byte[] bytes, String add, long seen)
+      throws java.io.IOException, InterruptedException {
+    var active = SparkSession.getActiveSession();
+    SparkSession.setActiveSession(spark);
+    DeltaLog log = DeltaLog.forTable(spark, location);
+    RandomAccessFile lock = lock(log.dataPath());
+    try {
+      OptimisticTransaction change = log.startTransaction(Option.empty(), Option.empty());
+      if (seen >= 0) {
+        if (change.readVersion() != seen) return -1;
+        change.readWholeTable();
+      }
+      write(new Path(log.dataPath(), name), log, bytes);
+      var none = Option.empty();
+      DeltaOperations.Operation appended =
+          new DeltaOperations.Write(
+              SaveMode.Append,
+              Option.empty(),
+              Option.empty(),
+              Option.empty(),
+              Option.empty(),
+              Option.empty(),
+              Option.empty(),
+              Option.empty(),
+              Option.empty());
+      return change.commit(
+          List$.MODULE$.empty().$colon$colon(Action$.MODULE$.fromJson(add)), appended);
+    } catch (DeltaConcurrentModificationException e) {
+      if (seen < 0) throw e;
+      return -1;
+    } finally {
+      if (lock != null) lock.close(); // which frees it
+      if (active.isEmpty()) SparkSession.clearActiveSession();
+      else SparkSession.setActiveSession(active.get());
+    }
+  }
+
+  /**
+   * Held while other processes may not commit; null where the store's own commits are atomic. On a
+   * local disk they are not: HDFSLogStore looks whether the next version is there and then renames
+   * onto it, and rename(2) replaces what came in between.
+   */
+  private static RandomAccessFile lock(Path table)
+      throws java.io.IOException, InterruptedException {
+    String scheme = table.toUri().getScheme();
+    if (scheme != null && !scheme.equals("file")) return null;
+    RandomAccessFile file = new RandomAccessFile(table.toUri().getPath() + ".lock", "rw");
+    while (true) {
+      try {
+        file.getChannel().lock();
+        return file;
+      } catch (OverlappingFileLockException e) { // another thread has it
+        Thread.sleep(1);
+      } catch (java.io.IOException e) {
+        return file; // this file system has no locks: then Delta is as safe as it is without us
+      }
+    }
+  }
+
+  private static void write(Path path, DeltaLog log, byte[] bytes) throws java.io.IOException {
+    FileSystem store = path.getFileSystem(log.newDeltaHadoopConf());
+    FSDataOutputStream out = store.create(path, false);
+    try {
+      out.write(bytes);
+    } finally {
+      out.close();
+    }
+  }
+}

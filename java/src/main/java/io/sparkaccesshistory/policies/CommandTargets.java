@@ -1,0 +1,218 @@
+package io.sparkaccesshistory.policies;
+
+import io.sparkaccesshistory.Scala;
+import io.sparkaccesshistory.policies.model.Relations;
+import io.sparkaccesshistory.policies.model.Securable;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.analysis.ResolvedIdentifier;
+import org.apache.spark.sql.catalyst.analysis.ResolvedPersistentView;
+import org.apache.spark.sql.catalyst.analysis.ResolvedTable;
+import org.apache.spark.sql.catalyst.catalog.CatalogStorageFormat;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.plans.logical.CreateNamespace;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.TableSpecBase;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.connector.catalog.TableCatalog;
+import org.apache.spark.sql.connector.catalog.V1Table;
+import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.catalog.DeltaTableV2;
+import org.apache.spark.sql.delta.files.TahoeFileIndex;
+import org.apache.spark.sql.execution.command.LoadDataCommand;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.SaveIntoDataSourceCommand;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
+import scala.Option;
+
+/**
+ * What a command names: tables, views and folders that are there, and names that are not taken yet.
+ */
+public class CommandTargets {
+  /** What the key of a folder without a Delta table begins with. */
+  public static final String FOLDER = "path:";
+
+  /**
+   * By the keys of policies, names and schemas among them, the place; null for one that is not
+   * known.
+   */
+  public final Map<String, Path> places = new LinkedHashMap<>();
+
+  /** Each object once. */
+  public final Map<String, Securable> named = new LinkedHashMap<>();
+
+  /** Folders that are no table's. */
+  public final List<Path> folders = new ArrayList<>();
+
+  /** TableIdentifiers of what is not there. */
+  public final List<TableIdentifier> free = new ArrayList<>();
+
+  private final SparkSession session;
+  private final boolean looksUp, creates;
+
+  /** Names are looked up where somebody asks for more than places: `looksUp`. */
+  public CommandTargets(SparkSession session, LogicalPlan plan, boolean looksUp) {
+    this.session = session;
+    this.looksUp = looksUp;
+    creates = plan.getClass().getSimpleName().startsWith("Create");
+    find(plan, 0);
+  }
+
+  private void find(Object value, int depth) {
+    if (value == null || depth > 4) return;
+    if (value instanceof Option) {
+      if (!((Option<?>) value).isEmpty()) find(((Option<?>) value).get(), depth);
+    } else if (value instanceof scala.collection.immutable.Seq) {
+      var every = Scala.list((scala.collection.immutable.Seq<?>) value);
+      for (var one : every) find(one, depth + 1);
+    } else if (value instanceof DeltaTableV2) {
+      DeltaTableV2 table = (DeltaTableV2) value;
+      put(table.initialSnapshot(), table.path(), Relations.nameOf(table.catalogTable()));
+    } else if (value instanceof DeltaLog) {
+      put(((DeltaLog) value).unsafeVolatileSnapshot(), ((DeltaLog) value).dataPath(), null);
+    } else if (value instanceof TahoeFileIndex) {
+      find(((TahoeFileIndex) value).deltaLog(), depth);
+    } else if (value instanceof V1Table) {
+      find(((V1Table) value).v1Table(), depth);
+    } else if (value instanceof CatalogTable) {
+      put((CatalogTable) value);
+    } else if (value instanceof TableIdentifier) {
+      find((TableIdentifier) value);
+    } else if (value instanceof TableSpecBase) {
+      var location = ((TableSpecBase) value).location();
+      if (!location.isEmpty()) put(new Path(location.get()));
+    } else if (value instanceof CatalogStorageFormat) {
+      var location = ((CatalogStorageFormat) value).locationUri();
+      if (!location.isEmpty()) put(new Path(location.get()));
+    } else if (value instanceof Path) {
+      put((Path) value);
+    } else if (value instanceof LogicalPlan) {
+      find((LogicalPlan) value, depth);
+    }
+  }
+
+  private void find(LogicalPlan plan, int depth) {
+    if (plan instanceof ResolvedTable) find(((ResolvedTable) plan).table(), depth);
+    else if (plan instanceof ResolvedPersistentView) put((ResolvedPersistentView) plan);
+    else if (plan instanceof ResolvedIdentifier) find((ResolvedIdentifier) plan, depth);
+    else if (plan instanceof DataSourceV2Relation)
+      find(((DataSourceV2Relation) plan).table(), depth);
+    else if (plan instanceof LogicalRelation) find(((LogicalRelation) plan).catalogTable(), depth);
+    else if (plan instanceof org.apache.spark.sql.catalyst.plans.logical.Command) {
+      if (plan instanceof SaveIntoDataSourceCommand) {
+        var path =
+            Option.apply(Scala.map(((SaveIntoDataSourceCommand) plan).options()).get("path"));
+        if (!path.isEmpty()) put(new Path(path.get()));
+      }
+      if (plan instanceof LoadDataCommand) put(new Path(((LoadDataCommand) plan).path()));
+      if (plan instanceof CreateNamespace) {
+        var location =
+            Option.apply(Scala.map(((CreateNamespace) plan).properties()).get("location"));
+        if (!location.isEmpty()) put(new Path(location.get()));
+      }
+      // Queries inside are governed where they run.
+      Object[] arguments = Relations.arguments(plan);
+      for (var one : arguments)
+        if (!(one instanceof LogicalPlan) || isName((LogicalPlan) one)) find(one, depth + 1);
+    }
+  }
+
+  private static boolean isName(LogicalPlan plan) {
+    return plan instanceof ResolvedTable
+        || plan instanceof ResolvedPersistentView
+        || plan instanceof ResolvedIdentifier
+        || plan instanceof DataSourceV2Relation
+        || plan instanceof LogicalRelation
+        || plan instanceof org.apache.spark.sql.catalyst.plans.logical.Command;
+  }
+
+  private void find(ResolvedIdentifier name, int depth) {
+    if (!(name.catalog() instanceof TableCatalog) || !looksUp) return;
+    Table table;
+    try {
+      table = ((TableCatalog) name.catalog()).loadTable(name.identifier());
+    } catch (org.apache.spark.sql.catalyst.analysis.NoSuchTableException e) {
+      free.add(Relations.identifier(name.catalog(), name.identifier()));
+      return;
+    }
+    find(table, depth);
+  }
+
+  private void find(TableIdentifier name) {
+    if (name.database().isEmpty() || !looksUp) return; // a temporary view has no schema
+    CatalogTable table;
+    try {
+      if (!session.sessionState().catalog().tableExists(name)) {
+        free.add(name);
+        return;
+      }
+      table = session.sessionState().catalog().getTableMetadata(name);
+    } catch (org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException e) {
+      return;
+    } catch (org.apache.spark.sql.catalyst.analysis.NoSuchTableException e) {
+      return;
+    }
+    put(table);
+  }
+
+  private void put(ResolvedPersistentView view) {
+    TableIdentifier name = Relations.identifier(view.catalog(), view.identifier());
+    places.put(Relations.keyOf(name), null);
+    name(Securable.of("view", Relations.keyOf(name), name));
+  }
+
+  private void put(CatalogTable table) {
+    TableIdentifier name = table.identifier();
+    if (creates
+        && looksUp
+        && !name.database().isEmpty()
+        && !session.sessionState().catalog().tableExists(name)) {
+      free.add(name);
+      if (!table.storage().locationUri().isEmpty())
+        put(new Path(table.storage().locationUri().get()));
+      return;
+    }
+    places.put(Relations.keyOf(name), null);
+    places.put(Relations.schemaOf(name), null);
+    boolean isView = table.tableType().name().endsWith("VIEW");
+    var location = table.storage().locationUri();
+    Snapshot found = null;
+    if (!location.isEmpty()) {
+      Path folder = Relations.qualified(session, new Path(location.get()));
+      found = Relations.at(session, folder);
+      places.put(found == null ? FOLDER + folder : Relations.keyOf(found), folder);
+    }
+    name(
+        Securable.of(
+            isView ? "view" : "table",
+            found == null ? Relations.keyOf(name) : Relations.keyOf(found),
+            name));
+  }
+
+  private void put(Path place) {
+    Path folder = Relations.qualified(session, place);
+    Snapshot found = Relations.at(session, folder);
+    places.put(found == null ? FOLDER + folder : Relations.keyOf(found), folder);
+    if (found == null) folders.add(folder);
+    else name(Securable.at(Relations.keyOf(found), folder));
+  }
+
+  private void put(Snapshot snapshot, Path place, TableIdentifier name) {
+    Path folder = Relations.qualified(session, place);
+    String key = Relations.keyOf(snapshot);
+    places.put(key, folder);
+    name(name == null ? Securable.at(key, folder) : Securable.of("table", key, name));
+  }
+
+  /** What is known by its name says more than by its place. */
+  private void name(Securable found) {
+    Securable known = named.get(found.key);
+    if (known == null || known.schema == null) named.put(found.key, found);
+  }
+}

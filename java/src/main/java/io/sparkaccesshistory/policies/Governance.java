@@ -1,0 +1,220 @@
+package io.sparkaccesshistory.policies;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.sparkaccesshistory.Scala;
+import io.sparkaccesshistory.policies.expressions.RelationCollector;
+import io.sparkaccesshistory.policies.model.CreatedObjects;
+import io.sparkaccesshistory.policies.model.Grants;
+import io.sparkaccesshistory.policies.model.Identities;
+import io.sparkaccesshistory.policies.model.Identity;
+import io.sparkaccesshistory.policies.model.Policy;
+import io.sparkaccesshistory.policies.model.Protection;
+import io.sparkaccesshistory.policies.model.Relations;
+import io.sparkaccesshistory.policies.model.Securable;
+import io.sparkaccesshistory.policies.rewrite.PolicyBodies;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.FunctionIdentifier;
+import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.SparkSession;
+import scala.Option;
+
+/**
+ * What this JVM knows of the governance of one root: policies, what they protect, privileges, and
+ * who runs what.
+ *
+ * <p>Python tells it all changes. `Enforcement` and the rewriters below it ask.
+ */
+public class Governance {
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  /** What a table was before its newest version, in a refusal. */
+  public static final String PAST = "what it held before";
+
+  /** Policies and objects by their keys; null takes one away. */
+  private record Learned(
+      Map<String, Policy.Definition> policies, Map<String, Protection.Definition> tables) {}
+
+  public final PolicyBodies bodies;
+  public final ProtectedObjects protections;
+  public final Grants grants = new Grants();
+  public final Identities identities;
+  private final List<Path> auditFolders = new ArrayList<>();
+  private final SparkSession own;
+  private volatile boolean enforces = false;
+
+  /** Whether it matters who owns what a statement makes. */
+  private volatile boolean notes = false;
+
+  /**
+   * A root's governance, of which nothing is known yet.
+   *
+   * @param own resolves the bodies of policies
+   * @param exempt what the settings of the system's own sessions hold
+   * @param auditFolders folders that only the system writes to, one a line
+   * @param property the local property of a thread that holds the token of who runs it
+   */
+  public Governance(SparkSession own, String exempt, String auditFolders, String property) {
+    this.own = own;
+    identities = new Identities(exempt, property);
+    bodies = new PolicyBodies(own);
+    protections = new ProtectedObjects(own, bodies);
+    identities.exempt(own);
+    for (var one : auditFolders.split("\n"))
+      this.auditFolders.add(Relations.qualified(own, new Path(one)));
+  }
+
+  public Identities identities() {
+    return identities;
+  }
+
+  /** Every statement asks for its privileges from now on. */
+  public void enforcePrivileges() {
+    enforces = true;
+    notes = true;
+  }
+
+  /** Who makes something is noted from now on. */
+  public void noteCreations() {
+    notes = true;
+  }
+
+  /** Policies and tables by their keys, as JSON; null takes one away. */
+  public void updateProtection(String json) throws IOException {
+    Learned learned = JSON.readValue(json, Learned.class);
+    for (var entry : learned.policies().entrySet())
+      bodies.define(entry.getKey(), entry.getValue() == null ? null : new Policy(entry.getValue()));
+    protections.learn(learned.tables());
+  }
+
+  /** Privileges by object and holder, owners, members of roles, as JSON. */
+  public void updateGrants(String json) throws IOException {
+    grants.learn(JSON.readValue(json, Grants.Changes.class));
+  }
+
+  /** A Delta table that this thread's statement makes, by Delta's id. */
+  public void allowNewTable(String id) {
+    if (notes) grants.note("delta:" + id, identities.require(own));
+  }
+
+  /** A schema that this thread's statement makes, past any plan, with all that it holds by now. */
+  public void allowNewSchema(String name) throws Exception {
+    Identity who = identities.require(own);
+    SessionCatalog catalog = own.sessionState().catalog();
+    grants.note(Securable.schema(TableIdentifier.apply("", Option.apply(name))), false, who);
+    if (!catalog.databaseExists(name)) return;
+    var every = Scala.list(catalog.listTables(name));
+    for (TableIdentifier id : every) {
+      if (id.database().isEmpty()) continue; // a temporary view
+      boolean isView = catalog.getTableMetadata(id).tableType().name().endsWith("VIEW");
+      grants.note(
+          Securable.of(
+              isView ? "view" : "table", Relations.keyOf(id), catalog.qualifyIdentifier(id)),
+          false,
+          who);
+    }
+    var functions = Scala.list(catalog.listFunctions(name));
+    for (var one : functions) {
+      FunctionIdentifier function = one._1();
+      if (!function.database().isEmpty()) grants.note(Securable.function(function), false, who);
+    }
+  }
+
+  /**
+   * What the statement that has just run on this thread has made, as JSON; each has: noun, name,
+   * key, whether it has replaced something. What is not there has not been made.
+   */
+  public String created(SparkSession session) throws IOException {
+    List<CreatedObjects.Created> made = grants.made();
+    List<List<Object>> found = new ArrayList<>();
+    for (var one : made) {
+      Securable on = one.object();
+      String key = on.keyNow(session);
+      if (key == null) continue;
+      found.add(List.of(on.noun, on.name(), key, one.replaced()));
+    }
+    return JSON.writeValueAsString(found);
+  }
+
+  /**
+   * BigQuery: of a table that has, or has had, row-level access policies only its administrator
+   * sees the past.
+   */
+  public static void requireHistory(Protection protection, Identity who, String what) {
+    if (protection.hadRows && !who.isAdmin)
+      throw new SecurityException(
+          "table "
+              + protection.name
+              + " has, or had, a row access policy, and "
+              + who.user
+              + " may not see "
+              + what
+              + "; an administrator may (role ACCOUNTADMIN)");
+  }
+
+  /**
+   * Refuses what tells of whole tables that a plan reads, where policies hide something of them:
+   * `what`.
+   */
+  public void requireAllShown(SparkSession session, LogicalPlan plan, String what) {
+    if (!protections.any() || identities.isExempt(session)) return;
+    RelationCollector read = RelationCollector.of(plan);
+    for (int i = 0; i < read.keys.size(); i++) {
+      Protection protection = protections.of(read.plans.get(i));
+      if (protection != null && !bodies.showsAll(protection, identities.require(session)))
+        throw new SecurityException(
+            what + " of " + protection.name + " tell what policies hide; read the table");
+    }
+  }
+
+  /** The name of the schema whose tags protect a table, by Delta's id; "" for none. */
+  public String schemaOf(String id) {
+    return protections.schemaOf("delta:" + id);
+  }
+
+  public boolean enforcesPrivileges() {
+    return enforces;
+  }
+
+  public boolean notesCreations() {
+    return notes;
+  }
+
+  /** Whether a folder has one of the audit's own inside. */
+  public boolean containsAuditFolder(Path path) {
+    for (var one : auditFolders) if (Relations.isIn(one, path)) return true;
+    return false;
+  }
+
+  /**
+   * What policies read is changed by administrators alone, or whoever changes it changes what they
+   * see.
+   */
+  public void requireNotRead(String key, SparkSession session) {
+    String policy = bodies.readerOf(key);
+    if (policy == null || identities.require(session).isAdmin) return;
+    throw new SecurityException(
+        "policy "
+            + policy
+            + " reads what this statement changes, and "
+            + identities.require(session).user
+            + " is no administrator; let one change it (role ACCOUNTADMIN)");
+  }
+
+  public boolean isAuditFolder(Path path) {
+    for (var one : auditFolders) if (Relations.isIn(path, one)) return true;
+    return false;
+  }
+
+  /** Forgets everything: it protects nothing any more. */
+  public void forget() {
+    protections.clear();
+    bodies.forget();
+    identities.clear();
+  }
+}

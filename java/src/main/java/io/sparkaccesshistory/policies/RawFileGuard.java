@@ -1,0 +1,176 @@
+package io.sparkaccesshistory.policies;
+
+import io.sparkaccesshistory.Scala;
+import io.sparkaccesshistory.policies.model.Protection;
+import io.sparkaccesshistory.policies.model.Relations;
+import java.util.HashSet;
+import java.util.Set;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.analysis.ResolvedTable;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.catalog.HiveTableRelation;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.delta.DeltaLogFileIndex;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.catalog.DeltaTableV2;
+import org.apache.spark.sql.delta.commands.DescribeDeltaHistory;
+import org.apache.spark.sql.delta.commands.cdc.CDCReader;
+import org.apache.spark.sql.delta.files.TahoeFileIndex;
+import org.apache.spark.sql.execution.datasources.DataSource;
+import org.apache.spark.sql.execution.datasources.FileIndex;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
+import org.apache.spark.sql.execution.datasources.v2.FileTable;
+import org.apache.spark.sql.execution.streaming.runtime.StreamingRelation;
+import scala.Option;
+
+/**
+ * Reads that pass a protected table by: its files, its log, its history, streams. They are refused.
+ */
+public class RawFileGuard {
+  private final Governance governance;
+  private final SparkSession session;
+
+  public RawFileGuard(Governance governance, SparkSession session) {
+    this.governance = governance;
+    this.session = session;
+  }
+
+  /** What would show more than policies do, and cannot be put behind them. */
+  public void refuse(LogicalPlan plan) {
+    if (plan instanceof DescribeDeltaHistory
+        && ((DescribeDeltaHistory) plan).child() instanceof ResolvedTable)
+      refuseHistory(((ResolvedTable) ((DescribeDeltaHistory) plan).child()).table(), "its history");
+    if (plan instanceof LogicalRelation
+        && ((LogicalRelation) plan).relation() instanceof HadoopFsRelation)
+      refuseFiles(((HadoopFsRelation) ((LogicalRelation) plan).relation()).location());
+    if (plan instanceof LogicalRelation
+        && ((LogicalRelation) plan).relation() instanceof CDCReader.DeltaCDFRelation)
+      requireOneTable((CDCReader.DeltaCDFRelation) ((LogicalRelation) plan).relation());
+    if (plan instanceof HiveTableRelation) refuseHive(((HiveTableRelation) plan).tableMeta());
+    if (plan instanceof DataSourceV2Relation) {
+      Object table = ((DataSourceV2Relation) plan).table();
+      if (table instanceof FileTable) refuseFiles(((FileTable) table).fileIndex());
+      if (table.getClass().getName().startsWith("io.delta.") && governance.protections.any())
+        throw new SecurityException(
+            "this session reads Delta tables by Delta's kernel, which policies do not reach;"
+                + " unset spark.databricks.delta.v2.enableMode");
+    }
+  }
+
+  /** A table of Hive's has its files at its place, and its partitions have theirs anywhere. */
+  private void refuseHive(CatalogTable table) {
+    refuseUnder(new Path(table.location()));
+    if (Scala.list(table.partitionColumnNames()).isEmpty()) return;
+    var parts =
+        Scala.list(
+            session.sessionState().catalog().listPartitions(table.identifier(), Option.empty()));
+    for (var one : parts) refuseUnder(new Path(one.location()));
+  }
+
+  public void refuseHistory(Object table, String what) {
+    if (!(table instanceof DeltaTableV2)) return;
+    Protection protection =
+        governance.protections.of(
+            Relations.keyOf(((DeltaTableV2) table).initialSnapshot()), session);
+    if (protection != null)
+      Governance.requireHistory(protection, governance.identities.require(session), what);
+  }
+
+  /**
+   * A feed of changes that reaches over a REPLACE is that of several tables, each with policies of
+   * its own.
+   */
+  private static void requireOneTable(CDCReader.DeltaCDFRelation relation) {
+    Snapshot now = relation.snapshotWithSchemaMode().snapshot();
+    var start = relation.startingVersion();
+    long version = start.isEmpty() ? 0 : ((Number) start.get()).longValue();
+    Snapshot then = now.deltaLog().getSnapshotAt(version, Option.empty(), Option.empty(), false);
+    if (!then.metadata().id().equals(now.metadata().id()))
+      throw new SecurityException(
+          "the changes asked of "
+              + now.path().getParent()
+              + " begin before the table was"
+              + " replaced, which policies of the one before may hide; read those since then");
+  }
+
+  /** Files of a protected table, or of its log, are not read one by one. */
+  private void refuseFiles(FileIndex index) {
+    if (index instanceof TahoeFileIndex || index instanceof DeltaLogFileIndex) return;
+    Set<Path> folders = new HashSet<>();
+    var roots = Scala.list(index.rootPaths());
+    for (var one : roots)
+      for (Path folder = one; folder != null; folder = folder.getParent()) folders.add(folder);
+    String[] files = index.inputFiles();
+    for (var one : files) {
+      Path folder = new Path(java.net.URI.create(one)).getParent();
+      while (folder != null && folders.add(folder)) folder = folder.getParent();
+    }
+    for (Path one : folders) refuseAt(one);
+  }
+
+  /** Refuses what lies in the folder of a protected table. */
+  public void refuseUnder(Path path) {
+    for (Path folder = Relations.qualified(session, path);
+        folder != null;
+        folder = folder.getParent()) refuseAt(folder);
+  }
+
+  /** The same of all that a pattern stands for. */
+  public void refuseGlob(String pattern) {
+    try {
+      Path path = new Path(pattern);
+      org.apache.hadoop.fs.FileStatus[] found =
+          path.getFileSystem(session.sessionState().newHadoopConf()).globStatus(path);
+      for (int i = 0; found != null && i < found.length; i++) refuseUnder(found[i].getPath());
+    } catch (java.io.IOException e) {
+      throw new SecurityException(
+          "whether policies protect " + pattern + " cannot be told: " + e.getMessage());
+    }
+  }
+
+  private void refuseAt(Path folder) {
+    Protection protection = at(folder);
+    if (protection != null
+        && (protection.isInForce()
+            || (protection.hadRows && !governance.identities.require(session).isAdmin)))
+      throw new SecurityException(
+          "these are files of " + protection.name + ", which policies protect; read the table");
+  }
+
+  public Protection at(Path folder) {
+    Snapshot found = Relations.at(session, folder);
+    return found == null ? null : governance.protections.of(Relations.keyOf(found), session);
+  }
+
+  /** A stream's batches are Delta's own reads: it may start where its user sees everything. */
+  public void refuseStreams(LogicalPlan plan) {
+    var children = Scala.list(plan.children());
+    for (var one : children) refuseStreams(one);
+    String place = null;
+    if (plan instanceof StreamingRelation) {
+      DataSource source = ((StreamingRelation) plan).dataSource();
+      var path = Option.apply(Scala.map(source.options()).get("path"));
+      if (!path.isEmpty()) place = path.get();
+      else if (!source.catalogTable().isEmpty())
+        place = source.catalogTable().get().location().toString();
+    } else if (plan instanceof StreamingRelationV2
+        && ((StreamingRelationV2) plan).table() instanceof DeltaTableV2) {
+      place = ((DeltaTableV2) ((StreamingRelationV2) plan).table()).path().toString();
+    }
+    if (place == null) return;
+    for (Path folder = new Path(place); folder != null; folder = folder.getParent()) {
+      Protection protection = at(folder);
+      if (protection != null
+          && !governance.bodies.showsAll(protection, governance.identities.require(session)))
+        throw new SecurityException(
+            "a stream would read "
+                + protection.name
+                + " as it is, and policies hide some of it;"
+                + " read it in batches, or let a role start the stream that sees all of it");
+    }
+  }
+}

@@ -1,0 +1,45 @@
+package io.sparkaccesshistory.policies.model;
+
+import java.util.List;
+import java.util.Locale;
+
+/** A policy as it was defined, and its body once Spark has resolved that. */
+public class Policy {
+  /** What Python says of a policy: each parameter is a name and a type. */
+  public record Definition(
+      String name, String body, String schema, String returns, List<List<String>> parameters) {}
+
+  public final String name, body, schema, returns;
+  public final List<List<String>> parameters;
+
+  /** Whether its body has a query, or what looks like one. */
+  public final boolean mayLookUp;
+
+  /** Null for one that is only tried out. */
+  public String id;
+
+  public PolicyBody resolved;
+
+  /** The keys of what the body reads, and when that was found out (nanoseconds); null before. */
+  public List<String> reads;
+
+  public long time;
+
+  public Policy(Definition definition) {
+    name = definition.name();
+    body = definition.body();
+    schema = definition.schema();
+    returns = definition.returns();
+    parameters = definition.parameters();
+    mayLookUp = body.toUpperCase(Locale.ROOT).contains("SELECT");
+  }
+
+  /** Whether two say the same, whatever their names. */
+  public boolean isSame(Policy other) {
+    return other != null
+        && body.equals(other.body)
+        && schema.equals(other.schema)
+        && returns.equals(other.returns)
+        && parameters.equals(other.parameters);
+  }
+}

@@ -1,0 +1,226 @@
+package io.sparkaccesshistory.policies.model;
+
+import io.sparkaccesshistory.Scala;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.catalog.HiveTableRelation;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.View;
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.CatalogPlugin;
+import org.apache.spark.sql.connector.catalog.Identifier;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.catalog.DeltaTableV2;
+import org.apache.spark.sql.delta.commands.cdc.CDCReader;
+import org.apache.spark.sql.delta.files.TahoeFileIndex;
+import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
+import org.apache.spark.sql.execution.datasources.FileIndex;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.StructType;
+import scala.Option;
+
+/** What policies know Spark's relations by: Delta's id of a table, the name of anything else. */
+public class Relations {
+  /** Marks what is behind its policies already, or is read by a policy. */
+  public static final TreeNodeTag<Boolean> GOVERNED = new TreeNodeTag<>("audit.governed");
+
+  public static final String MAPPED = "delta.columnMapping.id";
+  private static final String PHYSICAL_NAME = "delta.columnMapping.physicalName";
+
+  /**
+   * What a relation is known by; null for what nothing can protect, and for what Delta reads for
+   * itself.
+   */
+  public static String keyOf(LogicalPlan plan) {
+    if (plan instanceof LogicalRelation) {
+      Object relation = ((LogicalRelation) plan).relation();
+      if (relation instanceof CDCReader.DeltaCDFRelation) return keyOf(changesOf(relation));
+      if (relation instanceof HadoopFsRelation) {
+        FileIndex index = ((HadoopFsRelation) relation).location();
+        if (index instanceof TahoeLogFileIndex)
+          return "delta:" + ((TahoeLogFileIndex) index).metadata().id();
+        if (index instanceof TahoeFileIndex) return null;
+      }
+    }
+    if (plan instanceof DataSourceV2Relation) return keyOf(((DataSourceV2Relation) plan).table());
+    TableIdentifier name = nameOf(plan);
+    return name == null ? null : keyOf(name);
+  }
+
+  public static String keyOf(Table table) {
+    return table instanceof DeltaTableV2 ? keyOf(((DeltaTableV2) table).initialSnapshot()) : null;
+  }
+
+  public static String keyOf(Snapshot snapshot) {
+    return "delta:" + snapshot.metadata().id();
+  }
+
+  public static String keyOf(TableIdentifier name) {
+    return "name:" + name.unquotedString().toLowerCase(Locale.ROOT);
+  }
+
+  public static TableIdentifier identifier(CatalogPlugin catalog, Identifier name) {
+    return TableIdentifier.apply(
+        name.name(),
+        Option.apply(String.join(".", name.namespace())),
+        Option.apply(catalog.name()));
+  }
+
+  private static Snapshot changesOf(Object relation) {
+    return ((CDCReader.DeltaCDFRelation) relation).snapshotWithSchemaMode().snapshot();
+  }
+
+  public static TableIdentifier nameOf(Option<CatalogTable> table) {
+    return table.isEmpty() ? null : table.get().identifier();
+  }
+
+  /** What the catalog calls a relation; null for one by its path, and for a temporary view. */
+  public static TableIdentifier nameOf(LogicalPlan plan) {
+    if (plan instanceof LogicalRelation) return nameOf(((LogicalRelation) plan).catalogTable());
+    if (plan instanceof View)
+      return ((View) plan).isTempView() ? null : ((View) plan).desc().identifier();
+    return plan instanceof HiveTableRelation
+        ? ((HiveTableRelation) plan).tableMeta().identifier()
+        : null;
+  }
+
+  /**
+   * The key of the schema of a table: a part stands in back-ticks where it holds a dot or one of
+   * these.
+   */
+  public static String schemaOf(TableIdentifier name) {
+    String catalog = name.catalog().isEmpty() ? "spark_catalog" : name.catalog().get();
+    String schema = name.database().isEmpty() ? "" : name.database().get();
+    return ("schema:" + part(catalog) + '.' + part(schema)).toLowerCase(Locale.ROOT);
+  }
+
+  private static String part(String name) {
+    return name.indexOf('.') < 0 && name.indexOf('`') < 0
+        ? name
+        : '`' + name.replace("`", "``") + '`';
+  }
+
+  public static boolean isOfThePast(LogicalPlan plan) {
+    if (!(plan instanceof LogicalRelation)) return false;
+    Object relation = ((LogicalRelation) plan).relation();
+    if (relation instanceof CDCReader.DeltaCDFRelation) return true;
+    if (!(relation instanceof HadoopFsRelation)) return false;
+    Object index = ((HadoopFsRelation) relation).location();
+    return index instanceof TahoeLogFileIndex && ((TahoeLogFileIndex) index).isTimeTravelQuery();
+  }
+
+  /** The key of the table as it is now whose past a relation is. */
+  public static String keyOfToday(LogicalPlan past) {
+    Object relation = ((LogicalRelation) past).relation();
+    if (relation instanceof CDCReader.DeltaCDFRelation)
+      return keyOf(changesOf(relation).deltaLog().unsafeVolatileSnapshot());
+    return keyOf(
+        ((TahoeFileIndex) ((HadoopFsRelation) relation).location())
+            .deltaLog()
+            .unsafeVolatileSnapshot());
+  }
+
+  /** Delta's own names of the columns that part a relation's files, in lower case. */
+  public static List<String> partitionsOf(LogicalPlan plan) {
+    List<String> found = new ArrayList<>();
+    if (!(plan instanceof LogicalRelation)
+        || !(((LogicalRelation) plan).relation() instanceof HadoopFsRelation)) return found;
+    String[] names =
+        ((HadoopFsRelation) ((LogicalRelation) plan).relation()).partitionSchema().fieldNames();
+    for (var one : names) found.add(one.toLowerCase(Locale.ROOT));
+    return found;
+  }
+
+  /** The CHECK constraints of a relation. */
+  public static List<String> checksOf(LogicalPlan plan) {
+    List<String> found = new ArrayList<>();
+    if (!(plan instanceof LogicalRelation)
+        || !(((LogicalRelation) plan).relation() instanceof HadoopFsRelation)) return found;
+    Object index = ((HadoopFsRelation) ((LogicalRelation) plan).relation()).location();
+    if (!(index instanceof TahoeLogFileIndex)) return found;
+    var settings = Scala.map(((TahoeLogFileIndex) index).metadata().configuration());
+    for (var entry : settings.entrySet()) {
+      if (entry.getKey().startsWith("delta.constraints.")) found.add(entry.getValue());
+    }
+    return found;
+  }
+
+  /**
+   * Delta's metadata of a relation: the same object for as long as the table is the same; null for
+   * what is no table of Delta's.
+   */
+  public static org.apache.spark.sql.delta.actions.Metadata metadataOf(LogicalPlan plan) {
+    if (!(plan instanceof LogicalRelation)) return null;
+    Object relation = ((LogicalRelation) plan).relation();
+    if (relation instanceof CDCReader.DeltaCDFRelation) return changesOf(relation).metadata();
+    if (!(relation instanceof HadoopFsRelation)
+        || !(((HadoopFsRelation) relation).location() instanceof TahoeLogFileIndex)) return null;
+    return ((TahoeLogFileIndex) ((HadoopFsRelation) relation).location()).metadata();
+  }
+
+  /** What Delta's column mapping says of the columns of a relation, by their names. */
+  public static Map<String, Metadata> mappingOf(LogicalPlan plan) {
+    Map<String, Metadata> found = new HashMap<>();
+    org.apache.spark.sql.delta.actions.Metadata metadata = metadataOf(plan);
+    StructType schema = metadata == null ? null : metadata.schema();
+    for (int i = 0; schema != null && i < schema.fields().length; i++)
+      found.put(schema.fields()[i].name(), schema.fields()[i].metadata());
+    return found;
+  }
+
+  /** What a column goes by whatever its name: its physical one. */
+  public static String columnKey(Attribute column, Map<String, Metadata> mapping) {
+    Metadata said = mapping.get(column.name());
+    String name =
+        said != null && said.contains(PHYSICAL_NAME)
+            ? said.getString(PHYSICAL_NAME)
+            : column.name();
+    return name.toLowerCase(Locale.ROOT);
+  }
+
+  /** The newest state of the Delta table that has its log right at a folder; null for none. */
+  public static Snapshot at(SparkSession session, Path folder) {
+    try {
+      Path log = new Path(folder, "_delta_log");
+      if (!log.getFileSystem(session.sessionState().newHadoopConf()).exists(log)) return null;
+      Snapshot found = DeltaLog.forTable(session, folder).unsafeVolatileSnapshot();
+      return found.version() < 0 ? null : found;
+    } catch (java.io.IOException e) {
+      throw new SecurityException(
+          "whether policies protect " + folder + " cannot be told: " + e.getMessage());
+    }
+  }
+
+  public static Path qualified(SparkSession session, Path path) {
+    try {
+      return path.getFileSystem(session.sessionState().newHadoopConf()).makeQualified(path);
+    } catch (java.io.IOException e) {
+      throw new SecurityException("where " + path + " lies cannot be told: " + e.getMessage());
+    }
+  }
+
+  /** Whether a path is a folder, or lies inside it. */
+  public static boolean isIn(Path path, Path folder) {
+    for (Path one = path; one != null; one = one.getParent()) if (one.equals(folder)) return true;
+    return false;
+  }
+
+  public static Object[] arguments(LogicalPlan plan) {
+    Object[] found = new Object[plan.productArity()];
+    for (int i = 0; i < found.length; i++) found[i] = plan.productElement(i);
+    return found;
+  }
+}

@@ -1,0 +1,239 @@
+package io.sparkaccesshistory.policies.rewrite;
+
+import io.sparkaccesshistory.Scala;
+import io.sparkaccesshistory.policies.CommandTargets;
+import io.sparkaccesshistory.policies.Governance;
+import io.sparkaccesshistory.policies.PrivilegeChecker;
+import io.sparkaccesshistory.policies.RawFileGuard;
+import io.sparkaccesshistory.policies.model.Identity;
+import io.sparkaccesshistory.policies.model.Protection;
+import io.sparkaccesshistory.policies.model.Relations;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.Set;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.delta.catalog.DeltaTableV2;
+import org.apache.spark.sql.delta.commands.CloneSource;
+import org.apache.spark.sql.delta.commands.CloneTableCommand;
+import org.apache.spark.sql.delta.commands.ConvertToDeltaCommand;
+import org.apache.spark.sql.delta.commands.CreateDeltaTableCommand;
+import org.apache.spark.sql.delta.commands.DeleteCommand;
+import org.apache.spark.sql.delta.commands.DescribeDeltaHistoryCommand;
+import org.apache.spark.sql.delta.commands.MergeIntoCommand;
+import org.apache.spark.sql.delta.commands.RestoreTableCommand;
+import org.apache.spark.sql.delta.commands.UpdateCommand;
+import org.apache.spark.sql.execution.CommandExecutionMode;
+import org.apache.spark.sql.execution.command.ExplainCommand;
+import org.apache.spark.sql.execution.command.LoadDataCommand;
+import org.apache.spark.sql.execution.datasources.SaveIntoDataSourceCommand;
+
+/**
+ * Commands that name a protected table. Spark and Delta run them by means of their own, past any
+ * plan: who does not see all of a table gives it the commands that are known to show nothing, and
+ * no other.
+ */
+public class CommandRewriter {
+  /** They look at a table or at what is known of it. */
+  private static final Set<String> LOOKS =
+      set(
+          "AnalyzeColumn AnalyzeColumnCommand AnalyzeTable AnalyzeTableCommand CacheTable"
+              + " CacheTableAsSelect CreateView CreateViewCommand CreateTableLike"
+              + " CreateTableLikeCommand DescribeDeltaDetailCommand DescribeDeltaHistory"
+              + " DescribeDeltaHistoryCommand DescribeRelation DescribeRelationJsonCommand"
+              + " DescribeTableCommand ExplainCommand OptimizeTableCommand RefreshTable"
+              + " RefreshTableCommand ShowColumns ShowColumnsCommand ShowCreateTable"
+              + " ShowCreateTableCommand ShowDeltaTableColumnsCommand ShowTableProperties"
+              + " ShowTablePropertiesCommand ShowTablesExtended UncacheTable VacuumTableCommand");
+
+  /** They change a table, and what its user does not see stays as it is. */
+  private static final Set<String> CHANGES =
+      set(
+          "AddColumns AlterColumns AlterTableAddColumnsDeltaCommand AlterTableClusterBy"
+              + " AlterTableDropFeature AppendData CommentOnTable CreateDataSourceTableCommand"
+              + " CreateDeltaTableCommand CreateTable CreateTableCommand DeleteCommand DropColumns"
+              + " DropTable DropTableCommand DropView MergeIntoCommand RenameColumn RenameTable"
+              + " ReorgTable DeltaReorgTable DeltaReorgTableCommand RestoreTableCommand"
+              + " SetTableProperties SetViewProperties UnsetTableProperties UnsetViewProperties"
+              + " UpdateCommand");
+
+  /** They write to a folder, or make one somebody's. */
+  private static final Set<String> OVERWRITES =
+      set(
+          "CreateDatabaseCommand CreateNamespace InsertIntoDataSourceDirCommand"
+              + " InsertIntoHadoopFsRelationCommand InsertIntoHiveDirCommand LoadDataCommand"
+              + " SaveIntoDataSourceCommand SetNamespaceLocation AlterDatabaseSetLocationCommand");
+
+  private static final Set<String> REPLACES = set("ReplaceTable ReplaceTableAsSelect");
+  private static final Set<String> RENAMES_VIEWS = set("RenameTable AlterTableRenameCommand");
+
+  private static final String MODE = "delta.columnMapping.mode";
+
+  private final RawFileGuard files;
+  private final SparkSession session;
+  private final Governance governance;
+
+  private final DmlRewriter dml;
+
+  public CommandRewriter(
+      Governance governance, SparkSession session, PredicateFence fence, RawFileGuard files) {
+    this.governance = governance;
+    this.session = session;
+    this.files = files;
+    dml = new DmlRewriter(governance, session, fence);
+  }
+
+  private static Set<String> set(String names) {
+    return new HashSet<>(Arrays.asList(names.split(" ")));
+  }
+
+  /** A command as it may run. */
+  public LogicalPlan rewrite(LogicalPlan plan) {
+    String kind = plan.getClass().getSimpleName();
+    CommandTargets targets =
+        new CommandTargets(
+            session, plan, governance.protections.any() || governance.notesCreations());
+    for (var entry : targets.places.entrySet()) {
+      Path place = entry.getValue();
+      boolean isAuditTable =
+          place != null
+              && (governance.isAuditFolder(place)
+                  || (OVERWRITES.contains(kind) && governance.containsAuditFolder(place)));
+      if (isAuditTable && !LOOKS.contains(kind))
+        throw new SecurityException(
+            "the audit's own table "
+                + place
+                + " is changed by the audit alone;"
+                + " policies and roles are changed by statements of their own");
+      if (!governance.protections.any()) continue;
+      String key = entry.getKey();
+      if (OVERWRITES.contains(kind) && key.startsWith(CommandTargets.FOLDER))
+        files.refuseUnder(place);
+      Protection protection = governance.protections.of(key, session);
+      if (protection != null && protection.isInForce()) require(plan, kind, protection);
+      if (!LOOKS.contains(kind)) governance.requireNotRead(key, session);
+    }
+    if (governance.notesCreations())
+      new PrivilegeChecker(governance, session).require(plan, kind, targets);
+    if (!governance.protections.any()) return plan;
+    if (plan instanceof ExplainCommand) requireNoEstimate((ExplainCommand) plan);
+    refuse(plan);
+    if (plan instanceof UpdateCommand) return dml.rewriteUpdate((UpdateCommand) plan);
+    if (plan instanceof DeleteCommand) return dml.rewriteDelete((DeleteCommand) plan);
+    if (plan instanceof MergeIntoCommand) return dml.rewriteMerge((MergeIntoCommand) plan);
+    return plan;
+  }
+
+  /** Estimates tell how many bytes a condition finds, hidden rows included. */
+  private void requireNoEstimate(ExplainCommand plan) {
+    if (!plan.mode().name().equals("cost")) return;
+    LogicalPlan asked =
+        session
+            .sessionState()
+            .executePlan(plan.logicalPlan(), CommandExecutionMode.SKIP())
+            .analyzed();
+    governance.requireAllShown(session, asked, "estimates");
+  }
+
+  private void require(LogicalPlan plan, String kind, Protection protection) {
+    if (REPLACES.contains(kind)
+        || (plan instanceof CreateDeltaTableCommand && isReplacing((CreateDeltaTableCommand) plan)))
+      throw new SecurityException(
+          "the policies of "
+              + protection.name
+              + " would be gone with the table that is replaced; DROP it, which keeps it for"
+              + " UNDROP, or take them off, or write into it by INSERT OVERWRITE");
+    if (protection.isView && RENAMES_VIEWS.contains(kind))
+      throw new SecurityException(
+          "policies protect view " + protection.name + " by its name; take them off to rename it");
+    if (removesColumnMapping(plan))
+      throw new SecurityException(
+          "policies know the columns of "
+              + protection.name
+              + " by their column mapping; take them"
+              + " off to take that off");
+    if (LOOKS.contains(kind) || CHANGES.contains(kind) || isAppending(plan)) {
+      if (kind.equals("AppendData"))
+        dml.requireNoMasksOf(protection, Scala.list(plan.children()).get(0));
+      if (isAppending(plan))
+        dml.requireNoMasksOf(protection, ((SaveIntoDataSourceCommand) plan).query());
+      return;
+    }
+    Identity who = governance.identities.require(session);
+    if (!governance.bodies.showsAll(protection, who))
+      throw new SecurityException(
+          protection.name
+              + " is behind policies that hide some of it from "
+              + who.user
+              + ", and "
+              + kind
+              + " works on all of it; let a role run it that sees all of it");
+  }
+
+  /**
+   * Whether a command takes column mapping off: names that were swapped would take their masks with
+   * them.
+   */
+  private static boolean removesColumnMapping(LogicalPlan plan) {
+    Object[] said = Relations.arguments(plan);
+    String kind = plan.getClass().getSimpleName();
+    if (kind.equals("SetTableProperties")) {
+      return "none"
+          .equalsIgnoreCase((String) Scala.map((scala.collection.Map<?, ?>) said[1]).get(MODE));
+    }
+    if (kind.equals("UnsetTableProperties"))
+      return Scala.list((scala.collection.Seq<?>) said[1]).contains(MODE);
+    return kind.equals("AlterTableDropFeature")
+        && "columnMapping".equalsIgnoreCase((String) said[1]);
+  }
+
+  private static boolean isReplacing(CreateDeltaTableCommand plan) {
+    return !plan.operation().getClass().getSimpleName().startsWith("Create$");
+  }
+
+  private static boolean isAppending(LogicalPlan plan) {
+    if (!(plan instanceof SaveIntoDataSourceCommand)) return false;
+    return ((SaveIntoDataSourceCommand) plan).mode() == SaveMode.Append;
+  }
+
+  private void refuse(LogicalPlan plan) {
+    if (plan instanceof DescribeDeltaHistoryCommand)
+      files.refuseHistory(((DescribeDeltaHistoryCommand) plan).table(), "its history");
+    if (plan instanceof RestoreTableCommand) refuse(((RestoreTableCommand) plan).sourceTable());
+    if (plan instanceof LoadDataCommand) files.refuseGlob(((LoadDataCommand) plan).path());
+    if (plan instanceof CreateDeltaTableCommand
+        && !((CreateDeltaTableCommand) plan).query().isEmpty())
+      refuse(((CreateDeltaTableCommand) plan).query().get());
+    if (plan instanceof CloneTableCommand) refuse(((CloneTableCommand) plan).sourceTable());
+    if (plan instanceof ConvertToDeltaCommand) {
+      ConvertToDeltaCommand command = (ConvertToDeltaCommand) plan;
+      if (!command.deltaPath().isEmpty()) files.refuseUnder(new Path(command.deltaPath().get()));
+      if (command.tableIdentifier().table().indexOf('/') >= 0)
+        files.refuseUnder(new Path(command.tableIdentifier().table()));
+    }
+  }
+
+  private void refuse(DeltaTableV2 table) {
+    files.refuseHistory(table, Governance.PAST);
+    String then = Relations.keyOf(table.initialSnapshot());
+    String now = Relations.keyOf(table.deltaLog().unsafeVolatileSnapshot());
+    if (!then.equals(now)
+        && (governance.protections.of(then, session) != null
+            || governance.protections.of(now, session) != null))
+      throw new SecurityException(
+          table.name()
+              + " was replaced since then, and policies protect what it was or is;"
+              + " read the version, and write it by INSERT OVERWRITE");
+  }
+
+  private void refuse(CloneSource source) {
+    Protection protection = governance.protections.of("delta:" + source.metadata().id(), session);
+    if (protection != null && (protection.isInForce() || protection.hadRows))
+      throw new SecurityException(
+          "a clone of a table that policies protect is made by a statement of its own;"
+              + " run CREATE TABLE … CLONE through spark.sql, so that the clone is protected, too");
+    if (!source.format().equalsIgnoreCase("delta")) files.refuseUnder(source.dataPath());
+  }
+}

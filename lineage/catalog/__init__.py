@@ -1,0 +1,1 @@
+"""What the analysis asks of a catalog, and a catalog in memory."""

@@ -1,0 +1,1 @@
+"""Names bound to objects, columns traced to their sources."""

@@ -1,0 +1,1 @@
+"""The statements that sqlglot lacks, one file a family."""

@@ -1,0 +1,170 @@
+"""CREATE … CLONE of tables and schemas.
+
+In: the tokens of a statement. Out: a `CloneTable` or a `CloneSchema`; None for anything else. The syntax is
+Snowflake's and Databricks' (CREATE <object> … CLONE, CREATE TABLE CLONE).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from lineage.names import SCHEMA_NOUNS
+from lineage.sql.commands.at_before import Point, point_at
+from lineage.sql.cursor import Cursor
+
+if TYPE_CHECKING:
+    from sqlglot.tokenizer_core import Token
+
+    from lineage.sql.commands.command import Name, Span
+
+IGNORE = ("IGNORE", "TABLES", "WITH", "INSUFFICIENT", "DATA", "RETENTION")
+
+
+@dataclass(frozen=True, slots=True)
+class CloneTable:
+    """A CREATE TABLE … CLONE.
+
+    Attributes:
+        name: of the clone, as written.
+        source: of the table that is cloned.
+        deep: with a copy of each file.
+        point: of that table, None for now.
+        create: CREATE; False for REPLACE TABLE alone.
+        replace: OR REPLACE: an existing clone is updated.
+        if_not_exists: IF NOT EXISTS.
+        transient: Snowflake's TRANSIENT.
+        external: EXTERNAL or TEMPORARY, which no clone can be.
+        location: LOCATION; None without one.
+        properties: of the clone, beside the source's.
+        rest: the text after it that was not understood.
+        removed: the span of the text that Spark does not know.
+    """
+
+    name: Name
+    source: Name
+    deep: bool = False
+    point: Point | None = None
+    create: bool = True
+    replace: bool = False
+    if_not_exists: bool = False
+    transient: bool = False
+    external: bool = False
+    location: str | None = None
+    properties: tuple[tuple[str, str], ...] = ()
+    rest: str = ""
+    removed: Span | None = field(default=None, compare=False)
+
+    def text_for_spark(self, text: str) -> str:
+        """The text of the statement without clauses that Spark does not know."""
+        return text if self.removed is None else text[: self.removed[0]] + text[self.removed[1] :]
+
+
+@dataclass(frozen=True, slots=True)
+class CloneSchema:
+    """A CREATE SCHEMA … CLONE.
+
+    Attributes:
+        name: of the new schema, as written.
+        source: of the old one.
+        point: the point in time, None for now.
+        ignore: IGNORE TABLES …: tables whose retention does not reach back are left out.
+        if_not_exists: IF NOT EXISTS.
+        replace: OR REPLACE.
+        deep: DEEP.
+        rest: the text after it that was not understood.
+    """
+
+    name: Name
+    source: Name
+    point: Point | None = None
+    ignore: bool = False
+    if_not_exists: bool = False
+    replace: bool = False
+    deep: bool = False
+    rest: str = ""
+
+
+def read_clone_table(tokens: list[Token], text: str) -> CloneTable | None:
+    """`CREATE [OR REPLACE] [TRANSIENT] TABLE [IF NOT EXISTS] c [SHALLOW | DEEP] CLONE t [point] …`.
+
+    >>> from lineage.sql.tokens import tokenize
+    >>> sql = "CREATE OR REPLACE TRANSIENT TABLE c DEEP CLONE s.t VERSION AS OF 3 LOCATION '/x'"
+    >>> found = read_clone_table(tokenize(sql), sql)
+    >>> found.source, str(found.point), found.location, found.transient
+    (('s', 't'), 'VERSION AS OF 3', '/x', True)
+    """
+    at = Cursor(tokens, text)
+    create = at.take("CREATE")
+    replace = at.take("OR", "REPLACE") if create else at.take("REPLACE")
+    if not (create or replace):
+        return None
+    removed = _transient(at)
+    external = bool(at.take_one("EXTERNAL", "TEMPORARY", "TEMP"))
+    if not at.take("TABLE"):
+        return None
+    if_not_exists = at.take("IF", "NOT", "EXISTS")
+    name = at.name()
+    deep = at.take("DEEP", "CLONE")
+    if not (deep or at.take("SHALLOW", "CLONE") or at.take("CLONE")):
+        return None
+    source = at.name()
+    point, at.at = point_at(tokens, text, at.at, source)
+    location, properties = None, tuple[tuple[str, str], ...]()
+    while not at.done:
+        if at.take("LOCATION"):
+            location = at.string()
+        elif at.take("TBLPROPERTIES", "("):
+            properties = _properties(at)
+        else:
+            break
+    return CloneTable(
+        name, source, deep, point, create, replace, if_not_exists, removed is not None, external, location,
+        properties, at.span(), removed,
+    )  # fmt: skip
+
+
+def _transient(at: Cursor) -> Span | None:
+    here = at.at
+    if not at.take("TRANSIENT") or at.done:
+        return None
+    return at.tokens[here].start, at.tokens[at.at].start
+
+
+def _properties(at: Cursor) -> tuple[tuple[str, str], ...]:
+    """`'a' = 'b', c.d = true)`: the pairs, behind the bracket."""
+    found: dict[str, str] = {}
+    while not at.done and not at.take(")"):
+        key = at.string() or ".".join(at.name())
+        at.take("=")
+        value = at.string()
+        found[key] = at.span(",", ")") if value is None else value
+        if not at.take(",") and at.word() != ")":
+            break
+    return tuple(found.items())
+
+
+def read_clone_schema(tokens: list[Token], text: str) -> CloneSchema | None:
+    """`CREATE [OR REPLACE] SCHEMA [IF NOT EXISTS] a [SHALLOW | DEEP] CLONE b [point] [IGNORE TABLES …]`.
+
+    >>> from lineage.sql.tokens import tokenize
+    >>> sql = "CREATE NAMESPACE a CLONE b AT (OFFSET => -3600)"
+    >>> found = read_clone_schema(tokenize(sql), sql)
+    >>> found.name, found.source, str(found.point)
+    (('a',), ('b',), 'AT (OFFSET => -3600)')
+    """
+    at = Cursor(tokens, text)
+    if not at.take("CREATE"):
+        return None
+    replace = at.take("OR", "REPLACE")
+    if not at.take_one(*SCHEMA_NOUNS):
+        return None
+    if_not_exists = at.take("IF", "NOT", "EXISTS")
+    name = at.name()
+    deep = at.take_one("SHALLOW", "DEEP") == "DEEP"
+    if not name or not at.take("CLONE"):
+        return None
+    source = at.name()
+    point, at.at = point_at(tokens, text, at.at, source)
+    ignore = at.take(*IGNORE)
+    return CloneSchema(name, source, point, ignore, if_not_exists, replace, deep, at.span())

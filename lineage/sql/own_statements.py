@@ -1,0 +1,69 @@
+"""Tells which statements this project runs itself, or checks before Spark runs them (DROP, VACUUM).
+
+In: a parsed statement. Out: whether it is one. `WORDS` finds every text that may hold one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lineage.sql.commands.at_before import BadClause, VersionClause
+from lineage.sql.commands.clone import CloneSchema, CloneTable
+from lineage.sql.commands.drop import Drop, Undrop
+from lineage.sql.commands.governance import SetPolicies, TagChange
+from lineage.sql.commands.grant import PrivilegeChange, ShowGrants
+from lineage.sql.commands.policy import PolicyChange, TablePolicyChange
+from lineage.sql.commands.restore import Restore
+from lineage.sql.commands.retention import AlterRetention, ShowParameters
+from lineage.sql.commands.role import RoleChange, UseRole
+from lineage.sql.commands.show import ShowGovernance, ShowObjects
+from lineage.sql.commands.statement_chain import StatementChain
+from lineage.sql.commands.vacuum import Vacuum
+
+if TYPE_CHECKING:
+    from lineage.sql.statement import Statement
+
+Governs = (
+    PolicyChange | PrivilegeChange | RoleChange | SetPolicies | ShowGovernance | ShowGrants
+    | TablePolicyChange | TagChange | UseRole
+)  # fmt: skip
+"""Statements about policies, tags, roles and privileges."""
+Travels = AlterRetention | CloneSchema | CloneTable | StatementChain | Restore | ShowParameters | Undrop
+"""Statements of Time Travel that Spark lacks, or says in another way."""
+
+WORDS = (
+    r"\b(?:AT|BEFORE|CLONE|RESTORE|UNDROP|VACUUM|DROP|HISTORY|PARAMETERS"
+    r"|DATA_RETENTION_TIME_IN_DAYS|MIN_DATA_RETENTION_TIME_IN_DAYS|MAX_TIME_TRAVEL_HOURS"
+    r"|POLICY|POLICIES|MASK|FILTER|TAGS?|ROLES?|GRANTS?|REVOKE|COPY)\b|->>"
+)
+"""A regular expression of Java and Python, in any case: a text that it does not find in is none of these."""
+
+
+def is_copy(statement: Statement) -> bool:
+    """Whether a statement is COPY INTO, which Spark lacks."""
+    return statement.statement_type in ("COPY", "UNLOAD") and statement.tree is not None
+
+
+def is_own(statement: Statement) -> bool:
+    """Whether a statement is answered by this project, not by Spark alone.
+
+    >>> from lineage.sql.parse import parse
+    >>> [is_own(parse(text)) for text in ("UNDROP TABLE t", "VACUUM t", "SHOW TABLES", "SELECT 1")]
+    [True, True, False, False]
+    """
+    typed = statement.typed
+    if isinstance(typed, ShowObjects):
+        return typed.history
+    if isinstance(typed, Drop):
+        return not typed.temporary
+    return isinstance(typed, (Governs, Travels, Vacuum)) or bool(statement.changes) or is_copy(statement)
+
+
+def own_points(statement: Statement) -> tuple[VersionClause | BadClause, ...]:
+    """The clauses AT | BEFORE of a statement; Spark's own forms are Spark's.
+
+    >>> from lineage.sql.parse import parse
+    >>> len(own_points(parse("SELECT * FROM t AT (OFFSET => -60), u VERSION AS OF 3")))
+    1
+    """
+    return tuple(point for point in statement.points if isinstance(point, BadClause) or point.own)

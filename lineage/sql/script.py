@@ -1,0 +1,139 @@
+"""The statements of a SQL script, by their place in its text.
+
+In: a script (BEGIN … END). Out: the one statement around a span of characters; the script with some of its
+statements as EXECUTE IMMEDIATE, so that Spark parses each by itself when it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from lineage.names import sql_text
+from lineage.sql.commands.at_before import VersionClause
+from lineage.sql.own_statements import is_own, own_points
+from lineage.sql.parameters import points_of
+from lineage.sql.parse import parse
+from lineage.sql.tokens import tokenize, word
+
+if TYPE_CHECKING:
+    from sqlglot.tokenizer_core import Token
+
+    from lineage.sql.statement import Statement
+
+_OPENERS = frozenset({"BEGIN", "THEN", "ELSE", "DO", "LOOP", "REPEAT", "ATOMIC"})
+# What begins a statement that only a script can hold: its queries are no statements of their own.
+_CONTROL = frozenset(
+    {"BEGIN", "DECLARE", "SET", "IF", "ELSEIF", "ELSE", "CASE", "WHEN", "WHILE", "FOR", "UNTIL", "END",
+     "LEAVE", "ITERATE", "LOOP", "REPEAT", "OPEN", "FETCH", "CLOSE", "SIGNAL", "RESIGNAL"}
+)  # fmt: skip
+
+
+def statement_at(script: str, first: int, last: int) -> str:
+    """The statement of a script that holds the characters `first` to `last` (both included).
+
+    >>> statement_at("BEGIN INSERT INTO t VALUES (1); SELECT 2; END", 35, 36)
+    'SELECT 2'
+    """
+    tokens = tokenize(script)
+    if tokens is None:
+        return script[first : last + 1]
+    start, end = 0, len(script)
+    for at, token in enumerate(tokens):
+        if word(tokens, at) == ";":
+            if token.start > last:
+                end = token.start
+                break
+            start = token.end + 1
+        elif token.end < first and word(tokens, at) in _OPENERS:
+            start = token.end + 1
+    return script[start:end].strip()
+
+
+def with_immediate(script: str) -> str:
+    r"""A script whose statements of this project's own stand inside EXECUTE IMMEDIATE.
+
+    Spark 4.2 reads a script as one text: a statement that its grammar lacks fails all of it, and no parser
+    sees the inner ones. The text of EXECUTE IMMEDIATE comes back through the parser when it runs, so control
+    flow and handlers stay as they are. Local variables are out of sight there: those of a point in time are
+    handed over by USING, and a query with AT | BEFORE that names one elsewhere is left as it is.
+
+    >>> print(with_immediate("BEGIN SELECT 1; UNDROP TABLE t; END"))
+    BEGIN SELECT 1; EXECUTE IMMEDIATE 'UNDROP TABLE t'; END
+    >>> print(with_immediate("BEGIN DECLARE v INT; SELECT a FROM t AT (OFFSET => v); END"))
+    BEGIN DECLARE v INT; EXECUTE IMMEDIATE 'SELECT a FROM t AT (OFFSET => :v)' USING v AS v; END
+    """
+    tokens = tokenize(script)
+    if tokens is None:
+        return script
+    variables = _variables(tokens)
+    found = script
+    for first, last in reversed(list(_statements(tokens))):
+        start, stop = tokens[first].start, tokens[last].end + 1
+        statement = parse(script[start:stop])
+        inside, outside = _named(statement, variables)
+        if is_own(statement) or (own_points(statement) and not outside):
+            found = found[:start] + _immediate(statement.text, inside) + found[stop:]
+    return found
+
+
+def _statements(tokens: list[Token]) -> Iterator[tuple[int, int]]:
+    """The first and last token of each statement that is not of the script's own kinds."""
+    first = 0
+    for at in range(len(tokens)):
+        if word(tokens, at) == ";":
+            if first < at and word(tokens, first) not in _CONTROL:
+                yield first, at - 1
+            first = at + 1
+        elif word(tokens, at) in _OPENERS and _is_control(tokens, first):
+            first = at + 1  # THEN and ELSE of a CASE inside a query open nothing
+
+
+def _is_control(tokens: list[Token], first: int) -> bool:
+    """Whether what begins at a token is of the script's own kinds; a label may stand before it."""
+    return word(tokens, first + 2 if word(tokens, first + 1) == ":" else first) in _CONTROL
+
+
+def _variables(tokens: list[Token]) -> frozenset[str]:
+    """The names that the script declares, and those of its FOR loops, in lower case."""
+    found: set[str] = set()
+    for at in range(len(tokens)):
+        if word(tokens, at) == "DECLARE":
+            name = at + 1
+            while word(tokens, name) in ("OR", "REPLACE", "VAR", "VARIABLE"):
+                name += 1
+            found |= {token.text.lower() for token in tokens[name : name + 1]}
+            while word(tokens, name + 1) == ",":
+                name += 2
+                found |= {token.text.lower() for token in tokens[name : name + 1]}
+        elif word(tokens, at) == "FOR" and word(tokens, at + 2) == "AS":
+            found.add(tokens[at + 1].text.lower())
+    return frozenset(found)
+
+
+def _named(statement: Statement, variables: frozenset[str]) -> tuple[list[tuple[int, int, str]], bool]:
+    """Where the points in time of a statement name variables, and whether it may name any elsewhere."""
+    tokens, inside, outside = tokenize(statement.text) or [], list[tuple[int, int, str]](), False
+    points = [point for point in points_of(statement) if isinstance(point, VersionClause) and point.inside]
+    for at, token in enumerate(tokens):
+        if token.text.lower() not in variables or word(tokens, at - 1) in (".", ":"):
+            continue
+        if not any(point.inside <= token.start < point.stop for point in points):
+            outside = True
+            continue
+        last = at
+        while word(tokens, last + 1) == "." and last + 2 < len(tokens):
+            last += 2
+        name = "_".join(part.text for part in tokens[at : last + 1 : 2])
+        inside.append((token.start, tokens[last].end + 1, name))
+    return inside, outside
+
+
+def _immediate(text: str, names: list[tuple[int, int, str]]) -> str:
+    """A statement as EXECUTE IMMEDIATE, with parameters in the place of what it names."""
+    using: dict[str, str] = {}
+    for start, stop, name in reversed(names):
+        using[name] = text[start:stop]
+        text = f"{text[:start]}:{name}{text[stop:]}"
+    handed = ", ".join(f"{value} AS {name}" for name, value in reversed(using.items()))
+    return f"EXECUTE IMMEDIATE {sql_text(text)}" + (f" USING {handed}" if handed else "")

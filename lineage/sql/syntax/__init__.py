@@ -1,0 +1,1 @@
+"""What sqlglot lacks of Spark's grammar."""

@@ -1,0 +1,194 @@
+"""Tokens of SQL text: sqlglot's, with the few helpers that the readers of statements share.
+
+In: text. Out: tokens, names read from them, statements split at semicolons.
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import lru_cache
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import Token, TokenType
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+
+CALLED = "called"
+"""Where a function's node keeps the name that the text calls it by: `node.meta[CALLED]`."""
+
+
+@lru_cache(maxsize=1)
+def spark() -> Spark:
+    """The stock Spark dialect. It warns where it falls back to a Command; that is expected here."""
+    logging.getLogger("sqlglot").addHandler(logging.NullHandler())
+    dialect = Spark()
+    dialect.ORIGINAL_NAME_META_KEY = CALLED
+    return dialect
+
+
+_kind = attrgetter("token_type")
+
+
+def tokenize(text: str) -> list[Token] | None:
+    """The tokens of a text, None where it cannot be cut into any (an open quote)."""
+    return tokenize_with_types(text)[0]
+
+
+def tokenize_with_types(text: str) -> tuple[list[Token] | None, set[TokenType]]:
+    """The tokens of a text, None where it cannot be cut into any, and the types that occur among them."""
+    try:
+        tokens = spark().tokenize(text)
+        types = set(map(_kind, tokens))
+        if not _SWALLOWING.isdisjoint(types):
+            tokens = _whole(tokens, text)
+            types = set(map(_kind, tokens))
+    except SqlglotError:
+        return None, set()
+    return tokens, types
+
+
+# sqlglot takes all that follows these words, at the start of a statement, for one string.
+_SWALLOWING = frozenset(
+    {TokenType.COMMAND, TokenType.EXECUTE, TokenType.SHOW, TokenType.FETCH, TokenType.RENAME}
+)
+
+
+def _whole(tokens: list[Token], text: str) -> list[Token]:
+    # Cut once more with such words masked by plain ones of the same length.
+    masked: dict[int, Token] = {}
+    while True:
+        found = [t for t in tokens if t.token_type in _SWALLOWING and t.start not in masked]
+        if not found:
+            return [masked.get(token.start, token) for token in tokens]
+        for token in found:
+            masked[token.start] = token
+            size = token.end + 1 - token.start
+            text = text[: token.start] + "x" * size + text[token.end + 1 :]
+        tokens = list(spark().tokenize(text))
+
+
+_OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})
+_CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END})
+_PREFIX = frozenset({TokenType.NOT, TokenType.DASH, TokenType.TILDE})
+_NESTING = ("(", "[", "{", "CASE", "NOT", "!", "-", "~")
+
+
+def deeper_than(levels: int, tokens: list[Token], upper: str) -> bool:
+    """Whether brackets, CASE and prefix operators are nested deeper than that; `upper` is the text.
+
+    A text that holds no more of them than levels is no deeper: most need no look at their tokens.
+
+    >>> deeper_than(1, tokenize("((a))"), "((A))")
+    True
+    """
+    return sum(map(upper.count, _NESTING)) > levels and bracket_depth(tokens) > levels
+
+
+def bracket_depth(tokens: list[Token]) -> int:
+    """How deep brackets, CASE and prefix operators are nested in each other, at most.
+
+    >>> bracket_depth(tokenize("SELECT ((a)), NOT NOT b, CASE WHEN c THEN (d) END"))
+    2
+    """
+    level = deepest = prefixes = 0
+    for token in tokens:
+        kind = token.token_type
+        prefixes = prefixes + 1 if kind in _PREFIX else 0
+        level += (kind in _OPENING) - (kind in _CLOSING)
+        deepest = max(deepest, level + prefixes)
+    return deepest
+
+
+def parse_tokens(tokens: list[Token], text: str) -> exp.Expr | None:
+    """The tree of one statement.
+
+    Raises:
+        SqlglotError: the parser does not know the syntax.
+        RecursionError: the statement is nested too deep.
+    """
+    trees = [tree for tree in spark().parser().parse(tokens, text) if tree is not None]
+    return trees[0] if len(trees) == 1 else None
+
+
+def word(tokens: list[Token], at: int) -> str:
+    """The upper-case text of a token, '' past the end or where it is quoted."""
+    if not 0 <= at < len(tokens):
+        return ""
+    token = tokens[at]
+    return "" if token.token_type in (TokenType.IDENTIFIER, TokenType.STRING) else token.text.upper()
+
+
+def new_token(kind: TokenType, text: str, first: Token, last: Token | None = None) -> Token:
+    """A token in the place of one token, or of those from `first` to `last`."""
+    return Token(kind, text, first.line, first.col, first.start, (last or first).end, [])
+
+
+def read_name(tokens: list[Token], at: int) -> tuple[tuple[str, ...], int]:
+    """A dotted name from `at` on, and where it ends; () where there is none."""
+    parts: list[str] = []
+    while at < len(tokens) and _is_name(tokens[at]):
+        # Spark 3.4+ and sqlglot cut `a.1b` differently; numbers inside names stay text.
+        parts.append(tokens[at].text)
+        at += 1
+        if at < len(tokens) and tokens[at].token_type is TokenType.DOT:
+            at += 1
+            continue
+        break
+    return tuple(parts), at
+
+
+def _is_name(token: Token) -> bool:
+    kind = token.token_type
+    if kind in (TokenType.IDENTIFIER, TokenType.VAR):
+        return True
+    if kind in (TokenType.STRING, TokenType.NUMBER):
+        return False
+    return token.text[:1].isalpha() or token.text[:1] == "_"
+
+
+def closing_bracket(tokens: list[Token], at: int) -> int:
+    """The place of the bracket that closes the one at a place; the last token where none does."""
+    depth = 0
+    for place in range(at, len(tokens)):
+        depth += (word(tokens, place) == "(") - (word(tokens, place) == ")")
+        if depth == 0:
+            return place
+    return len(tokens) - 1
+
+
+def split_statements(text: str) -> list[str]:
+    """The statements of a text, cut at semicolons; a BEGIN … END block is one statement.
+
+    >>> split_statements("SELECT ';' ; SELECT 2 -- x;")
+    ["SELECT ';'", 'SELECT 2 -- x;']
+    """
+    tokens = tokenize(text)
+    if tokens is None:
+        return [text]
+    pieces: list[str] = []
+    start: int | None = None
+    begin = 0
+    for at, token in enumerate(tokens):
+        if start is None:
+            start = at
+            if _opens_block(tokens, at):
+                pieces.append(text[begin:].strip())
+                return pieces
+        if token.token_type is TokenType.SEMICOLON:
+            if at > start:
+                pieces.append(text[begin : token.start].strip())
+            begin, start = token.end + 1, None
+    if start is not None:
+        pieces.append(text[begin:].strip())
+    return pieces
+
+
+def _opens_block(tokens: list[Token], at: int) -> bool:
+    if word(tokens, at) == "BEGIN":
+        return word(tokens, at + 1) not in ("TRANSACTION", ";", "")
+    return word(tokens, at + 1) == ":" and word(tokens, at + 2) == "BEGIN"

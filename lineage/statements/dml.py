@@ -1,0 +1,189 @@
+"""UPDATE, DELETE, TRUNCATE and MERGE.
+
+In: a tree of one of them. Out: the target with its written columns and their sources; columns of WHERE and
+ON are accessed, never sources.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from lineage.model import Access, Column, Domain
+from lineage.resolve.context import Trace
+from lineage.resolve.expressions import add_indirect_sources, resolve_expression
+from lineage.resolve.from_clause.items import read_from, read_item
+from lineage.resolve.policies import apply_policies
+from lineage.resolve.query import read_ctes
+from lineage.resolve.scope import Entry, Frame, FromItem, Scope, SourceSet
+from lineage.sql.statement import Statement
+from lineage.sql.targets import parts_of
+from lineage.statements.access_builder import build_access, modified_object
+from lineage.statements.insert import target_relation
+
+Node = exp.Expr
+WrittenColumns = dict[str, tuple[Column, SourceSet]]
+
+
+def trace_update(trace: Trace, statement: Statement, tree: exp.Update) -> Access:
+    """UPDATE t SET a = … [FROM …] [WHERE …]."""
+    entry, scope = _target_scope(trace, tree)
+    if tree.args.get("from_") is not None:
+        read_from(trace, tree, scope)
+    written: WrittenColumns = {}
+    _assignments(trace, tree.expressions, entry, scope, written)
+    where = tree.args.get("where")
+    if where is not None:
+        add_indirect_sources(trace, where.args["this"], scope, scope.indirect)
+    return _changed(trace, statement, entry, scope, written)
+
+
+def trace_delete(trace: Trace, statement: Statement, tree: exp.Delete) -> Access:
+    """DELETE FROM t [WHERE …]: the object, no columns."""
+    entry, scope = _target_scope(trace, tree)
+    where = tree.args.get("where")
+    if where is not None:
+        add_indirect_sources(trace, where.args["this"], scope, scope.indirect)
+    return _changed(trace, statement, entry, scope, {}, overwrites=where is None)
+
+
+def trace_truncate(trace: Trace, statement: Statement, tree: exp.TruncateTable) -> Access:
+    """TRUNCATE TABLE t: the object, no columns."""
+    # TRUNCATE … PARTITION keeps the other partitions.
+    whole = tree.args.get("partition") is None
+    modified = [
+        modified_object(trace, target_relation(trace, table), overwrites=whole) for table in tree.expressions
+    ]
+    return build_access(trace, statement.statement_type, modified=modified)
+
+
+def trace_merge(trace: Trace, statement: Statement, tree: exp.Merge) -> Access:
+    """MERGE INTO t USING s: every branch writes; a column's sources are those of all its branches."""
+    with_ = tree.args.get("with_")
+    ctes = read_ctes(trace, with_, None, {}) if with_ is not None else {}
+    entry, scope = _target_scope(trace, tree, ctes)
+    target = scope.sources[0]
+    source = read_item(trace, tree.args["using"], scope)
+    scope.add(source)
+    add_indirect_sources(trace, tree.args.get("on"), scope, scope.indirect)
+    written: WrittenColumns = {}
+    whens = tree.args["whens"]
+    # NOT MATCHED BY SOURCE sees the target alone.
+    alone = Scope(None, scope.ctes)
+    alone.add(target)
+    for when in whens.expressions:
+        seen = alone if when.args.get("source") and not when.args.get("matched") else scope
+        add_indirect_sources(trace, when.args.get("condition"), seen, scope.indirect)
+        _branch(trace, when, entry, (seen, target, source), written)
+    return _changed(trace, statement, entry, scope, written)
+
+
+def _branch(
+    trace: Trace, when: Node, entry: Entry, scopes: tuple[Scope, FromItem, FromItem], written: WrittenColumns
+) -> None:
+    scope, target, source = scopes
+    then = when.args.get("then")
+    if isinstance(then, exp.Update):
+        if _is_star(then.expressions):
+            _all_by_name(trace, entry, source, written)
+        else:
+            _assignments(trace, then.expressions, entry, scope, written)
+        return
+    if not isinstance(then, exp.Insert):
+        return
+    columns, values = then.args.get("this"), then.args.get("expression")
+    if columns is None or isinstance(columns, exp.Star):
+        if values is None:
+            _all_by_name(trace, entry, source, written)
+            return
+        names = [c.name for c in entry.relation.columns]
+    else:
+        names = [c.name for c in columns.expressions]
+    # An INSERT branch sees the source alone: the target has no row.
+    alone = Scope(None, scope.ctes)
+    alone.add(source)
+    items = values.expressions if isinstance(values, exp.Tuple) else [values]
+    if len(items) != len(names):
+        trace.mark_partial("MERGE INSERT with another number of values")
+    for name, item in zip(names, items, strict=False):
+        _write(trace, item, name, entry, alone, written)
+    del target
+
+
+def _is_star(expressions: list[Node]) -> bool:
+    return len(expressions) == 1 and isinstance(expressions[0], exp.Star)
+
+
+def _all_by_name(trace: Trace, entry: Entry, source: FromItem, written: WrittenColumns) -> None:
+    # UPDATE SET * and INSERT *: each target column takes the source column of its name; with schema
+    # evolution the source's further columns are added (Delta 4.4).
+    if source.open or entry.open:
+        trace.mark_partial("MERGE with * over unknown columns")
+    for out in source.columns():
+        column = entry.index.get(out.key)
+        if column is None and not entry.open:
+            continue
+        _, sink = written.setdefault(out.key, (column or Column(out.name), SourceSet()))
+        sink.merge(out)
+
+
+def _assignments(
+    trace: Trace, items: list[Node], entry: Entry, scope: Scope, written: WrittenColumns
+) -> None:
+    for item in items:
+        if not isinstance(item, exp.EQ):
+            trace.mark_partial(f"assignment {item.sql('spark')[:60]}")
+            continue
+        name = _assigned(item.args["this"], entry)
+        _write(trace, item.args["expression"], name, entry, scope, written)
+
+
+def _assigned(node: Node, entry: Entry) -> str:
+    # t.a, a, a.field (a struct's field writes the column a), alias.a.field
+    parts = [p.name for p in node.find_all(exp.Identifier)]
+    parts = [p.name for p in node.parts] if isinstance(node, exp.Column) else parts
+    for part in parts:
+        if part.lower() in entry.index:
+            return part
+    return parts[-1] if parts else node.name
+
+
+def _write(trace: Trace, value: Node, name: str, entry: Entry, scope: Scope, written: WrittenColumns) -> None:
+    column = entry.index.get(name.lower()) or Column(name)
+    _, sink = written.setdefault(name.lower(), (column, SourceSet()))
+    # The default of a column is a constant (Spark 4.2: INVALID_DEFAULT_VALUE.NOT_CONSTANT).
+    if isinstance(value, exp.Var) or (isinstance(value, exp.Column) and value.sql().upper() == "DEFAULT"):
+        return
+    sink.merge(resolve_expression(trace, value, scope))
+
+
+def _target_scope(trace: Trace, tree: Node, ctes: dict[str, Frame] | None = None) -> tuple[Entry, Scope]:
+    table = tree.args["this"]
+    relation = target_relation(trace, table)
+    parts = parts_of(table)
+    entry = trace.entry(parts) if parts else Entry(relation)
+    alias = table.args.get("alias")
+    scope = Scope(None, ctes)
+    name = alias.name if alias is not None else (parts[-1] if parts else "")
+    full = () if alias is not None else tuple(relation.name.lower().split("."))
+    scope.add(apply_policies(trace, entry, FromItem(name, entry=entry, parts=full), scope))
+    return entry, scope
+
+
+def _changed(
+    trace: Trace,
+    statement: Statement,
+    entry: Entry,
+    scope: Scope,
+    written: WrittenColumns,
+    *,
+    overwrites: bool = False,
+) -> Access:
+    for _, sink in written.values():
+        trace.ledger.add_reads(sink)
+    trace.ledger.add_reads(scope.indirect)
+    if entry.relation.domain is Domain.VIEW and entry.relation.temporary:
+        trace.mark_partial("write through a temporary view")
+    modified = modified_object(
+        trace, entry.relation, list(written.values()), scope.indirect, overwrites=overwrites
+    )
+    return build_access(trace, statement.statement_type, modified=[modified])

@@ -1,0 +1,43 @@
+"""Audited sessions of the one Spark of a test process."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import audit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+NO_TABLES = {"ingest": "external"}
+"""Options of a session whose records stay in the spool: its attach and detach write no table."""
+
+
+@contextmanager
+def attached(
+    spark: SparkSession, root: Path, user: str = "ann", provider: str = "delta", **options: Any
+) -> Iterator[SparkSession]:
+    """A new session, audited under a root of its own; the metastore forgets the audit tables afterwards.
+
+    Args:
+        spark: the session of the test process.
+        root: an empty folder.
+        user: who runs the statements.
+        provider: the provider of a table whose statement names none.
+        options: of `audit.attach`. By default nothing is synced, and ingest runs at a flush alone.
+    """
+    from .ops.helpers import make_tables  # imports more than tests without Spark need
+
+    options = {"durable": False, "ingest_interval_seconds": 3600, **options}
+    if options.get("ingest") != "external":
+        make_tables(spark, root)
+    session = spark.newSession()
+    session.conf.set("spark.sql.sources.default", provider)
+    audit.attach(session, user=user, root=str(root), **options)
+    yield session
+    audit.detach(session)
+    session.sql("DROP SCHEMA IF EXISTS account_usage CASCADE")
