@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -31,6 +32,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Tests that start Spark have the Java of these sources; the others need none."""
     if any(item.get_closest_marker(name) for item in session.items for name in ("spark", "crash")):
         subprocess.run([sys.executable, BUILD], check=True, stdout=subprocess.PIPE)
+        os.environ["JAVA_TOOL_OPTIONS"] = quick_spark.JAVA_OF_ONE_TEST
 
 
 @pytest.fixture(scope="session")
