@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 # A test process lives for a quarter of an hour: the second compiler pays for what runs often, so it begins
 # later than by default. Derby syncs no file: a crash of the machine ends the tests anyway.
 JAVA = (
-    "-XX:TieredStopAtLevel=4 -XX:Tier4InvocationThreshold=20000 -XX:Tier4MinInvocationThreshold=3000 -XX:Tier4CompileThreshold=40000"
+    "-XX:TieredStopAtLevel=4"
+    " -XX:Tier4InvocationThreshold=20000 -XX:Tier4MinInvocationThreshold=3000 -XX:Tier4CompileThreshold=40000"
     " -XX:ReservedCodeCacheSize=400m -XX:+UseSerialGC -Xmn1200m"
     " -Djdk.lang.Process.launchMechanism=VFORK -Dderby.system.durability=test"
 )
-# A JVM of one test lives for a minute: the second compiler would take a third of it. As JAVA_TOOL_OPTIONS, since
-# a JVM reads them before its own options, which win.
+# A JVM of one test lives for a minute: the second compiler would take a third of it. These go by
+# JAVA_TOOL_OPTIONS, which a JVM reads before its own options: those win.
 JAVA_OF_ONE_TEST = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 SETTINGS = {
     "spark.sql.shuffle.partitions": "2",

@@ -37,7 +37,7 @@ from audit.spark.java_errors import java_message
 from audit.spark.plans import query_executions
 from audit.spark.pyspark_api import frames, job_tags
 from lineage.sql.commands.command import Command
-from lineage.sql.commands.statement_chain import StatementChain
+from lineage.sql.commands.time_travel.statement_chain import StatementChain
 from lineage.sql.mentions import mentions
 from lineage.sql.parameters import Arguments, bind_arguments, unbound_arguments, with_literals
 

@@ -16,14 +16,15 @@ from audit.time_travel.clones.clone_table import METRIC_COLUMNS
 from audit.time_travel.errors import NotAQueryError
 from audit.time_travel.retention.set_retention import PARAMETER_COLUMNS
 from audit.time_travel.show_history import SCHEMA_COLUMNS, TABLE_COLUMNS
-from lineage.sql.commands.clone import CloneTable
-from lineage.sql.commands.drop import Drop
-from lineage.sql.commands.grant import ShowGrants
-from lineage.sql.commands.restore import Restore
-from lineage.sql.commands.retention import ShowParameters
+from lineage.sql.commands.create import CreateSchema, CreateTable
+from lineage.sql.commands.governance.grant import ShowGrants
 from lineage.sql.commands.show import ShowGovernance, ShowObjects
-from lineage.sql.commands.statement_chain import StatementChain
-from lineage.sql.commands.vacuum import Vacuum
+from lineage.sql.commands.time_travel.clone import CloneTable
+from lineage.sql.commands.time_travel.drop import Drop
+from lineage.sql.commands.time_travel.restore import Restore
+from lineage.sql.commands.time_travel.retention import ShowParameters
+from lineage.sql.commands.time_travel.statement_chain import StatementChain
+from lineage.sql.commands.time_travel.vacuum import Vacuum
 from lineage.sql.own_statements import Governs, is_copy
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def columns_of(statement: Statement) -> str:  # noqa: C901, PLR0911  one return 
     match typed:
         case CloneTable():
             return METRIC_COLUMNS
-        case Drop():
+        case CreateSchema() | CreateTable() | Drop():
             return ""
         case StatementChain():
             raise NotAQueryError(

@@ -56,13 +56,13 @@ from audit.spark.catalog.existence import relation_exists
 from audit.spark.pyspark_api import frames
 from lineage.model import Domain
 from lineage.names import qualify, quote_name, split_name, sql_name
-from lineage.sql.commands.clone import CloneSchema, CloneTable
-from lineage.sql.commands.drop import Drop
-from lineage.sql.commands.governance import SetPolicies, TagChange
-from lineage.sql.commands.grant import PrivilegeChange, ShowGrants
-from lineage.sql.commands.policy import PolicyChange, TablePolicyChange
-from lineage.sql.commands.role import RoleChange, UseRole
+from lineage.sql.commands.governance.grant import PrivilegeChange, ShowGrants
+from lineage.sql.commands.governance.policy import PolicyChange, TablePolicyChange
+from lineage.sql.commands.governance.role import RoleChange, UseRole
+from lineage.sql.commands.governance.set_policies import SetPolicies, TagChange
 from lineage.sql.commands.show import ShowGovernance
+from lineage.sql.commands.time_travel.clone import CloneSchema, CloneTable
+from lineage.sql.commands.time_travel.drop import Drop
 from lineage.sql.function_definition import CreateFunction
 from lineage.sql.parse import parse
 

@@ -42,14 +42,16 @@ from audit.time_travel.versions.undo_plan import UndoPlan
 from audit.time_travel.versions.undo_planner import UndoPlanner
 from lineage.model import Domain
 from lineage.names import SESSION_CATALOG, split_name, sql_name
-from lineage.sql.commands.clone import CloneSchema, CloneTable
+from lineage.sql.commands.command import Command
 from lineage.sql.commands.create import CreateSchema, CreateTable
-from lineage.sql.commands.drop import Drop, Undrop
-from lineage.sql.commands.restore import Restore
-from lineage.sql.commands.retention import AlterRetention, ShowParameters
 from lineage.sql.commands.show import ShowObjects
-from lineage.sql.commands.statement_chain import StatementChain
-from lineage.sql.commands.vacuum import Vacuum
+from lineage.sql.commands.time_travel.clone import CloneSchema, CloneTable
+from lineage.sql.commands.time_travel.drop import Drop, Undrop
+from lineage.sql.commands.time_travel.restore import Restore
+from lineage.sql.commands.time_travel.retention import AlterRetention, ShowParameters
+from lineage.sql.commands.time_travel.statement_chain import StatementChain
+from lineage.sql.commands.time_travel.vacuum import Vacuum
+from lineage.sql.function_definition import CreateFunction
 from lineage.sql.parse import parse, typed_of
 from lineage.sql.typed import OfTimeTravel, Typed
 
@@ -205,7 +207,8 @@ class TimeTravel:
                 return self._undrop(typed, spark, actor)
             case Vacuum():
                 return self._vacuum(typed, spark, text, run)
-        return run(spark, text)
+            case Command() | CreateFunction() | None:
+                return run(spark, text)
 
     @cached_property
     def maintenance(self) -> Maintenance:

@@ -18,7 +18,7 @@ from lineage.catalog.protocol import Catalog, governed, schema_exists
 from lineage.model import Access, Attachment, Column, Domain, Function, ObjectDdl, Relation
 from lineage.names import qualify, quote_name, split_name
 from lineage.sql.commands.command import Command
-from lineage.sql.commands.grant import GRANTS
+from lineage.sql.commands.governance.grant import GRANTS
 from lineage.sql.function_definition import CreateFunction
 from lineage.sql.statement import Statement
 from lineage.sql.targets import parts_of

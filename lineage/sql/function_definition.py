@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from lineage.errors import BadFunctionError
 from lineage.model import Function
-from lineage.sql.commands.policy import take_if
+from lineage.sql.commands.governance.policy import take_if
 from lineage.sql.cursor import Cursor
 from lineage.sql.tokens import tokenize
 

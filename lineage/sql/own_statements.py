@@ -7,18 +7,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lineage.sql.commands.at_before import BadClause, VersionClause
-from lineage.sql.commands.clone import CloneSchema, CloneTable
-from lineage.sql.commands.drop import Drop, Undrop
-from lineage.sql.commands.governance import SetPolicies, TagChange
-from lineage.sql.commands.grant import PrivilegeChange, ShowGrants
-from lineage.sql.commands.policy import PolicyChange, TablePolicyChange
-from lineage.sql.commands.restore import Restore
-from lineage.sql.commands.retention import AlterRetention, ShowParameters
-from lineage.sql.commands.role import RoleChange, UseRole
+from lineage.sql.commands.governance.grant import PrivilegeChange, ShowGrants
+from lineage.sql.commands.governance.policy import PolicyChange, TablePolicyChange
+from lineage.sql.commands.governance.role import RoleChange, UseRole
+from lineage.sql.commands.governance.set_policies import SetPolicies, TagChange
 from lineage.sql.commands.show import ShowGovernance, ShowObjects
-from lineage.sql.commands.statement_chain import StatementChain
-from lineage.sql.commands.vacuum import Vacuum
+from lineage.sql.commands.create import CreateSchema, CreateTable
+from lineage.sql.commands.governance.grant import PrivilegeChange, ShowGrants
+from lineage.sql.commands.governance.policy import PolicyChange, TablePolicyChange
+from lineage.sql.commands.governance.role import RoleChange, UseRole
+from lineage.sql.commands.governance.set_policies import SetPolicies, TagChange
+from lineage.sql.commands.show import ShowGovernance, ShowObjects
+from lineage.sql.commands.time_travel.at_before import BadClause, VersionClause
+from lineage.sql.commands.time_travel.drop import Drop
+from lineage.sql.typed import OfTimeTravel
 
 if TYPE_CHECKING:
     from lineage.sql.statement import Statement
@@ -28,11 +30,9 @@ Governs = (
     | TablePolicyChange | TagChange | UseRole
 )  # fmt: skip
 """Statements about policies, tags, roles and privileges."""
-Travels = AlterRetention | CloneSchema | CloneTable | StatementChain | Restore | ShowParameters | Undrop
-"""Statements of Time Travel that Spark lacks, or says in another way."""
 
 WORDS = (
-    r"\b(?:AT|BEFORE|CLONE|RESTORE|UNDROP|VACUUM|DROP|HISTORY|PARAMETERS"
+    r"\b(?:AT|BEFORE|CLONE|TRANSIENT|RESTORE|UNDROP|VACUUM|DROP|HISTORY|PARAMETERS"
     r"|DATA_RETENTION_TIME_IN_DAYS|MIN_DATA_RETENTION_TIME_IN_DAYS|MAX_TIME_TRAVEL_HOURS"
     r"|POLICY|POLICIES|MASK|FILTER|TAGS?|ROLES?|GRANTS?|REVOKE|COPY)\b|->>"
 )
@@ -51,12 +51,18 @@ def is_own(statement: Statement) -> bool:
     >>> [is_own(parse(text)) for text in ("UNDROP TABLE t", "VACUUM t", "SHOW TABLES", "SELECT 1")]
     [True, True, False, False]
     """
-    typed = statement.typed
-    if isinstance(typed, ShowObjects):
-        return typed.history
-    if isinstance(typed, Drop):
-        return not typed.temporary
-    return isinstance(typed, (Governs, Travels, Vacuum)) or bool(statement.changes) or is_copy(statement)
+    if statement.changes or is_copy(statement):
+        return True
+    match statement.typed:
+        case CreateTable() | CreateSchema() as create:
+            # Spark's parser knows neither TRANSIENT nor retention; a CREATE without them is Spark's.
+            return bool(create.spans.removed)
+        case Drop(temporary=temporary):
+            return not temporary
+        case ShowObjects(history=history):
+            return history
+        case typed:
+            return isinstance(typed, (Governs, OfTimeTravel))
 
 
 def own_points(statement: Statement) -> tuple[VersionClause | BadClause, ...]:

@@ -13,9 +13,9 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from lineage.names import sql_text
-from lineage.sql.commands.at_before import Point, VersionClause
-from lineage.sql.commands.clone import CloneSchema, CloneTable
-from lineage.sql.commands.restore import Restore
+from lineage.sql.commands.time_travel.at_before import Point, VersionClause
+from lineage.sql.commands.time_travel.clone import CloneSchema, CloneTable
+from lineage.sql.commands.time_travel.restore import Restore
 from lineage.sql.statement import Statement
 from lineage.sql.tokens import tokenize, word
 

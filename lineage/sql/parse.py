@@ -17,8 +17,8 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from audit.core.gc_pause import collector_paused
 from audit.core.guard import attempt
-from lineage.sql.commands.at_before import read_points
 from lineage.sql.commands.registry import read_typed
+from lineage.sql.commands.time_travel.at_before import read_points
 from lineage.sql.statement import Statement
 from lineage.sql.statement_types import QUERY_STARTS, SESSION_KINDS, kind_of_tree, kind_of_words
 from lineage.sql.syntax.inline_policies import blank_clauses, inline_policies, without_clauses

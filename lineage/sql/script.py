@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from lineage.names import sql_text
-from lineage.sql.commands.at_before import VersionClause
+from lineage.sql.commands.time_travel.at_before import VersionClause
 from lineage.sql.own_statements import is_own, own_points
 from lineage.sql.parameters import points_of
 from lineage.sql.parse import parse

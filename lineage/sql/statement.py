@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
     from lineage.model import Access, Domain
-    from lineage.sql.commands.at_before import Point
     from lineage.sql.commands.command import Change, Command
+    from lineage.sql.commands.time_travel.at_before import Point
     from lineage.sql.typed import Typed
 
 

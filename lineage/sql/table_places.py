@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from lineage.sql.commands.at_before import VersionClause, is_aliased
+from lineage.sql.commands.time_travel.at_before import VersionClause, is_aliased
 from lineage.sql.tokens import tokenize, word
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from lineage.model import Access, AccessedObject, Column, Domain, Json, Modified
 from lineage.names import qualify, quote_name
 from lineage.resolve.context import Trace
 from lineage.sql.commands.command import Change, Command
-from lineage.sql.commands.grant import GRANTS
+from lineage.sql.commands.governance.grant import GRANTS
 from lineage.sql.statement import Statement
 from lineage.statements.access_builder import build_access
 

@@ -148,6 +148,9 @@ def test_the_past_of_a_caller_in_the_jvm(session, table):
 RUN = (
     "CREATE TABLE c CLONE t",
     "CREATE SCHEMA {schema}_2 CLONE {schema}",
+    "CREATE SCHEMA {schema}_3 DATA_RETENTION_TIME_IN_DAYS = 2",
+    "CREATE TRANSIENT TABLE brief (a INT)",
+    "CREATE OR REPLACE TABLE brief DATA_RETENTION_TIME_IN_DAYS = 0 AS SELECT 1 AS a",
     "RESTORE TABLE t TO VERSION AS OF 1",
     "RESTORE TABLE t TO AT (VERSION => 1)",
     "ALTER TABLE t SET DATA_RETENTION_TIME_IN_DAYS = 3",
@@ -205,6 +208,25 @@ def test_every_statement_by_a_caller_in_the_jvm(session, table, schema, tmp_path
     session.sql("DROP VIEW w")
     session.sql("DROP TABLE d")
     session.sql(f"DROP SCHEMA {schema}_2 CASCADE")
+    session.sql(f"DROP SCHEMA {schema}_3 CASCADE")
+
+
+def test_a_create_with_retention_in_a_script(session, schema):
+    """Snowflake's clauses of CREATE work there, and set what they set in `spark.sql`."""
+    session.sql(
+        "BEGIN CREATE TRANSIENT TABLE brief (a INT);"
+        f" CREATE SCHEMA {schema}_4 OPTIONS (max_time_travel_hours = 72);"
+        " EXECUTE IMMEDIATE 'CREATE TABLE kept (a INT) DATA_RETENTION_TIME_IN_DAYS = 3'; END"
+    )
+    days = {
+        (row.key, row.value)
+        for on in ("TABLE kept", f"SCHEMA {schema}_4")
+        for row in session.sql(f"SHOW PARAMETERS IN {on}").collect()
+    }
+    assert {("DATA_RETENTION_TIME_IN_DAYS", "3"), ("MAX_TIME_TRAVEL_HOURS", "72")} <= days
+    session.sql("DROP TABLE brief")
+    assert session.sql("SHOW TABLES HISTORY").where("name = 'brief' AND kind = 'TRANSIENT'").count() == 1
+    session.sql(f"DROP SCHEMA {schema}_4")
 
 
 def test_the_columns_are_those_of_the_front_door(session, table):

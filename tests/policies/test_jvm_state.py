@@ -9,6 +9,7 @@ import pytest
 from pyspark.errors import AnalysisException
 
 import audit
+from audit.policies.errors import AccessDeniedError
 from audit.spark import jvm
 
 FUNCTIONS = ("current_role", "invoker_role", "current_account", "is_role_in_session", "is_member")
@@ -111,6 +112,40 @@ def test_two_roots_of_one_jvm_answer_each_for_its_own(spark, tmp_path):
         spark.sql("DROP VIEW IF EXISTS asks")
         for schema in ("usage_ann", "usage_bob"):
             spark.sql(f"DROP SCHEMA IF EXISTS {schema} CASCADE")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "EXISTS (SELECT 1 FROM areas WHERE area = r)",
+        "r IN (TABLE areas)",
+        "EXISTS (FROM areas |> WHERE area = r)",
+        "r = top_area()",
+    ],
+)
+def test_what_a_policy_reads_is_known_before_it_is_asked(spark, tmp_path, body):
+    """In a new driver, too, only administrators change what the body of a policy looks up."""
+    session = attached(spark, tmp_path, "ann")
+    session.sql("CREATE SCHEMA walls")
+    try:
+        session.sql("USE walls")
+        session.sql("CREATE TABLE areas AS SELECT 'eu' AS area")
+        session.sql("CREATE TABLE t AS SELECT 'us' AS region")
+        session.sql("CREATE FUNCTION top_area() RETURNS STRING RETURN (SELECT max(area) FROM walls.areas)")
+        session.sql(f"CREATE ROW ACCESS POLICY shown AS (r STRING) RETURNS BOOLEAN -> {body}")
+        session.sql("ALTER TABLE t ADD ROW ACCESS POLICY shown ON (region)")
+        audit.detach(session)
+        session = attached(spark, tmp_path, "ann")
+        with (
+            audit.as_user(session, "eve"),
+            pytest.raises(AccessDeniedError, match="shown reads what this statement changes"),
+        ):
+            session.sql("INSERT INTO walls.areas VALUES ('us')")
+        assert session.table("walls.t").count() == 0
+    finally:
+        session.sql("DROP SCHEMA walls CASCADE")
+        audit.detach(session)
+        spark.sql("DROP SCHEMA IF EXISTS usage_ann CASCADE")
 
 
 def parser(session):

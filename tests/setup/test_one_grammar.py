@@ -31,7 +31,7 @@ ONE_WORD = {
     "audit/policies/model/types.py": "the name of a data type",
     "audit/time_travel/versions/timestamp_eval.py": "the value of a string literal: ISO 8601, RFC 2822",
     "lineage/names.py": "a dotted name",
-    "lineage/sql/commands/at_before.py": "a token behind @: v3, 20240101000000000",
+    "lineage/sql/commands/time_travel/at_before.py": "a token behind @: v3, 20240101000000000",
     "lineage/sql/like_patterns.py": "the pattern of a SHOW … LIKE, made into one of `re`",
     "lineage/sql/syntax/spark_syntax.py": "a token behind @: v3",
 }

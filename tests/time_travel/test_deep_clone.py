@@ -11,7 +11,7 @@ import pytest
 import audit
 from audit.time_travel import errors
 from audit.time_travel.clones.clone_table import clone_of
-from lineage.sql.commands.clone import CloneTable
+from lineage.sql.commands.time_travel.clone import CloneTable
 from lineage.sql.parse import typed_of
 
 pytestmark = pytest.mark.spark

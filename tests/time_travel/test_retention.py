@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.time_travel.retention.periods import DAY, TRANSIENT, Retention, in_force, key
-from lineage.sql.commands.retention import HOURS, MINIMUM, RETENTION
+from lineage.sql.commands.time_travel.retention import HOURS, MINIMUM, RETENTION
 
 DAYS, LEAST = key(RETENTION), key(MINIMUM)
 

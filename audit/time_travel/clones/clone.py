@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from audit.time_travel.dropped.drop_registry import DropRegistry
     from audit.time_travel.versions.reading import VersionReader
     from audit.time_travel.versions.version_lookup import EvaluatedPoint
-    from lineage.sql.commands.clone import CloneSchema
+    from lineage.sql.commands.time_travel.clone import CloneSchema
 
 # Compiling a plan and listing a table's files in its checksum take longer than reading a log of a few lines.
 _SMALL_JOBS = {

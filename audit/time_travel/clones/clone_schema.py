@@ -25,13 +25,13 @@ from audit.time_travel.errors import (
 )
 from audit.time_travel.versions.version_lookup import require_clause, time_text
 from lineage.names import SESSION_CATALOG, quote_name, sql_name
-from lineage.sql.commands.clone import IGNORE
+from lineage.sql.commands.time_travel.clone import IGNORE
 
 if TYPE_CHECKING:
     from audit.spark.delta.delta_catalog import DeltaCatalog
     from audit.time_travel.versions.reading import VersionReader
     from audit.time_travel.versions.version_lookup import EvaluatedPoint
-    from lineage.sql.commands.clone import CloneSchema
+    from lineage.sql.commands.time_travel.clone import CloneSchema
 
 _AT_ONCE = 4
 

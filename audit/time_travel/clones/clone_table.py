@@ -25,7 +25,7 @@ from lineage.names import quote_name, sql_name, sql_text
 
 if TYPE_CHECKING:
     from audit.spark.delta.delta_catalog import DeltaCatalog
-    from lineage.sql.commands.clone import CloneTable
+    from lineage.sql.commands.time_travel.clone import CloneTable
 
 METRIC_COLUMNS = (
     "source_table_size BIGINT, source_num_of_files BIGINT, num_removed_files BIGINT, num_copied_files BIGINT,"

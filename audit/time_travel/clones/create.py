@@ -16,7 +16,7 @@ from audit.time_travel.retention.parameters import HOURS_ALLOWED, allowed_values
 from audit.time_travel.retention.periods import LONGEST_DAYS, LONGEST_TRANSIENT_DAYS, TRANSIENT, key
 from lineage.names import sql_text
 from lineage.sql.commands.create import CreateSchema, CreateSpans, CreateTable
-from lineage.sql.commands.retention import HOURS, RETENTION
+from lineage.sql.commands.time_travel.retention import HOURS, RETENTION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -25,9 +25,9 @@ from audit.time_travel.dropped.recreate import CREATED
 from audit.time_travel.retention.parameters import require_transient
 from audit.time_travel.retention.periods import delta_properties, in_force, is_transient, key
 from lineage.names import SESSION_CATALOG
-from lineage.sql.commands.clone import CloneTable
 from lineage.sql.commands.create import CreateSchema, CreateTable
-from lineage.sql.commands.retention import RETENTION
+from lineage.sql.commands.time_travel.clone import CloneTable
+from lineage.sql.commands.time_travel.retention import RETENTION
 from lineage.sql.parse import typed_of
 
 if TYPE_CHECKING:

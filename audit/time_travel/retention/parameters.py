@@ -11,7 +11,14 @@ from dataclasses import dataclass, field
 
 from audit.time_travel.errors import BadParameterError
 from audit.time_travel.retention.periods import LONGEST_DAYS, LONGEST_TRANSIENT_DAYS
-from lineage.sql.commands.retention import HOURS, MINIMUM, RETENTION, AlterRetention, Level, ShowParameters
+from lineage.sql.commands.time_travel.retention import (
+    HOURS,
+    MINIMUM,
+    RETENTION,
+    AlterRetention,
+    Level,
+    ShowParameters,
+)
 
 KNOWN: Mapping[str, frozenset[Level]] = {
     RETENTION: frozenset({"ACCOUNT", "SCHEMA", "TABLE"}),

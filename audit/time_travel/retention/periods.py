@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from lineage.sql.commands.retention import HOURS, MINIMUM, RETENTION
+from lineage.sql.commands.time_travel.retention import HOURS, MINIMUM, RETENTION
 
 TRANSIENT = "TRANSIENT"
 PREFIX = "timeTravel."

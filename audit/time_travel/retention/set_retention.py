@@ -28,7 +28,7 @@ from audit.time_travel.retention.periods import (
     with_owner_periods,
 )
 from lineage.names import quote_name, sql_name
-from lineage.sql.commands.retention import HOURS, MINIMUM, RETENTION
+from lineage.sql.commands.time_travel.retention import HOURS, MINIMUM, RETENTION
 from lineage.sql.like_patterns import like_matcher
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from audit.core.actor import Actor
     from audit.spark.delta.delta_catalog import DeltaCatalog
     from audit.time_travel.dropped.drop_registry import DropRegistry
-    from lineage.sql.commands.retention import ShowParameters
+    from lineage.sql.commands.time_travel.retention import ShowParameters
 
 PARAMETER_COLUMNS = "key STRING, value STRING, default STRING, level STRING, description STRING, type STRING"
 _DEFAULTS = {RETENTION: f"{DEFAULT_DAYS:g}", MINIMUM: "0", HOURS: ""}

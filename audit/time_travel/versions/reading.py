@@ -31,7 +31,7 @@ from lineage.sql.table_places import tables_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from lineage.sql.commands.at_before import Point, VersionClause
+    from lineage.sql.commands.time_travel.at_before import Point, VersionClause
 
 Current = tuple[str, str]
 

@@ -29,7 +29,7 @@ from audit.time_travel.versions.version_lookup import (
 )
 from lineage.catalog.object_ids import object_id
 from lineage.names import qualify, quote_name, sql_name
-from lineage.sql.commands.at_before import VersionClause
+from lineage.sql.commands.time_travel.at_before import VersionClause
 from lineage.sql.parameters import at_time
 from lineage.sql.table_places import tables_of, written_query
 from lineage.sql.tokens import tokenize, word

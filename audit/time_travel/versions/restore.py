@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from audit.time_travel.versions.reading import VersionReader
-    from lineage.sql.commands.at_before import VersionClause
-    from lineage.sql.commands.restore import Restore
+    from lineage.sql.commands.time_travel.at_before import VersionClause
+    from lineage.sql.commands.time_travel.restore import Restore
 
 _WITHIN_FILES = "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration"
 

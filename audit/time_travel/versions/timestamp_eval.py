@@ -22,7 +22,7 @@ from audit.time_travel.errors import BadMomentError, BadOffsetError
 from lineage.sql.tokens import tokenize, word
 
 if TYPE_CHECKING:
-    from lineage.sql.commands.at_before import VersionClause
+    from lineage.sql.commands.time_travel.at_before import VersionClause
 
 Evaluate = Callable[[str], object]
 """Evaluates SQL text of one constant expression in the user's session; raises what Spark raises."""

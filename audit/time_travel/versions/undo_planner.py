@@ -33,7 +33,7 @@ from audit.time_travel.versions.version_lookup import (
 )
 from lineage.catalog.object_ids import object_id
 from lineage.names import quote_name, split_name, sql_name
-from lineage.sql.commands.at_before import VersionClause
+from lineage.sql.commands.time_travel.at_before import VersionClause
 
 if TYPE_CHECKING:
     from audit.spark.delta.delta_catalog import DeltaCatalog

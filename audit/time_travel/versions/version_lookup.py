@@ -24,12 +24,12 @@ from audit.time_travel.errors import (
 )
 from audit.time_travel.versions.timestamp_eval import offset_of, text_of, timestamp_of, version_of
 from lineage.names import quote_name
-from lineage.sql.commands.at_before import BadClause, VersionClause
+from lineage.sql.commands.time_travel.at_before import BadClause, VersionClause
 
 if TYPE_CHECKING:
     from audit.spark.delta.delta_catalog import DeltaCatalog
     from audit.spark.delta.values import DeltaTableState, Table
-    from lineage.sql.commands.at_before import Point
+    from lineage.sql.commands.time_travel.at_before import Point
 
 # The clocks of drivers and stores differ: the search for a statement's commits begins this long before it
 # began.

@@ -12,7 +12,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.names import SCHEMA_NOUNS
 from lineage.sql.commands.command import Name, Span
-from lineage.sql.commands.retention import HOURS, RETENTION
+from lineage.sql.commands.time_travel.retention import HOURS, RETENTION
 from lineage.sql.cursor import Cursor
 from lineage.sql.tokens import closing_bracket, read_name, word
 

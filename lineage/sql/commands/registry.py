@@ -12,18 +12,18 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.model import Domain
 from lineage.names import SCHEMA_NOUNS
-from lineage.sql.commands.clone import read_clone_schema, read_clone_table
 from lineage.sql.commands.command import Command
 from lineage.sql.commands.create import read_create
-from lineage.sql.commands.drop import read_drop, read_undrop
-from lineage.sql.commands.governance import read_governance, speaks_of_governance
-from lineage.sql.commands.grant import read_grant, read_show_grants
-from lineage.sql.commands.restore import read_restore
-from lineage.sql.commands.retention import read_alter_retention, read_show_parameters
-from lineage.sql.commands.role import read_roles
+from lineage.sql.commands.governance.grant import read_grant, read_show_grants
+from lineage.sql.commands.governance.role import read_roles
+from lineage.sql.commands.governance.set_policies import read_governance, speaks_of_governance
 from lineage.sql.commands.show import read_describe, read_show, read_show_objects
-from lineage.sql.commands.statement_chain import read_chain
-from lineage.sql.commands.vacuum import read_vacuum
+from lineage.sql.commands.time_travel.clone import read_clone_schema, read_clone_table
+from lineage.sql.commands.time_travel.drop import read_drop, read_undrop
+from lineage.sql.commands.time_travel.restore import read_restore
+from lineage.sql.commands.time_travel.retention import read_alter_retention, read_show_parameters
+from lineage.sql.commands.time_travel.statement_chain import read_chain
+from lineage.sql.commands.time_travel.vacuum import read_vacuum
 from lineage.sql.cursor import Cursor
 from lineage.sql.function_definition import read_create_function
 from lineage.sql.tokens import read_name, word

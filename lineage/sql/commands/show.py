@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from lineage.model import Domain
 from lineage.names import SCHEMA_NOUNS, SCHEMAS_NOUNS
 from lineage.sql.commands.command import Command, Name, Shows
-from lineage.sql.commands.policy import take_policy
+from lineage.sql.commands.governance.policy import take_policy
 from lineage.sql.cursor import Cursor
 
 if TYPE_CHECKING:

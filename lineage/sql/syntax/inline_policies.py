@@ -16,7 +16,12 @@ from sqlglot.tokenizer_core import Token, TokenType
 from lineage.model import Domain
 from lineage.names import SCHEMA_NOUNS
 from lineage.sql.commands.command import Change
-from lineage.sql.commands.policy import read_mask_clause, read_masking_clause, row_access, row_filter
+from lineage.sql.commands.governance.policy import (
+    read_mask_clause,
+    read_masking_clause,
+    row_access,
+    row_filter,
+)
 from lineage.sql.cursor import Cursor
 from lineage.sql.tokens import read_name, word
 

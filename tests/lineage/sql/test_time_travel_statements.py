@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from lineage.model import Domain
-from lineage.sql.commands.at_before import BadClause, VersionClause
-from lineage.sql.commands.clone import CloneSchema, CloneTable
 from lineage.sql.commands.create import CreateSchema, CreateTable
-from lineage.sql.commands.drop import Drop, Undrop
-from lineage.sql.commands.restore import Restore
-from lineage.sql.commands.retention import AlterRetention, ShowParameters
 from lineage.sql.commands.show import ShowObjects
-from lineage.sql.commands.statement_chain import StatementChain
-from lineage.sql.commands.vacuum import Vacuum
+from lineage.sql.commands.time_travel.at_before import BadClause, VersionClause
+from lineage.sql.commands.time_travel.clone import CloneSchema, CloneTable
+from lineage.sql.commands.time_travel.drop import Drop, Undrop
+from lineage.sql.commands.time_travel.restore import Restore
+from lineage.sql.commands.time_travel.retention import AlterRetention, ShowParameters
+from lineage.sql.commands.time_travel.statement_chain import StatementChain
+from lineage.sql.commands.time_travel.vacuum import Vacuum
 from lineage.sql.parse import parse, typed_of
 
 

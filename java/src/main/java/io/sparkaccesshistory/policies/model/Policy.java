@@ -1,7 +1,6 @@
 package io.sparkaccesshistory.policies.model;
 
 import java.util.List;
-import java.util.Locale;
 
 /** A policy as it was defined, and its body once Spark has resolved that. */
 public class Policy {
@@ -12,8 +11,8 @@ public class Policy {
   public final String name, body, schema, returns;
   public final List<List<String>> parameters;
 
-  /** Whether its body has a query, or what looks like one. */
-  public final boolean mayLookUp;
+  /** Whether its body may read a table or view; null until somebody asks. */
+  public Boolean mayLookUp;
 
   /** Null for one that is only tried out. */
   public String id;
@@ -31,7 +30,6 @@ public class Policy {
     schema = definition.schema();
     returns = definition.returns();
     parameters = definition.parameters();
-    mayLookUp = body.toUpperCase(Locale.ROOT).contains("SELECT");
   }
 
   /** Whether two say the same, whatever their names. */

@@ -4,6 +4,7 @@ import io.sparkaccesshistory.Scala;
 import io.sparkaccesshistory.policies.expressions.AttributeReplacement;
 import io.sparkaccesshistory.policies.expressions.ContextAnswers;
 import io.sparkaccesshistory.policies.expressions.GovernedMarker;
+import io.sparkaccesshistory.policies.expressions.LookUpFinder;
 import io.sparkaccesshistory.policies.expressions.RelationCollector;
 import io.sparkaccesshistory.policies.model.Identity;
 import io.sparkaccesshistory.policies.model.Policy;
@@ -78,9 +79,22 @@ public class PolicyBodies {
   /** What a policy reads is to be found out where it protects something, and only there. */
   private void queueIfUnread(String id) {
     Policy policy = policies.get(id);
-    if (policy != null && policy.reads == null && uses.containsKey(id) && policy.mayLookUp)
+    if (policy != null && policy.reads == null && uses.containsKey(id) && mayLookUp(policy))
       unread.add(id);
     else unread.remove(id);
+  }
+
+  /** To parse a body is enough for most: only what may look something up has to be resolved. */
+  private boolean mayLookUp(Policy policy) {
+    if (policy.mayLookUp == null) {
+      try {
+        Expression body = own.sessionState().sqlParser().parseExpression(policy.body);
+        policy.mayLookUp = LookUpFinder.finds(body);
+      } catch (org.apache.spark.sql.catalyst.parser.ParseException e) {
+        policy.mayLookUp = false; // it hides all that it protects, and reads nothing
+      }
+    }
+    return policy.mayLookUp;
   }
 
   private void setReads(Policy policy, List<String> keys) {

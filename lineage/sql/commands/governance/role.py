@@ -13,7 +13,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.model import Domain
 from lineage.sql.commands.command import Command
-from lineage.sql.commands.policy import take_comment, take_if
+from lineage.sql.commands.governance.policy import take_comment, take_if
 from lineage.sql.cursor import Cursor
 
 _TO = {"GRANT": "TO", "REVOKE": "FROM"}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from lineage.model import Domain
 from lineage.names import SCHEMA_NOUNS
 from lineage.sql.commands.command import Change, Command
-from lineage.sql.commands.policy import (
+from lineage.sql.commands.governance.policy import (
     alter_policy,
     column_policy,
     create_policy,

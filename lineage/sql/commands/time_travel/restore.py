@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from lineage.sql.commands.at_before import Point, point_at
+from lineage.sql.commands.time_travel.at_before import Point, point_at
 from lineage.sql.cursor import Cursor
 
 if TYPE_CHECKING:

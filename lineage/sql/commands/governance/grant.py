@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from lineage.model import Domain
 from lineage.names import SCHEMA_NOUNS
 from lineage.sql.commands.command import Command
-from lineage.sql.commands.role import role_name
+from lineage.sql.commands.governance.role import role_name
 from lineage.sql.cursor import Cursor
 
 if TYPE_CHECKING:

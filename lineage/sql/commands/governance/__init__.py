@@ -1,0 +1,1 @@
+"""Statements about policies, tags, roles and privileges: typed values and their readers."""

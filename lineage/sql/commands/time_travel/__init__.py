@@ -1,0 +1,1 @@
+"""Statements of Time Travel: typed values and their readers."""
