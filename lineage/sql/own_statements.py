@@ -53,8 +53,10 @@ def is_own(statement: Statement) -> bool:
     """
     typed = statement.typed
     if isinstance(typed, ShowObjects):
+        # SHOW TABLES and SHOW SCHEMAS are Spark's own statements; HISTORY is Snowflake's.
         return typed.history
     if isinstance(typed, Drop):
+        # A temporary function ends with its session: nothing is kept of it for UNDROP.
         return not typed.temporary
     return isinstance(typed, (Governs, Travels, Vacuum)) or bool(statement.changes) or is_copy(statement)
 
