@@ -63,6 +63,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'lineage' has no attribute {name!r}; it has {', '.join(__all__)}")
     value = getattr(import_module(_HOMES[name]), name)
+    # Python calls `__getattr__` only for names that the module lacks (PEP 562): the next access is plain.
     globals()[name] = value
     return value
 

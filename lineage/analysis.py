@@ -53,9 +53,11 @@ def analyze_script(
         raise UnknownDialectError(dialect)
     overlay = Overlay(catalog)
     found: list[Access] = []
+    # `trace`, not `cached_access`: each statement may change the overlay, so its results hold once.
     for text in split_statements(sql):
         statement = parse(text)
         access = trace(statement, overlay)
         found.append(access)
+        # After the trace: CREATE OR REPLACE TABLE t AS SELECT … FROM t reads the table of before.
         overlay.apply(statement, access)
     return tuple(found)

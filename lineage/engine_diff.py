@@ -20,6 +20,8 @@ from lineage.model import (
     OutputColumn,
 )
 
+# By the list of objects: the fields whose columns a statement uses. The indirect sources of an output
+# are columns of base objects.
 _ACCESSED = {
     "direct_objects_accessed": ("direct_sources", "direct_indirect"),
     "base_objects_accessed": ("base_sources", "base_indirect", "indirect_sources"),
@@ -118,6 +120,7 @@ def _outputs(
 ) -> Iterator[Difference]:
     if len(text) != len(plan):
         yield Difference("outputs", "outputs", [c.name for c in text], [c.name for c in plan])
+    # Not strict: that the numbers differ is one difference already; what both have is compared all the same.
     for at, (one, two) in enumerate(zip(text, plan, strict=False)):
         if names and one.name != two.name:
             yield Difference("name", f"output {at}", one.name, two.name)

@@ -31,6 +31,7 @@ class LineageError(AuditError):
 
 
 def _unpickled(kind: type[LineageError], subject: str, message: str) -> LineageError:
+    # Past the `__init__` of the kind: that takes one argument and writes the message itself.
     error = kind.__new__(kind)
     LineageError.__init__(error, subject, message)
     return error

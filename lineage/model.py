@@ -21,6 +21,7 @@ Analysis = Literal["full", "partial", "opaque"]
 class Domain(str, Enum):
     """Object domains, spelled as the access-history document's examples spell them."""
 
+    # The examples write this domain in mixed case, all others in capitals.
     TABLE = "Table"
     VIEW = "VIEW"
     EXTERNAL_TABLE = "EXTERNAL TABLE"
@@ -29,6 +30,7 @@ class Domain(str, Enum):
     STREAM = "STREAM"
     FUNCTION = "FUNCTION"
     PROCEDURE = "PROCEDURE"
+    # A database is a schema of Spark's, so the document's domain Database does not occur.
     SCHEMA = "SCHEMA"
     COLUMN = "COLUMN"
     MASKING_POLICY = "MASKING POLICY"
@@ -73,6 +75,7 @@ class Relation:
     temporary: bool = False
     location: str | None = None
     version: int | None = None
+    # `cached_property` needs a `__dict__`, which a class with slots does not have.
     _memo: dict[str, dict[str, Column]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
@@ -180,6 +183,7 @@ class ColumnRef:
         """The shape of an entry of baseSources and directSources."""
         return _trim(
             {
+                # The document has no key for a field of a struct, so the field stands behind its column.
                 "columnName": ".".join((self.column_name, *self.field_path)),
                 "columnId": self.column_id,
                 "objectDomain": self.object_domain.value,
@@ -207,6 +211,7 @@ class AccessedObject:
         """The shape of an entry of direct_objects_accessed."""
         return _trim(
             {
+                # `version` is no key of the document: it goes to object_versions, a column of access_history.
                 "columns": [_trim({"columnId": c.column_id, "columnName": c.name}) for c in self.columns],
                 "objectDomain": self.domain.value,
                 "objectId": self.object_id,
@@ -250,6 +255,7 @@ class ModifiedColumn:
                 "baseSources": _dicts(self.base_sources, self.base_functions),
                 "directSources": _dicts(self.direct_sources, self.direct_functions),
             },
+            # An empty list says that the value comes from no column: a constant, or a mask that shows one.
             keep=("baseSources", "directSources"),
         )
 
@@ -306,6 +312,7 @@ class ObjectDdl:
                 "operationType": self.operation_type,
                 "properties": self.properties,
             },
+            # DROP and UNDROP have no properties (Usage Notes: object_modified_by_ddl); the key stays, empty.
             keep=("properties",),
         )
 

@@ -19,6 +19,7 @@ SCHEMA_NOUNS = ("SCHEMA", "DATABASE", "NAMESPACE")
 SCHEMAS_NOUNS = ("SCHEMAS", "DATABASES", "NAMESPACES")
 """The same in the plural, as in SHOW SCHEMAS."""
 
+# Inside back-ticks a back-tick is doubled, and blanks may stand around the dots, as in Spark's grammar.
 _PART = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([^.`\s][^.`]*?))\s*(?:\.|$)")
 _LENIENT_PART = re.compile(r"`((?:[^`]|``)*)`|([^.`]+)")
 _SCHEMA_AND_NAME = 2
@@ -69,6 +70,7 @@ def quote_name(parts: Sequence[str]) -> str:
     >>> quote_name(("spark_catalog", "s", "a.b"))
     'spark_catalog.s.`a.b`'
     """
+    # A recorded name is compared and shown, and is no SQL: a part with a blank needs no back-ticks.
     return ".".join([_quote(part) if "." in part or "`" in part else part for part in parts])
 
 
@@ -96,6 +98,7 @@ def sql_text(value: str) -> str:
     >>> print(sql_text("it's"))
     'it\'s'
     """
+    # Spark reads a backslash as an escape unless spark.sql.parser.escapedStringLiterals is set (4.2).
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 

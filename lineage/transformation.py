@@ -12,11 +12,13 @@ Transformation = Literal["IDENTITY", "TRANSFORMATION", "AGGREGATION"]
 """IDENTITY: the value as it is, or cast (Spark casts on every write). TRANSFORMATION: computed from it.
 AGGREGATION: an aggregate, or a window over one, stands somewhere on the way."""
 
+# The lower two bits are those of the direct sources, the upper two those of the base sources.
 COMPUTED = 0b0101
 AGGREGATED = 0b1010
 BELOW = 0b1100
 """The bits of the base sources: what a view keeps of what happens inside it."""
 
+# The last name is that of both bits: `sum(a) + 1` is computed from an aggregate, and stays one.
 _NAMES: tuple[Transformation, ...] = ("IDENTITY", "TRANSFORMATION", "AGGREGATION", "AGGREGATION")
 
 

@@ -37,6 +37,7 @@ def field_type(type_text: str, name: str) -> str | None:
     element = element_type(type_text)
     for field, kind in struct_fields(element if element is not None else type_text):
         if field.lower() == name.lower():
+            # Spark's `arr.f` over an array of structs is the array of the fields (GetArrayStructFields).
             return kind if element is None else f"array<{kind}>"
     return None
 
@@ -60,6 +61,7 @@ def _inside(type_text: str, kind: str) -> str | None:
 
 def _split(text: str) -> list[str]:
     parts, depth, start, quote = [], 0, 0, ""
+    # A comma may stand in a COMMENT, in a name in back-ticks, and in `decimal(10,2)`.
     for at, char in enumerate(text):
         if quote:
             quote = "" if char == quote else quote
@@ -81,11 +83,13 @@ def _field(text: str) -> tuple[str, str]:
         end = text.find("`", 1)
         name, rest = text[1:end], text[end + 1 :].lstrip()
     else:
+        # Spark's `complexColType` takes a field without a colon as well: `STRUCT<a INT>`.
         name, sep, rest = text.partition(":")
         if not sep:
             name, _, rest = text.partition(" ")
     rest = rest.lstrip(": ").strip()
     for noise in (" COMMENT ", " comment ", " NOT NULL", " not null"):
+        # In a nested type the words may belong to an inner field, so the text stays whole.
         if noise in rest and "<" not in rest:
             rest = rest.split(noise)[0]
     return name.strip(), rest.strip()

@@ -21,6 +21,7 @@ _ATTRIBUTE = "_policies"
 
 def bind(spark: SparkSession, policies: Policies) -> None:
     """Set the `Policies` of a session, at attach."""
+    # On the session itself: a map of sessions would keep each of them alive.
     spark.__dict__[_ATTRIBUTE] = policies
 
 

@@ -142,6 +142,7 @@ class Policies:
             TagChange: self._change_tag,
             UseRole: self._use_role,
         }
+        # Before any event: the administrators of the configuration have their role.
         self._enforcer.update_grants(GovernanceState(), (), self._roles.roles_by_holder(GovernanceState()))
         if enforces:
             self._enforcer.enforce_privileges()
@@ -237,10 +238,10 @@ class Policies:
         if statement.changes and statement.statement_type.startswith(_MAKES):
             makes_view = statement.statement_type == "CREATE_VIEW"
             return self._create_view if makes_view else partial(self._create_table, staging)
-        if self._enforcer.enforces and command is not None:
+        if self._enforcer.enforces and command is not None:  # else a clone needs no privilege
             if isinstance(typed, (CloneTable, CloneSchema)):
                 return partial(self._clone, command)
-            if command.kind == "ALTER_ACCOUNT":
+            if command.kind == "ALTER_ACCOUNT":  # for ACCOUNTADMIN alone, as in Snowflake
                 return partial(self._as_admin, "parameters of the account")
         handler = self._handlers.get(type(typed))
         return None if handler is None else partial(handler, typed)
@@ -250,7 +251,7 @@ class Policies:
         self._privileges.require_clone(command, spark, actor)
         if command.domain is not Domain.SCHEMA:
             return run(spark, text)
-        self._enforcer.allow_new_schema(command.target[-1])
+        self._enforcer.allow_new_schema(command.target[-1])  # nobody has a privilege on it yet
         result = run(spark, text)
         # Before and after: only now does the schema hold objects.
         self._enforcer.allow_new_schema(command.target[-1])
@@ -289,7 +290,7 @@ class Policies:
 
     def _change_role(self, command: Command, spark: SparkSession, text: str, actor: Actor, run: Run) -> Any:
         del text, run
-        self._require_admin(actor, "roles")
+        self._require_admin(actor, "roles")  # a role gives all that is granted to it
         self._event_log.change(partial(_ROLES[command.kind], command, actor))
         return _done(spark)
 
@@ -330,9 +331,9 @@ class Policies:
         if isinstance(change, Drop):
             require_unused(name, state)
             return run(spark, text)
-        require_same(change.function, name, state)
+        require_same(change.function, name, state)  # before Spark has replaced it
         result = run(spark, text)
-        replaced = self._enforcer.function(split_name(name))
+        replaced = self._enforcer.function(split_name(name))  # with its types as Spark keeps them
         self._event_log.change(partial(replaced_function_events, replaced, actor))
         return result
 
@@ -413,7 +414,7 @@ class Policies:
         def types(name: str) -> Mapping[str, str]:
             if not relation_exists(spark, split_name(name)):
                 return {}
-            return dict(spark.table(sql_name(split_name(name))).dtypes)
+            return dict(spark.table(sql_name(split_name(name))).dtypes)  # Spark resolves it and runs nothing
 
         return leaks_of(self._event_log.state(), self._graphs(), types)
 
@@ -444,23 +445,23 @@ class Policies:
             AccessDeniedError: the clone is of an old version, and the user may not read old versions.
             PolicyExistsError: the clone replaces a table that other policies protect.
         """
-        self._enforcer.allow_new_table(clone_id)
+        self._enforcer.allow_new_table(clone_id)  # its first commit is checked: nobody owns it yet
         if is_past:
-            self._enforcer.require_past(source_id)
-        home = self._enforcer.schema_of(source_id)
+            self._enforcer.require_past(source_id)  # row policies: for administrators (BigQuery)
+        home = self._enforcer.schema_of(source_id)  # its tags mask the source; the clone may lie elsewhere
         self._event_log.change(partial(copy_policies, source_id, clone_id, actor, home=home))
 
     def _update_enforcement(self, state: GovernanceState, events: Sequence[GovernanceEvent]) -> None:
         """Send the changes of some events to the enforcement rule of the JVM."""
         changed = StateChanges.from_events(events, state)
         self._enforcer.update_protection(state, changed.policies, changed.objects)
-        if changed.asks_for_creators(state):
+        if changed.asks_for_creators(state):  # a body calls invoker_role(), an owner's role
             self._enforcer.note_creations()
         if changed.grants or changed.has_roles:
             members = self._roles.roles_by_holder(state) if changed.has_roles else None
             self._enforcer.update_grants(state, changed.grants, members)
         if changed.has_roles:
-            self._roles.refresh(state)
+            self._roles.refresh(state)  # default identities hold the roles of before
 
     def record_owners(self, spark: SparkSession, actor: Actor, *, done: bool) -> None:
         """Record the user or role as owner of every object that this thread's statement created.
@@ -470,7 +471,7 @@ class Policies:
             actor: who ran it.
             done: False after a failure: an object that was to be replaced keeps its owner.
         """
-        if not self._enforcer.notes_creations:
+        if not self._enforcer.notes_creations:  # no privilege and no policy asks who owns an object
             return
         made = [one for one in self._enforcer.created_objects(spark) if done or not one.replaced]
         if not made:
@@ -488,7 +489,7 @@ class Policies:
             )
             for one in made
         ]
-        self._event_log.change(lambda _state: events)
+        self._event_log.change(lambda _state: events)  # facts: no state of governance refuses them
 
 
 def _done(spark: SparkSession) -> Any:

@@ -102,6 +102,7 @@ def diff(
     """
     earlier, later = _read(spark, name, a), _read(spark, name, _NOW if b is None else b)
     wanted = [keys] if isinstance(keys, str) else list(keys or ())
+    # Spark's column names are case-insensitive by default.
     known = {column.lower(): column for column in later.columns}
     for key in wanted:
         if key.lower() not in known:
@@ -141,5 +142,6 @@ def replay(spark: SparkSession, query_id: str) -> DataFrame:
 
 
 def _read(spark: SparkSession, name: str, point: Point) -> DataFrame:
+    # Raises for a session without audit, to which the clause would be a syntax error of Spark's.
     time_travel_of(spark)
     return spark.sql(f"SELECT * FROM {sql_name(split_name(name))} {clause_of(point)}")  # noqa: S608  quoted

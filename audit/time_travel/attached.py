@@ -17,6 +17,7 @@ _ATTRIBUTE = "_time_travel"
 
 def bind(spark: SparkSession, travel: Any) -> None:
     """Set the `TimeTravel` of a session, at attach."""
+    # On the session itself: a map of sessions would keep each of them alive.
     spark.__dict__[_ATTRIBUTE] = travel
 
 

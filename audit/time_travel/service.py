@@ -155,6 +155,7 @@ class TimeTravel:
         Raises:
             TimeTravelError: see `time_travel.replay`.
         """
+        # The look-ups belong to no statement; the query that comes of them is recorded when it runs.
         with self._quiet(spark):
             recorded = self._recorded(query_id)
             if recorded is None:
@@ -213,6 +214,7 @@ class TimeTravel:
     @cached_property
     def maintenance(self) -> Maintenance:
         """Measuring, purging and Fail-safe."""
+        # One for all sessions, so in the system's own, which sees every table as it is.
         catalog = self._catalog(self._own)
         return Maintenance(
             catalog, self.registry, self._root, self._schema, has_retention, self._running_since
@@ -259,6 +261,7 @@ class TimeTravel:
             require_kept(table, hours, self.retention.periods(catalog, table), self._clock(), properties)
 
     def _vacuum(self, vacuum: Vacuum, spark: SparkSession, text: str, run: Run) -> Any:
+        # Without RETAIN Delta (4.4) goes by the table's own property, which holds the same period.
         if vacuum.hours is not None and not vacuum.dry:
             self.require_kept(spark, vacuum.name, vacuum.hours)
         return run(spark, text)
@@ -294,6 +297,7 @@ class TimeTravel:
             return dropper.function(parts, lambda: run(spark, text))
         if drop.domain is not Domain.SCHEMA:
             return dropper.relation(parts, lambda: run(spark, text))
+        # A schema of another catalog, by its full name.
         if len(parts) > 1 and parts[0].lower() != SESSION_CATALOG:
             return run(spark, text)
         return dropper.schema(parts[-1], lambda: run(spark, text), cascade=drop.cascade)
@@ -310,6 +314,7 @@ class TimeTravel:
         if clone.external:
             return run(spark, text)
         metrics = self._cloner(spark).table(clone_of(clone), partial(run, spark))
+        # Delta clones Parquet and Iceberg as well, and raises its own error for what is no table.
         if metrics is None:
             return run(spark, clone.text_for_spark(text))
         return spark.createDataFrame(metrics, METRIC_COLUMNS)
@@ -351,6 +356,7 @@ class TimeTravel:
     def adopter(self, spark: SparkSession) -> Adopter:
         """The adopter of a session's tables."""
         catalog = self._catalog(spark)
+        # By the location alone: the adopter looks at the properties itself.
         is_made_here = partial(has_retention, properties={})
         return Adopter(
             spark,
@@ -377,6 +383,7 @@ class TimeTravel:
         """
         with self._quiet(spark):
             catalog = self._catalog(spark)
+            # An UNDROP, and the DROP of what left no version, have none that could have changed since.
             for step in plan.steps:
                 table = catalog.find(split_name(step.table)) if step.from_version is not None else None
                 location = table.location if isinstance(table, Table) else None
@@ -403,6 +410,7 @@ class TimeTravel:
     def _run_chain(self, chain: StatementChain, spark: SparkSession, actor: Actor, run: Run) -> Any:
         """Run a chain `a ->> b`: each query reads the rows of the statement before it."""
         first, *rest = chain.parts
+        # All parts are looked at before the first one runs.
         for following in rest:
             if not parse(following.reading_from("shown")).is_query:
                 keyword = following.text.split(None, 1)[0] if following.text else "nothing"
@@ -413,6 +421,7 @@ class TimeTravel:
         frame = self._show_governance(spark, first.text, actor, run)
         if frame is None:
             frame = self._show(typed_of(first.text), spark, first.text, actor, run)
+        # A session of its own: the settings below would change what the user's next statement means.
         session = spark.newSession()
         # Snowflake quotes names by double quotes. Spark (4.2) takes them for names under both settings only.
         for name in ("spark.sql.ansi.enabled", "spark.sql.ansi.doubleQuotedIdentifiers"):

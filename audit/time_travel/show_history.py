@@ -106,6 +106,7 @@ class HistoryRows:
         """The catalog or schema of the IN clause."""
         if not show.within or show.within[-1].lower() == SESSION_CATALOG:
             return fits
+        # SHOW SCHEMAS HISTORY IN mytestdb: the document's database may stand for a schema here.
         inside = show.within[-1].lower()
         known = {*self.catalog.schemas(), *(e.name[-1] for e in self.registry.state(self.catalog).dropped)}
         if inside not in {name.lower() for name in known}:
@@ -137,6 +138,7 @@ class HistoryRows:
             raise UnknownObjectError(
                 f"there is no schema {quote_name(show.within)}", "SHOW SCHEMAS HISTORY lists them"
             )
+        # A schema that was dropped is no unknown name, and has no tables now.
         return []
 
     def _dropped(self, schemas: set[str] | None, alive: set[str | None]) -> Iterator[ObjectEvent]:
@@ -154,6 +156,7 @@ class HistoryRows:
 
     def _there(self, table: Table) -> tuple[Any, ...]:
         facts = table.facts
+        # Spark's catalog keeps creation times in milliseconds (CatalogTable.createTime).
         unknown = TableSize(None, None, facts["created"] * 1000)
         if table.provider != "delta" or not table.location:
             # Neither a table of another format nor a damaged log tells a size or a retention.
@@ -171,6 +174,7 @@ class HistoryRows:
     def _gone(self, event: ObjectEvent) -> tuple[Any, ...]:
         facts = event.details
         try:
+            # A driver that was killed in a DROP SCHEMA may have left the files where they lay before.
             place = self.catalog.place_of(event.places, event.location or "")
             size = self.catalog.size(place)
             facts = {**facts, "properties": self.catalog.properties(place, PREFIX)}

@@ -106,6 +106,7 @@ class Cursor:
             if not name:
                 break
             found.append(Column(name[0], self.type_span(",", ")", *ends)))
+            # Behind a type: DEFAULT, COMMENT, NOT NULL, a constraint, in any order (Spark's `colDefinition`).
             self.span(",", ")")
             self.take(",")
         return tuple(found)
@@ -124,6 +125,6 @@ class Cursor:
 
 
 def _type_depth(here: str) -> int:
-    # `array<array<int>>` ends in one token, `>>`.
+    # Counted, as `struct<>` ends in one token, `<>`; sqlglot (30.30) cuts `>>` into two.
     angles = here.count("<") - here.count(">") if not here.strip("<>") else 0
     return (here in _OPENING) - (here in _CLOSING) + angles

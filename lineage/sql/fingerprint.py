@@ -36,9 +36,11 @@ def parameterized_hash(text: str) -> str:
 def _canonical(text: str, *, literals: bool) -> str:
     tokens = tokenize(text)
     if tokens is None:
+        # A text with an open quote has no tokens: its case and its comments count.
         return " ".join(text.split())
     while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
         tokens.pop()
+    # A control character, so that the tokens `a b` and the token `ab` do not give the same text.
     return "\x1f".join([_piece(token, literals=literals) for token in tokens])
 
 
@@ -51,4 +53,5 @@ def _piece(token: Token, *, literals: bool) -> str:
 
 
 def _digest(text: str) -> str:
+    # A Python text may hold half of a surrogate pair, which strict UTF-8 refuses.
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

@@ -60,6 +60,7 @@ def read_create_function(tokens: list[Token], text: str) -> CreateFunction | Non
     parameters = at.columns(*_AFTER_TYPE)
     data_type, is_table = _returned(at)
     language = ""
+    # LANGUAGE, DETERMINISTIC, COMMENT and the like come in any order (Spark's `routineCharacteristics`).
     while not at.done and at.word() not in _BEFORE_BODY:
         language = at.word(1) if at.word() == "LANGUAGE" else language
         at.at += 1
@@ -89,6 +90,7 @@ def _returned(at: Cursor) -> tuple[str, bool]:
         return "", False
     if at.word() == "TABLE":
         at.at += 1
+        # The type of a struct, which `lineage.types` cuts into the columns of the function's table.
         fields = ",".join(f"`{c.name}`:{c.type}" for c in at.columns(*_AFTER_TYPE))
         return (f"struct<{fields}>" if fields else ""), True
     return at.type_span(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+# % and _ are Snowflake's, * is Spark's. Spark's | for alternatives is not among them.
 _WILD = {"%": ".*", "*": ".*", "_": "."}
 
 

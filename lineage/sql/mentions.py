@@ -40,4 +40,5 @@ def _tokens(text: str, schema: str) -> list[Token]:
 
 
 def _is(token: Token, name: str) -> bool:
+    # sqlglot's tokens of a text hold no comments, and in Spark double quotes, too, hold a text by default.
     return token.token_type is not TokenType.STRING and token.text.lower() == name

@@ -7,11 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lineage.sql.commands.governance.grant import PrivilegeChange, ShowGrants
-from lineage.sql.commands.governance.policy import PolicyChange, TablePolicyChange
-from lineage.sql.commands.governance.role import RoleChange, UseRole
-from lineage.sql.commands.governance.set_policies import SetPolicies, TagChange
-from lineage.sql.commands.show import ShowGovernance, ShowObjects
 from lineage.sql.commands.create import CreateSchema, CreateTable
 from lineage.sql.commands.governance.grant import PrivilegeChange, ShowGrants
 from lineage.sql.commands.governance.policy import PolicyChange, TablePolicyChange
@@ -58,8 +53,10 @@ def is_own(statement: Statement) -> bool:
             # Spark's parser knows neither TRANSIENT nor retention; a CREATE without them is Spark's.
             return bool(create.spans.removed)
         case Drop(temporary=temporary):
+            # A temporary function ends with its session: nothing is kept of it for UNDROP.
             return not temporary
         case ShowObjects(history=history):
+            # SHOW TABLES and SHOW SCHEMAS are Spark's own statements; HISTORY is Snowflake's.
             return history
         case typed:
             return isinstance(typed, (Governs, OfTimeTravel))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
 Arguments = Mapping[str, Any] | Sequence[Any]
+# None is a value, NULL, so a missing one needs another mark.
 _NONE = object()
 
 
@@ -43,6 +44,7 @@ def with_literals(text: str, values: Arguments) -> str:
     tokens = tokenize(text) or []
     by_place = {} if isinstance(values, Mapping) else dict(zip(_places(text), values, strict=False))
     by_name = values if isinstance(values, Mapping) else {}
+    # From the end, so that the positions of earlier parameters stay valid.
     for at in range(len(tokens) - 1, -1, -1):
         key, stop = _parameter(tokens, at, 0)
         value = by_place.get(key, _NONE) if isinstance(key, int) else by_name.get(key or "", _NONE)
@@ -72,6 +74,7 @@ def bind_arguments(statement: Statement, arguments: Arguments | None) -> Stateme
     if isinstance(arguments, Mapping):
         values = {str(name): value for name, value in arguments.items()}
     else:
+        # Not strict: too few or too many arguments are Spark's error, which it raises itself.
         values = dict(zip(_places(statement.text), arguments, strict=False))
     typed = statement.typed
     if isinstance(typed, (CloneSchema, CloneTable, Restore)) and typed.point:
@@ -93,6 +96,7 @@ def unbound_arguments(statement: Statement, sent: str, arguments: Arguments | No
     if not arguments or not points or isinstance(arguments, Mapping):
         return arguments
     places = _places(statement.text)
+    # A RESTORE of a table of another catalog goes to Spark as it was, with its point and its markers.
     if sent == statement.text or len(_places(sent)) == len(places):
         return arguments
     gone = [n for n, start in enumerate(places) if any(_holds(point, start) for point in points)]
@@ -110,6 +114,7 @@ def at_time(clause: VersionClause, moment: str) -> VersionClause:
     text, tokens = clause.expression, tokenize(clause.expression) or []
     for at in range(len(tokens) - 1, -1, -1):
         is_called = word(tokens, at + 1) == "(" and word(tokens, at + 2) == ")"
+        # Spark takes CURRENT_TIMESTAMP without brackets, NOW only as a call.
         named = word(tokens, at) in ("CURRENT_TIMESTAMP", "NOW") and word(tokens, at - 1) != "."
         if named and (is_called or word(tokens, at) != "NOW"):
             stop = tokens[at + 2 if is_called else at].end + 1
@@ -127,6 +132,7 @@ def literal_sql(value: object) -> str | None:  # noqa: C901, PLR0911  one return
         return "NULL"
     if isinstance(value, SqlLiteral):
         return str(value)
+    # In Python a bool is an int, and a datetime is a date: each comes before the wider type.
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, str):
@@ -134,8 +140,10 @@ def literal_sql(value: object) -> str | None:  # noqa: C901, PLR0911  one return
     if isinstance(value, int):
         return str(value)
     if isinstance(value, float):
+        # Spark reads `1.5` as a DECIMAL, and has no literals for NaN and infinity.
         return f"CAST({sql_text(repr(value))} AS DOUBLE)"
     if isinstance(value, Decimal):
+        # BD makes a DECIMAL of a number without a point as well, which would be an INT.
         return f"{value:f}BD"
     if isinstance(value, datetime):
         # Without a zone it is in that of the process, as in a DataFrame's rows (PySpark 4.2).
@@ -190,5 +198,6 @@ def _parameter(tokens: list[Token], at: int, inside: int) -> tuple[str | int | N
     """The parameter that begins at a token, by its name or its place in the statement, and where it ends."""
     if word(tokens, at) == "?":
         return tokens[at].start + inside, tokens[at].end + 1
+    # `v:a` of a VARIANT looks the same: it is bound only if there is an argument of that name.
     is_name = word(tokens, at) == ":" and at + 1 < len(tokens) and tokens[at].end + 1 == tokens[at + 1].start
     return (tokens[at + 1].text, tokens[at + 1].end + 1) if is_name else (None, 0)

@@ -52,6 +52,7 @@ def parse(sql: str) -> Statement:
     """
     if len(sql) <= _CACHED_LENGTH:
         return _remembered(sql)
+    # Only a long text: short ones gain nothing, and the collector belongs to the whole process.
     with collector_paused():
         return _parsed(sql)
 
@@ -91,6 +92,7 @@ def _understood(sql: str) -> Statement:
     if _is_block(tokens) or (TokenType.SEMICOLON in types and _holds_semicolon(tokens)):
         return Statement(sql, "SCRIPT", changes_session=True, reason="SQL script", points=points)
     upper = sql.upper()
+    # First, so that each reader finds a name where a text has IDENTIFIER('s.t').
     tokens = literal_identifiers(tokens, upper)
     typed = read_typed(tokens, sql)
     command = command_of(typed)
@@ -160,6 +162,7 @@ def _tree(tokens: list[Token], sql: str) -> tuple[exp.Expr | None, str]:
     except RecursionError:
         return None, "nested too deep to parse"
     except SqlglotError as error:
+        # Of the first attempt: the tokens of the second are not those that the user has written.
         reason = _message(error)
     rewritten = rewrite_for_retry(tokens)
     if rewritten is not None:
@@ -174,6 +177,7 @@ def _message(error: SqlglotError) -> str:
     details = getattr(error, "errors", None)
     if details:
         first = details[0]
+        # Behind these words sqlglot prints its own classes, which tell a user nothing.
         description = str(first.get("description")).partition(" <")[0].partition(" but got")[0]
         return f"not parsed: {description} at {first.get('highlight')!r}"
     return f"not parsed: {str(error).splitlines()[0][:200]}"
@@ -208,6 +212,7 @@ def _without_tree(sql: str, tokens: list[Token], reason: str) -> Statement:
         kind,
         is_query=is_query,
         is_ddl=kind.split("_")[0] in _DDL_VERBS,
+        # Without a tree nobody knows what an unknown statement does, or whether a view is a temporary one.
         changes_session=kind == "UNKNOWN" or kind in SESSION_KINDS or kind.endswith("_VIEW"),
         reason=reason,
     )
@@ -217,6 +222,7 @@ def _of_tree(sql: str, tokens: list[Token], tree: exp.Expr) -> Statement:
     kind, is_query, temporary = kind_of_tree(tree)
     if kind == "UNKNOWN":
         return _without_tree(sql, tokens, f"{type(tree).__name__.upper()} is not understood")
+    # A write to an unknown target would be recorded as none at all, so the statement has no tree.
     if not is_query and _calls_identifier(tokens, (parts for parts, _ in targets_of_tree(tree))):
         return _without_tree(sql, tokens, "IDENTIFIER() of an expression")
     return Statement(

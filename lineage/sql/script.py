@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from lineage.sql.statement import Statement
 
+# A script begins with BEGIN or, as Spark 4.2 has it, BEGIN NOT ATOMIC.
 _OPENERS = frozenset({"BEGIN", "THEN", "ELSE", "DO", "LOOP", "REPEAT", "ATOMIC"})
 # What begins a statement that only a script can hold: its queries are no statements of their own.
 _CONTROL = frozenset(
@@ -68,6 +69,7 @@ def with_immediate(script: str) -> str:
         return script
     variables = _variables(tokens)
     found = script
+    # From the end, so that earlier positions stay valid.
     for first, last in reversed(list(_statements(tokens))):
         start, stop = tokens[first].start, tokens[last].end + 1
         statement = parse(script[start:stop])
@@ -106,6 +108,7 @@ def _variables(tokens: list[Token]) -> frozenset[str]:
             while word(tokens, name + 1) == ",":
                 name += 2
                 found |= {token.text.lower() for token in tokens[name : name + 1]}
+        # The row of a loop is named as a variable is, its columns by `r.a`.
         elif word(tokens, at) == "FOR" and word(tokens, at + 2) == "AS":
             found.add(tokens[at + 1].text.lower())
     return frozenset(found)
@@ -116,6 +119,7 @@ def _named(statement: Statement, variables: frozenset[str]) -> tuple[list[tuple[
     tokens, inside, outside = tokenize(statement.text) or [], list[tuple[int, int, str]](), False
     points = [point for point in points_of(statement) if isinstance(point, VersionClause) and point.inside]
     for at, token in enumerate(tokens):
+        # Behind a dot it is a column or a field, behind a colon a parameter.
         if token.text.lower() not in variables or word(tokens, at - 1) in (".", ":"):
             continue
         if not any(point.inside <= token.start < point.stop for point in points):
@@ -124,6 +128,7 @@ def _named(statement: Statement, variables: frozenset[str]) -> tuple[list[tuple[
         last = at
         while word(tokens, last + 1) == "." and last + 2 < len(tokens):
             last += 2
+        # The name of a parameter is one word, so `r.a` is handed over as `r_a`.
         name = "_".join(part.text for part in tokens[at : last + 1 : 2])
         inside.append((token.start, tokens[last].end + 1, name))
     return inside, outside

@@ -30,6 +30,7 @@ class Target:
     domain: Domain
 
 
+# Compared by identity: `seen` and `_memo` are dictionaries, and a hash over fields would need theirs.
 @dataclass(frozen=True, slots=True, eq=False)
 class Statement:
     """One statement (or script) of SQL text.
@@ -64,6 +65,7 @@ class Statement:
     changes: tuple[Change, ...] = ()
     without_changes: str = ""
     seen: dict[tuple[Hashable, str | None], Access] = field(default_factory=dict, repr=False)
+    # `cached_property` needs a `__dict__`, which a class with slots does not have.
     _memo: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property

@@ -15,6 +15,7 @@ from lineage.sql.tokens import word
 if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
+# MAP and REDUCE begin Spark's `transformClause`: a query through a script.
 QUERY_STARTS = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "(", "MAP", "REDUCE"})
 SESSION_KINDS = frozenset(
     {"USE", "USE_ROLE",
@@ -53,12 +54,14 @@ def _query_kind(tokens: list[Token]) -> str:
 
 def _ddl_kind(words: list[str], tokens: list[Token]) -> str:
     verb = "REPLACE" if "REPLACE" in words[:3] else words[0]
+    # Spark's grammar takes VAR for VARIABLE.
     words = ["VARIABLE" if w == "VAR" else w for w in words]
     noun = next((w for w in words[1:] if w in ("TABLE", "VIEW", "FUNCTION", "VARIABLE", *SCHEMA_NOUNS)), "")
     if noun in SCHEMA_NOUNS:
         noun = "SCHEMA"
     if not noun:
         return "UNKNOWN"
+    # As `_created` names them: only a table has a kind of its own for OR REPLACE.
     if noun in ("VIEW", "FUNCTION") and verb == "REPLACE":
         verb = "CREATE"
     if noun == "TABLE" and verb in ("CREATE", "REPLACE") and _selects(tokens):
@@ -102,6 +105,7 @@ _SIMPLE: dict[type, str] = {
 
 def _is_path(node: exp.Expr) -> bool:
     this = node.args.get("this")
+    # sqlglot makes an identifier of COPY INTO's quoted path; a table by its path has two parts: delta.`/p`.
     return isinstance(this, exp.Identifier) and ("/" in this.name) and not node.args.get("db")
 
 

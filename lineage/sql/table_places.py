@@ -78,6 +78,7 @@ def tables_of(statement: Statement) -> Iterator[TablePlace]:
     for table in tree.find_all(exp.Table):
         name = tuple(part.name for part in table.parts)
         places = [part.meta for part in table.parts]
+        # `references` has no hints, whose arguments are tables to sqlglot: BROADCAST(u).
         if name not in names or not all("start" in place for place in places):
             continue
         first, last = places[0]["start"], places[-1]["start"]

@@ -27,6 +27,7 @@ def parts_of(node: exp.Expr | None) -> tuple[str, ...]:
         return (node.name,) if isinstance(node, exp.Identifier) else ()
     found = [node.args[k].name for k in ("catalog", "db") if node.args.get(k)]
     this = node.args.get("this")
+    # sqlglot has keys for three parts; a longer name ends in a chain of dots.
     if isinstance(this, exp.Dot):
         found += [i.name for i in this.find_all(exp.Identifier)]
     elif isinstance(this, exp.Identifier):
@@ -43,6 +44,7 @@ def references_of(tree: exp.Expr | None, command: Command | None) -> Names:
     """Names used as tables, in order of the text, each once; CTEs and hints left out."""
     if tree is None:
         names = [command.target, command.source] if command is not None else []
+        # USE CATALOG keeps its word as `source` (`registry._use`).
         return tuple(dict.fromkeys(n for n in names if n and n != ("CATALOG",)))
     found: dict[tuple[str, ...], None] = {}
     _collect(tree, frozenset(), found)
@@ -50,6 +52,7 @@ def references_of(tree: exp.Expr | None, command: Command | None) -> Names:
 
 
 def _collect(node: exp.Expr, hidden: frozenset[str], found: dict[tuple[str, ...], None]) -> None:
+    # No recursion: to sqlglot a UNION of a thousand branches is a tree of that depth.
     stack: list[tuple[exp.Expr, frozenset[str]]] = [(node, hidden)]
     while stack:
         item, names = stack.pop()
@@ -66,6 +69,7 @@ def _collect(node: exp.Expr, hidden: frozenset[str], found: dict[tuple[str, ...]
                 continue
             items = value if isinstance(value, list) else (value,)
             children += [(item, names) for item in items if _may_hold_tables(item)]
+        # A stack hands out the last one first, and the names come in the order of the text.
         children.reverse()
         stack += children
 

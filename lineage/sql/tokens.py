@@ -27,6 +27,7 @@ def spark() -> Spark:
     """The stock Spark dialect. It warns where it falls back to a Command; that is expected here."""
     logging.getLogger("sqlglot").addHandler(logging.NullHandler())
     dialect = Spark()
+    # Several names share one node (substr, substring); Spark names an output after the one in the text.
     dialect.ORIGINAL_NAME_META_KEY = CALLED
     return dialect
 
@@ -120,6 +121,7 @@ def word(tokens: list[Token], at: int) -> str:
     if not 0 <= at < len(tokens):
         return ""
     token = tokens[at]
+    # In back-ticks a word is a name, and in quotes a text: neither is ever a keyword.
     return "" if token.token_type in (TokenType.IDENTIFIER, TokenType.STRING) else token.text.upper()
 
 
@@ -148,6 +150,7 @@ def _is_name(token: Token) -> bool:
         return True
     if kind in (TokenType.STRING, TokenType.NUMBER):
         return False
+    # Most keywords are no reserved words in Spark and may be names: any word counts.
     return token.text[:1].isalpha() or token.text[:1] == "_"
 
 
@@ -190,5 +193,6 @@ def split_statements(text: str) -> list[str]:
 
 def _opens_block(tokens: list[Token], at: int) -> bool:
     if word(tokens, at) == "BEGIN":
+        # BEGIN alone and BEGIN TRANSACTION are other dialects' statements, and open no script.
         return word(tokens, at + 1) not in ("TRANSACTION", ";", "")
     return word(tokens, at + 1) == ":" and word(tokens, at + 2) == "BEGIN"

@@ -72,6 +72,7 @@ def _cloned_table(clone: CloneTable) -> Command:
 
 
 def _version(point: Point | None) -> int | str | None:
+    # A parameter or an expression has no number before it is bound: the record has its text.
     if isinstance(point, VersionClause) and point.kind == "VERSION" and point.expression.isdigit():
         return int(point.expression)
     return None if point is None else str(point)

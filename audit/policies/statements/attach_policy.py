@@ -43,6 +43,7 @@ def attachment_events(
 ) -> list[GovernanceEvent]:
     """The events of all clauses, each decided on the state after those before it."""
     name = quote_name(found.name)
+    # The key of a Delta table has Delta's id, that of any other object its name (`CatalogObject`).
     if found.key is not None and found.key.startswith("name:") and not found.is_view:
         raise BadPolicyError(
             f"{name} is no Delta table: its files can be read past any policy",

@@ -58,6 +58,7 @@ def row_policy_events(
     # The name of such a policy is unique within its table (BigQuery), so it is put behind the name of the
     # table.
     name = quote_name((*found.name, command.target[0]))
+    # A filter of BigQuery's names columns of its table; as a policy it needs them for parameters.
     columns = _named(command.policy.body, found)
     # The grantees are a part of the condition: a role that is granted later counts at the next read.
     body = f"({_granted(command.grantees, name)}) AND ({command.policy.body})"

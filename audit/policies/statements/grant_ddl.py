@@ -167,6 +167,7 @@ def require_create(
 def _grantee(properties: Mapping[str, str | None], state: GovernanceState) -> Holder:
     """The grantee; a role must exist."""
     holder = Holder(properties["to"] or "", properties["grantee"] or "")
+    # Users are not registered: a grant may name one who has not run a statement yet.
     if holder.kind == "ROLE" and holder.name not in (*state.roles, ADMIN, PUBLIC):
         raise UnknownPolicyError(f"there is no role {holder.name}", "create it first: CREATE ROLE")
     return holder
@@ -189,6 +190,7 @@ def _granted_on(known: Mapping[tuple[Holder, str], Grant], grantee: Holder, priv
     while waiting:
         grantor = waiting.pop()
         for (holder, of), given in known.items():
+            # Each holder once: WITH GRANT OPTION may lead in a circle.
             if of == privilege and given.grantor == grantor and holder != grantee and holder not in found:
                 found.append(holder)
                 waiting.append(holder)

@@ -124,6 +124,7 @@ def _checked(given: Policy, name: str, enforcer: Enforcer) -> Policy:
         raise BadPolicyError(
             f"policy {name} has no parameter", "name the column that it is about: AS (val STRING)"
         )
+    # Spark resolves the parameters of a body without case, by default.
     names = [column.name.lower() for column in parameters]
     if len(set(names)) < len(names):
         raise BadPolicyError(f"policy {name} has two parameters of one name", "give each its own")

@@ -61,6 +61,7 @@ def grant_role(command: Command, actor: Actor, state: GovernanceState) -> list[G
     name, to, grantee = _parts(command, state)
     if to == "ROLE":
         _require(grantee, state)
+        # Everybody has PUBLIC, so it makes no circle.
         if name == grantee or grantee in state.roles_of("", [name]) - {PUBLIC}:
             raise BadPolicyError(
                 f"role {name} holds role {grantee}, and would be held by it",

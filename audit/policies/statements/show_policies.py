@@ -139,6 +139,7 @@ def _roles(shows: Shows, state: GovernanceState, asking: ShowContext) -> list[Ro
     fits = like_matcher(shows.like)
     users, holders = _counts(state.granted), _counts(state.roles)
     rows: list[Row] = []
+    # No event creates these two: every root has them, as every account of Snowflake's.
     for name in sorted({*state.roles, ADMIN, PUBLIC}):
         if not fits(name):
             continue

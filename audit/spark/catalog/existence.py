@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+# Names are quoted for Spark's Catalog: it parses the text, in which a dot would part a name.
 def schema_exists(spark: SparkSession, parts: Sequence[str]) -> bool:
     """Whether there is a schema of that name."""
     return bool(spark._jsparkSession.catalog().databaseExists(sql_name(parts)))

@@ -36,6 +36,7 @@ def user_function(spark: SparkSession, parts: Sequence[str], current: tuple[str,
         if catalog.isTemporaryFunction(temporary):
             info = catalog.lookupFunctionInfo(temporary)
             return _function(spark, info, info.getClassName(), parts[0])
+    # A name is completed with the schema that was current for the statement, not with the session's.
     full = (*current[: max(0, _FULL - len(parts))], *parts)
     metadata = _metadata(spark, full)
     return None if metadata is None else _function(spark, metadata, metadata.className(), quote_name(full))
@@ -54,6 +55,7 @@ def expression_function(spark: SparkSession, parts: Sequence[str]) -> Function |
         return Function(name)
     function = _sql_function(spark, metadata)
     body = option(function.exprText())
+    # A body that is a query (`queryText`) is no expression that a policy could hold.
     if body is None or function.isTableFunc():
         return Function(name)
     parameters = tuple(Column(field.name(), field.dataType().sql()) for field in _parameters(function))
@@ -63,6 +65,7 @@ def expression_function(spark: SparkSession, parts: Sequence[str]) -> Function |
 def _metadata(spark: SparkSession, full: Sequence[str]) -> Any | None:
     """What Spark's catalog holds of a function; None where there is none."""
     catalog = spark._jsparkSession.sessionState().catalog()
+    # Functions lie in one schema of one catalog (FunctionIdentifier, Spark 4.2).
     if len(full) > _FULL:
         return None
     identifier = _function_identifier(spark, full)
@@ -90,6 +93,7 @@ def _parameters(function: Any) -> Sequence[Any]:
 def _function_identifier(spark: SparkSession, parts: Sequence[str]) -> Any:
     """Spark's FunctionIdentifier of `name`, `schema.name` or `catalog.schema.name`."""
     context = spark.sparkContext
+    # FunctionIdentifier takes the schema and the catalog as Scala's Options, in this order.
     *above, name = parts
     catalog, schema = (None, None, *above)[-2:]
     some = java_class(context, "scala.Option").apply

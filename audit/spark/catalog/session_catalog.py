@@ -114,6 +114,7 @@ class SessionCatalog:
         from pyspark.errors import AnalysisException
 
         names = [tuple(parts)]
+        # A record may be written after a USE: the schema of the statement is tried before the session's.
         if current != sessions.current_schema(self.spark) and len(parts) < _FULL:
             names.insert(0, (*current[: _FULL - len(parts)], *parts))
         for name in names:
@@ -198,6 +199,7 @@ class CatalogSnapshot:
     def _kept(self, kept: dict[Key, T], key: Key, ask: Callable[[Sequence[str], Current], T]) -> T:
         if key not in kept:
             value = ask(key[1], key[0])
+            # Looked up after the change: the name may mean something else by now than for the statement.
             if self.session.snapshot() is not self:
                 raise CatalogMovedError(".".join(key[1]))
             kept[key] = value
@@ -221,6 +223,7 @@ class Variables:
             return False
         if name not in self.known:
             declared = functions.is_variable(session.spark, name)
+            # As above: a variable that a later statement has declared is none of this one's.
             self.known[name] = declared and session.snapshot() is self.snapshot
         return self.known[name]
 
@@ -262,6 +265,7 @@ class StatementCatalog:
         current = current or self.current
         full = quote_name((*current[: max(0, _FULL - len(parts))], *parts)).casefold()
         temporary = self.views.get(quote_name(parts[-1:]).casefold())
+        # Spark takes a temporary view before a table of the schema; global ones are called global_temp.v.
         if temporary is not None and temporary.temporary and len(parts) <= _GLOBAL_TEMP:
             return temporary
         return self.views.get(full) or self.read.get(full) or self.session.relation(parts, current)
@@ -275,6 +279,7 @@ class StatementCatalog:
         found = self.session.relation(split_recorded(named), self.current) if named else None
         if found is not None:
             return found
+        # No table is registered at the path, so its files are on record as a stage.
         return Relation(location, Domain.STAGE, object_id("STAGE", location), location=location)
 
     def function(self, parts: Sequence[str], current: Current | None = None) -> Function | None:
@@ -315,6 +320,7 @@ def _relation_of(catalog: SessionCatalog, plan: Any) -> Relation | None:
     """A relation from the plan of `session.table(name)`: a view at its top, else the relation itself."""
     facts = catalog.plans.collect_facts(plan)
     alias = plan if plan.nodeName() == "SubqueryAlias" else None
+    # Spark puts a SubqueryAlias around what a name stands for. A View further down is one that is read.
     if alias is not None and alias.child().nodeName() == "View":
         return catalog.view(facts.views[0], plan)
     return relation_of_leaf(facts.leaves[0]) if facts.leaves else None

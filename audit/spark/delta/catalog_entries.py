@@ -50,6 +50,7 @@ class CatalogEntries(InSession):
 
     def registered(self, location: str) -> Table | None:
         """The table of the session catalog that lies at a location; all schemas are looked through."""
+        # A metastore finds tables by name only, so the entries of each schema are compared.
         found = json.loads(self._java.catalog.at(self._session, location))
         entry = None if found is None else self.entry(found)
         return entry if isinstance(entry, Table) else None
@@ -111,6 +112,7 @@ class CatalogEntries(InSession):
 
     def function(self, name: Sequence[str]) -> dict[str, Any] | None:
         """A function by its full name, with the facts to register it again; None for none."""
+        # To list the functions of a schema that does not exist is an error of Spark's catalog.
         if self.schema_facts(name[-2]) is None:
             return None
         found = (one for one in self.functions(name[-2]) if one["name"].lower() == name[-1].lower())

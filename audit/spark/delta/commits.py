@@ -62,6 +62,7 @@ def versions_with_change(
         elif commit.version in clean:
             now = False
         elif commit.restored is not None:
+            # A version before the first bad one does not have the change.
             now = found.get(commit.restored, False)
         found[commit.version] = now
     return found

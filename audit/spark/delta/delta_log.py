@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _DELTA = "org.apache.spark.sql.delta."
+# Files opened at most: a statement makes a few commits, and others may commit between them.
 _LOOK_BACK = 20
 
 

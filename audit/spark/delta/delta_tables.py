@@ -49,9 +49,12 @@ class DeltaTables(InSession):
 
     def version_at(self, location: str, state: DeltaTableState, millis: int) -> int:
         """The newest version made by a time, in milliseconds; one below the earliest where there is none."""
+        # With in-commit timestamps from the first commit on, some commits are opened by their names. Else
+        # Delta (4.4) goes by the times of files and corrects those that do not grow: it is asked itself.
         if state.timed <= state.earliest:
             first = state.earliest
             return int(self._java.commits.lastBy(self._session, location, first, state.latest, millis))
+        # For a time before the first commit, Delta would give the first one.
         if millis < self.committed_at(location, state, state.earliest):
             return state.earliest - 1
         return int(self._java.commits.delta(self._session, location, millis))
@@ -76,6 +79,7 @@ class DeltaTables(InSession):
                 millis * 1000,
                 operation,
                 query_id,
+                # Delta keeps it as JSON: null for a RESTORE to a time.
                 None if restored in (None, "null") else int(restored),
             )
             for version, millis, operation, query_id, restored in found
@@ -110,6 +114,7 @@ class DeltaTables(InSession):
         """How large the newest version of a Delta table is, and how it lies; a Spark job for each new one."""
         state = self.state(location)
         version = (state.table_id, state.latest) if state is not None else ("", 0)
+        # A version never changes, so a size that is cached stays true.
         if version not in self._java.sizes:
             with readable_log(location):
                 numbers, _, columns = self._java.commits.size(self._session, location).partition("\n")
@@ -181,6 +186,7 @@ class DeltaTables(InSession):
                 if version is None
                 else self._java.clones(self.spark.sparkContext).idAt(self._session, source.location, version)
             )
+            # Now, and not after the commit: at no moment is the clone without its source's policies.
             self._java.cloned(of, identity, version is not None)
         number, name = -1 if version is None else version, quote_name(source.name)
         given = json.dumps(dict(overrides))

@@ -97,6 +97,7 @@ class HistoryTable:
             "STRING": pa.string(),
             "BIGINT": pa.int64(),
             "DOUBLE": pa.float64(),
+            # Without a zone Parquet's type would be Spark's TIMESTAMP_NTZ.
             "TIMESTAMP": pa.timestamp("us", "UTC"),
         }
         arrays = {

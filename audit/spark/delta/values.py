@@ -16,6 +16,7 @@ def is_path(parts: Sequence[str]) -> bool:
     >>> is_path(("delta", "/data/t")), is_path(("delta", "t"))
     (True, False)
     """
+    # Delta (4.4, SupportsPathIdentifier) wants an absolute path; a name without a slash is a table's.
     return len(parts) == 2 and parts[0].lower() == "delta" and "/" in parts[1]  # noqa: PLR2004
 
 

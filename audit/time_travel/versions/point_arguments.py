@@ -15,6 +15,7 @@ from typing import TypeAlias
 from audit.time_travel.errors import BadMomentError, BadOffsetError
 from lineage.names import sql_text
 
+# A text is a query id where it has the form of a UUID; no time that is documented has that.
 _QUERY_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
@@ -73,6 +74,7 @@ def _asked(point: object) -> str:
 
 
 def _number(point: object) -> str:
+    # In Python a bool is an Integral.
     if not isinstance(point, bool):
         if isinstance(point, Integral):
             return f"{'OFFSET' if int(point) < 0 else 'VERSION'} => {int(point)}"
@@ -104,4 +106,5 @@ def _seconds(age: timedelta) -> str:
         raise BadOffsetError(
             f"{age!r} lies ahead", "an age counts back from now: timedelta(minutes=-5) for five minutes ago"
         )
+    # As digits: Python would write a short age as 1e-06.
     return f"{age // timedelta(microseconds=1) / 1_000_000:.6f}"

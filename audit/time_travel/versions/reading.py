@@ -121,6 +121,7 @@ class VersionReader:
     def _relation(self, parts: Sequence[str], asked: EvaluatedPoint, *, aliased: bool) -> str:
         """SQL of a table or view at a point, for a FROM clause."""
         entry = self.catalog.find(parts)
+        # Not in the session catalog: another catalog may have the table, which Spark alone can tell.
         if entry is None:
             return f"{sql_name(parts)}{_in_sparks_form(parts, asked)}"
         if isinstance(entry, View):
@@ -147,6 +148,7 @@ class VersionReader:
 
     def _within(self, view: View, parts: Sequence[str]) -> tuple[str, ...]:
         """A name in a view's text in full; a temporary view may name another one."""
+        # A view of the catalog reads no temporary view: Spark refuses to create one that does.
         if view.temporary and len(parts) == 1:
             entry = self.catalog.find(parts)
             if isinstance(entry, View) and entry.temporary:
@@ -170,6 +172,7 @@ def in_columns_of(
     from pyspark.sql.types import StructType
 
     then, wanted = (catalog.schema(table.location or "", v) for v in (version, other))
+    # The texts first: they are equal for most versions, and parsing two schemas takes longer.
     if then == wanted:
         return versioned
     read = (StructType.fromJson(_parsed(schema)) for schema in (then, wanted))

@@ -62,6 +62,7 @@ def query_of(recorded: RecordedStatement) -> str:
             "query_history, column error_message, says what happened",
         )
     text = recorded.text
+    # The record of a DataFrame's action is the call with its plan, which is no SQL.
     if recorded.action and text.startswith(f"{recorded.action}("):
         raise NotAQueryError(
             f"statement {recorded.query_id} is the DataFrame action {recorded.action}: SQL is on record in"
@@ -111,6 +112,7 @@ class Replay:
             TimeTravelError: see `time_travel.replay`.
         """
         query = self._in_versions(query_of(self.recorded), self.recorded.current, None)
+        # All that was read must be bound; else a view or a function leads elsewhere today.
         for read in self.recorded.versions:
             if read.name.lower() not in self._bound:
                 raise NotRepeatableError(
@@ -182,6 +184,7 @@ class Replay:
 
         A read by path is recorded under the name of the table at that path, else under the path.
         """
+        # Without case: a record has the catalog's spelling of a name, a text that of its user.
         names = {quote_name(full).lower()}
         if isinstance(entry, Table) and entry.name[0] == "delta" and entry.location:
             registered = self.catalog.registered(entry.location)
@@ -220,6 +223,7 @@ class Replay:
         except TimeTravelError as error:
             raise self._gone(read, error.problem) from error
         assert state is not None  # noqa: S101  it has just had a version
+        # A REPLACE since has given the table another id (Delta 4.4): the record may hold the one of then.
         ids = (state.table_id, self.catalog.id_at(table.location or "", read.version))
         if read.object_id is not None and read.object_id not in [object_id("TABLE", one) for one in ids]:
             raise self._gone(read, "the table of that name is another one now")

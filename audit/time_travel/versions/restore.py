@@ -80,6 +80,7 @@ class Restorer:
         version = version_for(asked, table, catalog, limits, self.past.versions_read)
         location = table.location or ""
         state = catalog.state(location)
+        # It would change no row: whoever asks for it has most likely named the wrong point.
         if state is not None and version == state.latest:
             raise NothingToRestoreError(
                 f"{quote_name(table.name)} is at version {version}, which {clause} asks for",

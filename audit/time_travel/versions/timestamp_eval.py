@@ -36,6 +36,7 @@ _GLUED_ZONE = re.compile(r"(?<=\d{2}:\d{2}:\d{2})(?=[+-]\d{4}\Z)")
 # Snowflake's names of types, as Spark calls them.
 _TYPES = {"TIMESTAMP_TZ": "TIMESTAMP", "TIMESTAMPTZ": "TIMESTAMP", "DATETIME": "TIMESTAMP"}
 _PLURALS = frozenset({"YEARS", "MONTHS", "WEEKS", "DAYS", "HOURS", "MINUTES", "SECONDS"})
+# Spark's units are singular (`datetimeUnit`), Snowflake takes both: DATEADD(days, -4, …).
 _SHIFTS = frozenset({"DATEADD", "TIMESTAMPADD", "TIMEADD"})
 
 
@@ -141,6 +142,7 @@ def _product(tokens: list[Token]) -> int | None:
     """
     minus = word(tokens, 0) == "-"
     words = [token.text for token in tokens[minus:]]
+    # The form of the document, -60*5: no Spark query is needed for it.
     if not words[::2] or not all(map(str.isdecimal, words[::2])) or set(words[1::2]) - {"*"}:
         return None
     return prod(map(int, words[::2])) * (-1 if minus else 1) if len(words) % 2 else None

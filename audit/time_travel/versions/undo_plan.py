@@ -79,6 +79,7 @@ class UndoPlan:
             StalePlanError: a table has changed since the plan was made; nothing has run.
         """
         travel: PlanRunner = time_travel_of(spark)
+        # Before the first step, so that a plan that is out of date changes nothing.
         travel.require_current(spark, self)
         for step in self.steps:
             with travel.within(spark, step.within):

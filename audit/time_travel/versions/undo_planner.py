@@ -126,6 +126,7 @@ class UndoPlanner:
                 f"no statement on record has the query id {query_id!r}",
                 "look it up in query_history, column query_id",
             )
+        # A script or a procedure is undone with its statements, which name it as their parent.
         own = {query_id}
         for change in changes:
             if change.query_id in own or own & change.parents:
@@ -231,6 +232,7 @@ class UndoPlanner:
             if others and written.domain in _TABLES:
                 if not self._note_write(change, written, " from " + ", ".join(others)):
                     self._no_versions(change, written)
+            # Views and functions hold no rows: they show the restored tables.
             elif others and written.domain not in ("VIEW", "FUNCTION"):
                 self._no_versions(change, written)
             elif into is not None and written.overwrites and not carried:

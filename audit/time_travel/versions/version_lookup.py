@@ -201,6 +201,7 @@ class _VersionSearch:
             )
         if not self.asked.clause.before:
             return self._kept(version, f"version {version}")
+        # Version 0 made the table; one that is older than the log would be refused by `_kept`.
         if version == 0:
             raise self._nothing_before("version 0")
         return self._kept(version - 1, f"version {version - 1}")

@@ -160,6 +160,7 @@ def _head(tokens: list[Token]) -> _Head | None:
     at = 3 if word(tokens, 1) == "OR" else 1
     removed: list[Span] = []
     values: dict[str, str] = {}
+    # Snowflake's; Spark's grammar knows TEMPORARY and EXTERNAL only.
     transient = word(tokens, at) == "TRANSIENT" and at + 1 < len(tokens)
     if transient:
         removed.append((tokens[at].start, tokens[at + 1].start))
@@ -198,6 +199,7 @@ def _window(tokens: list[Token], at: int, noun: str) -> tuple[int, int, str] | N
     """`OPTIONS (max_time_travel_hours = n)` of a schema: its tokens and its value."""
     if noun == "TABLE":
         return None
+    # BigQuery's form, and of a schema alone: its tables have no window of their own.
     for place, here in _clauses_of(tokens, at)[0]:
         if here == "OPTIONS" and word(tokens, place + 2) == HOURS:
             value = place + 4
@@ -212,6 +214,7 @@ def _window(tokens: list[Token], at: int, noun: str) -> tuple[int, int, str] | N
 def _is_computed(tokens: list[Token], at: int, text: str) -> bool:
     """Whether a name is IDENTIFIER(…): clauses cannot be put behind it by its characters."""
     start = tokens[at].start
+    # `literal_identifiers` puts tokens that span the whole call in the place of IDENTIFIER('t').
     return text[start : start + len("IDENTIFIER")].upper() == "IDENTIFIER" and (
         tokens[at].token_type is TokenType.IDENTIFIER or word(tokens, at + 1) == "("
     )

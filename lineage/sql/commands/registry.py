@@ -84,6 +84,7 @@ def _describe(tokens: list[Token], text: str) -> Command | None:
     at = 1
     if word(tokens, at) == "QUERY":
         return Command("DESCRIBE", text=_rest(tokens, text, at + 1))
+    # None of these names a table or view, which `Statement.references` would list.
     if word(tokens, at) in ("FUNCTION", *SCHEMA_NOUNS, "CATALOG"):
         return Command("DESCRIBE")
     if word(tokens, at) in ("SELECT", "WITH", "FROM", "VALUES", "TABLE") and word(tokens, at) != "TABLE":
@@ -101,6 +102,7 @@ def _show(tokens: list[Token], text: str) -> Command | None:
     del text
     if word(tokens, 1) == "CREATE" and word(tokens, 2) == "TABLE":
         return Command("SHOW", target=read_name(tokens, 3)[0])
+    # The other forms name no table.
     if word(tokens, 1) in ("COLUMNS", "TBLPROPERTIES", "PARTITIONS"):
         at = 3 if word(tokens, 2) in ("IN", "FROM") else 2
         return Command("SHOW", target=read_name(tokens, at)[0])
@@ -117,6 +119,7 @@ def _explain(tokens: list[Token], text: str) -> Command | None:
 def _execute(tokens: list[Token], text: str) -> Command | None:
     del text
     literal = tokens[2] if len(tokens) > 2 else None  # noqa: PLR2004
+    # What a variable holds is known to Spark alone, so such a statement is opaque.
     body = literal.text if literal is not None and literal.token_type is TokenType.STRING else None
     return Command("EXECUTE_IMMEDIATE", text=body)
 
@@ -169,6 +172,7 @@ def _cache(tokens: list[Token], text: str) -> Command | None:
     # CACHE TABLE t AS SELECT is sqlglot's to read.
     at = 2 if word(tokens, 1) == "LAZY" else 1
     name, end = read_name(tokens, at + 1)
+    # AS is optional in Spark's grammar: CACHE TABLE t SELECT ….
     if end < len(tokens) and word(tokens, end) not in ("OPTIONS", "(") and name:
         rest = _rest(tokens, text, end + (word(tokens, end) == "AS"))
         return Command("CACHE", target=name, text=rest)
@@ -195,6 +199,7 @@ def _alter(tokens: list[Token], text: str) -> Command | None:
     name, at = read_name(tokens, at)
     domain = Domain.TABLE if noun == "TABLE" else Domain.VIEW
     verb, what = word(tokens, at), word(tokens, at + 1)
+    # ADD, DROP and RENAME of columns are left to sqlglot, whose tree has their names.
     if verb in ("SET", "UNSET") or (verb, what) in _ALTER_REST or verb in ("CLUSTER", "RECOVER", "PARTITION"):
         return Command(f"ALTER_{noun}", domain, name, if_clause=if_clause, properties=_set_pairs(tokens, at))
     if verb in ("CHANGE", "ALTER"):
@@ -229,6 +234,7 @@ def _set_pairs(tokens: list[Token], at: int) -> tuple[tuple[str, str | None], ..
     verb, what = word(tokens, at), word(tokens, at + 1)
     if what == "LOCATION" and at + 2 < len(tokens):
         return (("location", tokens[at + 2].text),)
+    # Without one of these words it is Snowflake's form: SET a = 1, UNSET a.
     named = what in ("TBLPROPERTIES", "PROPERTIES", "DBPROPERTIES", "OPTIONS")
     if not named and (verb, word(tokens, at + 2)) not in (("SET", "="), ("UNSET", ""), ("UNSET", ",")):
         return ()
@@ -244,8 +250,10 @@ def _set_pairs(tokens: list[Token], at: int) -> tuple[tuple[str, str | None], ..
             key, value, seen = [], None, False
         elif token.token_type is TokenType.EQ:
             seen = True
+        # In Spark's UNSET TBLPROPERTIES IF EXISTS ('a') the two words are no keys.
         elif token.text.upper() in ("IF", "EXISTS") and token.token_type is not TokenType.STRING:
             continue
+        # Spark takes a pair without `=` as well: ('a' 'b').
         elif seen or (key and token.token_type is TokenType.STRING):
             value = token.text
         else:
@@ -275,6 +283,7 @@ def _comment(tokens: list[Token], text: str) -> Command | None:
 def _refresh(tokens: list[Token], text: str) -> Command | None:
     del text
     at = 2 if word(tokens, 1) == "TABLE" else 1
+    # REFRESH FUNCTION reads no table; REFRESH 'path' has no name, only files.
     if word(tokens, 1) == "FUNCTION":
         return Command("REFRESH")
     return Command("REFRESH", target=read_name(tokens, at)[0])
@@ -309,15 +318,18 @@ READERS: Mapping[str, tuple[Reader, ...]] = {
     "EXECUTE": (_execute,),
     "EXPLAIN": (_explain,),
     "LIST": (_plain("LIST"),),
+    # With a comment in between, MSCK and REPAIR are two tokens.
     "MSCK": (_named("REPAIR", "REPAIR", "TABLE"),),
     "OPTIMIZE": (_named("OPTIMIZE", "TABLE"),),
     "REFRESH": (_refresh,),
+    # Delta's REORG TABLE … APPLY (PURGE) rewrites files and changes no row, as OPTIMIZE does.
     "REORG": (_named("OPTIMIZE", "TABLE"),),
     "REPAIR": (_named("REPAIR", "TABLE"),),
     "REPLACE": (read_clone_table, read_create),
     "RESET": (_plain("RESET"),),
     "RESTORE": (read_restore,),
     "SET": (_set,),
+    # The chain first: its first statement alone would be read by one of the others.
     "SHOW": (read_chain, read_show_grants, read_show, read_show_parameters, read_show_objects, _show),
     "UNCACHE": (_named("UNCACHE", "TABLE", "IF", "EXISTS"),),
     "USE": (_use,),

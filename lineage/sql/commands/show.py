@@ -67,6 +67,7 @@ def read_show_objects(tokens: list[Token], text: str) -> ShowObjects | None:
     noun = at.take_one("TABLES", *SCHEMAS_NOUNS)
     if not noun:
         return None
+    # LIKE before IN, as Snowflake has it. In Spark's own SHOW TABLES it comes behind (`showTables`).
     history = at.take("HISTORY")
     like = at.string() or "" if at.take("LIKE") else ""
     within: Name | None = ()
@@ -88,6 +89,7 @@ def read_show(tokens: list[Token], text: str) -> ShowGovernance | None:
         return None
     like = at.string() if at.take("LIKE") else ""
     schema = _schema(at)
+    # A role lies in no schema, so SHOW ROLES IN … is no statement.
     if like is None or not at.done or (domain is Domain.ROLE and schema != ()):
         return None
     return ShowGovernance("SHOW", shows=Shows(domain, like, schema))

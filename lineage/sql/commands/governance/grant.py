@@ -51,6 +51,7 @@ def read_grant(tokens: list[Token], text: str) -> PrivilegeChange | None:
         return None
     grantee = _grantee(at)
     owns = verb == "GRANT" and privileges == ("OWNERSHIP",)
+    # Each has its own end: COPY | REVOKE CURRENT GRANTS, WITH GRANT OPTION, CASCADE | RESTRICT.
     rest = _of_ownership(at) if owns else _of_grant(at) if verb == "GRANT" else _of_revoke(at)
     if not grantee or not at.done:
         return None
@@ -88,6 +89,7 @@ def _privileges(at: Cursor) -> tuple[str, ...]:
     while not at.done:
         here = at.word()
         at.at += 1
+        # A privilege is one word or several (CREATE MASKING POLICY), so it ends at a comma or at ON.
         if here in (",", "ON"):
             if not words:
                 return ()
@@ -115,6 +117,7 @@ def _object(at: Cursor) -> tuple[Domain, tuple[str, ...]] | None:
 
 def _grantee(at: Cursor) -> tuple[tuple[str, str], ...]:
     """`[ROLE] r` or `USER u`; () where neither stands."""
+    # Snowflake: TO [ROLE] name. Names of users are compared as they are, those of roles are folded.
     to = at.take_one("ROLE", "USER") or "ROLE"
     name = role_name(at) if to == "ROLE" else at.name()
     return (("to", to), ("grantee", name[0])) if len(name) == 1 else ()

@@ -15,6 +15,7 @@ from lineage.sql.commands.command import Change, Command
 from lineage.sql.cursor import Cursor
 
 _POLICIES = {"MASKING": Domain.MASKING_POLICY, "ROW": Domain.ROW_ACCESS_POLICY}
+# EXEMPT_OTHER_POLICIES changes no enforcement; it is read, so that it is no part of the body.
 _OPTIONS = ("COMMENT", "EXEMPT_OTHER_POLICIES")
 
 
@@ -46,6 +47,7 @@ def create_policy(at: Cursor, domain: Domain, *, replace: bool) -> PolicyChange 
     """`name AS (val STRING, …) RETURNS STRING -> body [COMMENT = '…']`, the cursor after POLICY."""
     if_clause = take_if(at)
     name = at.name()
+    # Behind the name BigQuery has the table, Snowflake the signature: AS (…).
     if domain is Domain.ROW_ACCESS_POLICY and at.take("ON"):
         return _granted_rows(at, name, if_clause=if_clause, replace=replace)
     if not name or not at.take("AS"):
@@ -108,6 +110,7 @@ def drop_policy(at: Cursor, domain: Domain) -> PolicyChange | TablePolicyChange 
     if_clause = take_if(at)
     name = at.name()
     table: tuple[str, ...] = ()
+    # A policy of BigQuery's lives in its table, so its name has no schema.
     if domain is Domain.ROW_ACCESS_POLICY and len(name) == 1 and at.take("ON"):
         table = at.name()
         if not table:
@@ -148,6 +151,7 @@ def column_policy(at: Cursor, column: str) -> Change | None:
     """`SET MASKING POLICY p [USING (…)] [FORCE]` or `UNSET MASKING POLICY` of a column; SET or DROP MASK."""
     if at.take("UNSET", "MASKING", "POLICY"):
         return Change("DROP", Domain.MASKING_POLICY, column=column)
+    # MASK and ROW FILTER are Databricks': they name a function, not a policy.
     if at.take("DROP", "MASK"):
         return Change("DROP", Domain.MASKING_POLICY, column=column, function=True)
     if at.take("SET", "MASK"):
@@ -202,7 +206,7 @@ def _cut_options(at: Cursor) -> tuple[tuple[str, str | None], ...]:
     while True:
         end = len(at.tokens) - 1
         while at.tokens[end - 1].token_type is TokenType.STRING:
-            end -= 1  # 'it''s' is two strings to Spark, one after the other
+            end -= 1  # sqlglot (30.30) cuts 'it''s' into two strings, one after the other
         start = end - 2
         if (
             start <= at.at

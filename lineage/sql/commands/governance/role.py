@@ -43,6 +43,7 @@ def read_roles(tokens: list[Token], text: str) -> RoleChange | UseRole | None:
     if verb in _TO:
         return _granted(at, verb, name)
     if verb == "USE":
+        # `USE role` without a name is Spark's statement, about a schema called role: it has returned above.
         return UseRole("USE_ROLE", target=name) if at.done else None
     options = take_comment(at) if verb == "ALTER" else ()
     if verb == "CREATE" and at.take("COMMENT"):
@@ -68,6 +69,7 @@ def _granted(at: Cursor, verb: str, role: tuple[str, ...]) -> RoleChange | None:
     if not at.take(_TO[verb]):
         return None
     to = at.take_one("USER", "ROLE")
+    # A user is no identifier of SQL here: the name is compared with that of the audited user as it is.
     name = role_name(at) if to == "ROLE" else at.name()
     if not to or len(name) != 1 or not at.done:
         return None

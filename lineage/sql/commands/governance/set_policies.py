@@ -41,6 +41,7 @@ class SetPolicies(Command):
 _OBJECTS = {
     "TABLE": Domain.TABLE, "VIEW": Domain.VIEW, **dict.fromkeys(SCHEMA_NOUNS, Domain.SCHEMA),
 }  # fmt: skip
+# Pairs: TAG, POLICY, MASK and ROW alone may be names, as Spark reserves none of them.
 _CLAUSES = frozenset(
     {
         ("MASKING", "POLICY"),
@@ -91,6 +92,7 @@ def _create_tag(at: Cursor, *, replace: bool) -> Command | None:
     if at.take("COMMENT"):
         at.take("=")
         comment = (("comment", at.string()),)
+    # Snowflake's grammar wants a value behind ALLOWED_VALUES; without any the tag would take all.
     if not name or not at.done or at.tokens[-1].text.upper() == "ALLOWED_VALUES":
         return None
     changes = tuple(Change("ADD", None, value=value) for value in values)
@@ -101,6 +103,7 @@ def _create_tag(at: Cursor, *, replace: bool) -> Command | None:
 
 
 def _drop(at: Cursor) -> Command | None:
+    # BigQuery's form. In Snowflake's the table comes first: ALTER TABLE t DROP ALL ROW ACCESS POLICIES.
     if at.take("ALL", "ROW", "ACCESS", "POLICIES", "ON"):
         table, changes = at.name(), (Change("DROP", Domain.ROW_ACCESS_POLICY),)
         return SetPolicies("ALTER_TABLE", Domain.TABLE, table, changes=changes) if table and at.done else None
@@ -133,9 +136,11 @@ def _alter_object(at: Cursor, domain: Domain) -> Command | None:
     if_clause = take_if(at)
     name = at.name()
     kind = _NOUNS[domain]
+    # ALTER … SWAP WITH is for TABLE, SCHEMA and DATABASE (Usage Notes: object_modified_by_ddl).
     if domain is not Domain.VIEW and at.take("SWAP", "WITH"):
         other = at.name()
         return Command(f"SWAP_{kind}", domain, name, other, if_clause=if_clause, swap=True) if other else None
+    # Spark renames tables and views, and has no ALTER SCHEMA … RENAME.
     if domain is Domain.SCHEMA and at.take("RENAME", "TO"):
         return Command("RENAME_SCHEMA", domain, name, if_clause=if_clause, new_name=at.name())
     changes = _clauses(at) if name else ()
@@ -149,6 +154,7 @@ def _clauses(at: Cursor) -> tuple[Change, ...]:
     found: list[Change] = []
     column: str | None = None
     while not at.done:
+        # Of several columns the later ones stand without ALTER: `…, COLUMN b SET MASKING POLICY p`.
         another = column is not None and at.word() not in ("ADD", "DROP")
         if at.take_one("ALTER", "MODIFY", "CHANGE") or another:
             at.take("COLUMN")
@@ -174,6 +180,7 @@ def _tags(at: Cursor, column: str | None) -> tuple[Change, ...]:
     while name := at.name():
         value = at.string() if operation == "ADD" and at.take("=") else None
         found.append(Change(operation, Domain.TAG, name, column, value=value))
+        # Behind this comma stands the next column, not the next tag.
         if at.word(1) == "COLUMN" or not at.take(","):
             break
     return tuple(found)
@@ -210,5 +217,6 @@ def _tag_policies(at: Cursor) -> tuple[Change, ...]:
         found.append(Change(operation, Domain.MASKING_POLICY, at.name()))
         if not at.take(","):
             break
+    # FORCE stands once, at the end, and holds for all policies of the clause.
     force = at.take("FORCE")
     return tuple(replace(change, force=force) for change in found)

@@ -26,6 +26,7 @@ Kind = Literal["TIMESTAMP", "OFFSET", "STATEMENT", "VERSION"]
 _KINDS: dict[str, Kind] = {
     "TIMESTAMP": "TIMESTAMP", "OFFSET": "OFFSET", "STATEMENT": "STATEMENT", "VERSION": "VERSION",
 }  # fmt: skip
+# SYSTEM_VERSION and SYSTEM_TIME are the SQL standard's words (Spark's `temporalClause`).
 _AS_OF: dict[str, Kind] = {
     "VERSION": "VERSION", "SYSTEM_VERSION": "VERSION", "TIMESTAMP": "TIMESTAMP", "SYSTEM_TIME": "TIMESTAMP",
 }  # fmt: skip
@@ -72,6 +73,7 @@ class VersionClause:
     after: str = ""
     aliased: bool = False
     path: str = ""
+    # Positions: clauses that say the same are equal, however their texts are laid out.
     first: int = field(default=0, compare=False)
     start: int = field(default=0, compare=False)
     stop: int = field(default=0, compare=False)
@@ -133,6 +135,7 @@ _MARKS = frozenset({"AT", "BEFORE", "OF"})
 
 
 def _points(tokens: list[Token], text: str) -> Iterator[Point]:
+    # From the second token on: a name stands before each form.
     for at in range(1, len(tokens)):
         here = word(tokens, at)
         if here in ("AT", "BEFORE") and word(tokens, at + 1) == "(":
@@ -174,6 +177,7 @@ def _document_point(tokens: list[Token], text: str, at: int, table: Name) -> tup
     arrow = at + 3 < len(tokens) and tokens[at + 3].token_type is TokenType.FARROW
     close = closing_bracket(tokens, at + 1)
     stop = close + 1
+    # One point a clause: the document names TIMESTAMP, OFFSET and STATEMENT as alternatives.
     if kind is None or not arrow or close == at + 4 or _has_comma(tokens, at + 4, close):
         inside = text[tokens[at].start : tokens[close].end + 1]
         return BadClause(
@@ -262,6 +266,7 @@ def _suffix(table: Name, point: str) -> tuple[Name, Kind, bool, str, bool] | Non
 
 
 def _spelled_out(digits: str) -> str:
+    # Delta's pattern, yyyyMMddHHmmssSSS, is no text that Spark casts to a timestamp.
     y, m, d, hour, minute, second, milli = (
         digits[a:b] for a, b in ((0, 4), (4, 6), (6, 8), (8, 10), (10, 12), (12, 14), (14, 17))
     )
@@ -275,6 +280,7 @@ def is_aliased(tokens: list[Token], at: int) -> bool:
     if tokens[at].token_type is TokenType.IDENTIFIER:
         return True
     here = word(tokens, at)
+    # An operator or a bracket is no alias either, so a letter must begin it.
     return here == "AS" or (here not in _NO_ALIAS and (here[:1].isalpha() or here[:1] == "_"))
 
 
@@ -284,6 +290,7 @@ def _name_before(tokens: list[Token], end: int) -> tuple[Name, int] | None:
     at = end - 1
     while at >= 0 and _is_part(tokens[at]):
         parts.insert(0, tokens[at].text)
+        # Read from its end: where a dotted name begins is not known before.
         if at < 2 or tokens[at - 1].token_type is not TokenType.DOT:  # noqa: PLR2004  a part and its dot
             break
         at -= 2
@@ -333,6 +340,7 @@ def _operand_end(tokens: list[Token], at: int) -> int:  # noqa: C901, PLR0911  o
         return closing_bracket(tokens, at) + 1
     if here == "?" or tokens[at].token_type in (TokenType.STRING, TokenType.NUMBER):
         return at + 1
+    # A named parameter is two tokens, the colon and the name.
     if here == ":" and at + 1 < len(tokens):
         return at + 2
     if here == "INTERVAL":

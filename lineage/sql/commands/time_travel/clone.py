@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from lineage.sql.commands.command import Name, Span
 
+# Snowflake's clause for tables whose past has been purged (Cloning historical objects).
 IGNORE = ("IGNORE", "TABLES", "WITH", "INSUFFICIENT", "DATA", "RETENTION")
 
 
@@ -105,6 +106,7 @@ def read_clone_table(tokens: list[Token], text: str) -> CloneTable | None:
         return None
     if_not_exists = at.take("IF", "NOT", "EXISTS")
     name = at.name()
+    # Delta (4.4) has SHALLOW CLONE alone. DEEP is Databricks' word; Snowflake's CLONE has none before it.
     deep = at.take("DEEP", "CLONE")
     if not (deep or at.take("SHALLOW", "CLONE") or at.take("CLONE")):
         return None
@@ -112,6 +114,7 @@ def read_clone_table(tokens: list[Token], text: str) -> CloneTable | None:
     point, at.at = point_at(tokens, text, at.at, source)
     location, properties = None, tuple[tuple[str, str], ...]()
     while not at.done:
+        # Delta (4.4) has TBLPROPERTIES before LOCATION; a deep clone, which is ours, takes both orders.
         if at.take("LOCATION"):
             location = at.string()
         elif at.take("TBLPROPERTIES", "("):
@@ -128,6 +131,7 @@ def _transient(at: Cursor) -> Span | None:
     here = at.at
     if not at.take("TRANSIENT") or at.done:
         return None
+    # To the next word: the blank goes with the clause.
     return at.tokens[here].start, at.tokens[at.at].start
 
 
@@ -135,6 +139,7 @@ def _properties(at: Cursor) -> tuple[tuple[str, str], ...]:
     """`'a' = 'b', c.d = true)`: the pairs, behind the bracket."""
     found: dict[str, str] = {}
     while not at.done and not at.take(")"):
+        # Spark's `property`: the key in quotes or of words with dots, the value a text, number or boolean.
         key = at.string() or ".".join(at.name())
         at.take("=")
         value = at.string()

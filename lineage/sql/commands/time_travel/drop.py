@@ -65,7 +65,9 @@ def read_drop(tokens: list[Token], text: str) -> Drop | None:
     if_exists = at.take("IF", "EXISTS")
     name = at.name()
     cascade = at.take_one("CASCADE", "RESTRICT") == "CASCADE"
+    # PURGE is about Hive's trash, where nothing of a Delta table goes: its files stay for UNDROP.
     at.take("PURGE")
+    # Spark drops one object a statement; `DROP TABLE a, b` is its syntax error, which it raises itself.
     if domain is None or not name or not at.done:
         return None
     return Drop(domain, name, if_exists, cascade, temporary)
@@ -81,6 +83,7 @@ def read_undrop(tokens: list[Token], text: str) -> Undrop | None:
     at = Cursor(tokens, text)
     if not at.take("UNDROP"):
         return None
+    # The document's UNDROP has tables, schemas and databases; views and functions are an addition.
     domain = _DOMAINS.get(at.take_one(*_DOMAINS))
     name = at.name()
     return Undrop(domain, name) if domain is not None and name and at.done else None

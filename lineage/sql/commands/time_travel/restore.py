@@ -44,11 +44,13 @@ def read_restore(tokens: list[Token], text: str) -> Restore | None:
     at = Cursor(tokens, text)
     if not at.take("RESTORE"):
         return None
+    # TABLE and TO are optional in Delta's grammar.
     at.take("TABLE")
     table = at.name()
     at.take("TO")
     begin = at.at
     point, at.at = point_at(tokens, text, at.at, table)
     if not at.done:
+        # The error shows all that stands behind TO, the part that could be read as well.
         at.at = begin
     return Restore(table, point, at.span())

@@ -18,6 +18,7 @@ from lineage.names import SCHEMA_NOUNS
 from lineage.sql.commands.command import Name
 
 Level = Literal["ACCOUNT", "SCHEMA", "TABLE"]
+# The first two are Snowflake's parameters, the third is BigQuery's (Configure the time travel window).
 RETENTION = "DATA_RETENTION_TIME_IN_DAYS"
 MINIMUM = "MIN_DATA_RETENTION_TIME_IN_DAYS"
 HOURS = "MAX_TIME_TRAVEL_HOURS"
@@ -80,7 +81,9 @@ def read_alter_retention(tokens: list[Token], text: str) -> AlterRetention | Non
     if_exists = at.take("IF", "EXISTS")
     name = () if level == "ACCOUNT" else at.name()
     verb = at.take_one("SET", "UNSET")
+    # BigQuery's form, of a schema: SET OPTIONS (max_time_travel_hours = 96).
     bracket = at.take("OPTIONS", "(")
+    # Any other SET is Spark's, or about policies and tags.
     if not verb or at.word() not in PARAMETERS:
         return None
     values: dict[str, str | None] = {}
@@ -94,6 +97,7 @@ def read_alter_retention(tokens: list[Token], text: str) -> AlterRetention | Non
 
 def _value(at: Cursor) -> str:
     at.take("=")
+    # Kept as text: whoever runs it names a wrong value in the error.
     return at.span(",", ")", *PARAMETERS)
 
 

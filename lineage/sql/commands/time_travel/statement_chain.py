@@ -52,6 +52,7 @@ def read_chain(tokens: list[Token], text: str) -> StatementChain | None:
     >>> [part.reading_from("v") for part in read_chain(tokenize(sql), sql).parts]
     ['SHOW TABLES', 'SELECT name FROM v']
     """
+    # sqlglot's token is that of PostgreSQL's JSON operator; Spark (4.2) has no `->>`.
     arrows = [at for at, token in enumerate(tokens) if token.token_type is TokenType.DARROW]
     if not arrows or word(tokens, 0) not in ("SHOW", "DESCRIBE", "DESC"):
         return None
@@ -68,6 +69,7 @@ def _part(tokens: list[Token], text: str) -> ChainedStatement:
         for at in range(len(tokens) - 1)
         if word(tokens, at) == "$"
         and tokens[at + 1].text == "1"
+        # `$1` is two tokens; with a blank between them it is none of the document's.
         and tokens[at].end + 1 == tokens[at + 1].start
     ]
     return ChainedStatement(text[first:stop], tuple(inputs))

@@ -48,6 +48,7 @@ def read_vacuum(tokens: list[Token], text: str) -> Vacuum | None:
     name = at.name() if path is None else ("delta", path)
     hours, dry = None, False
     while not at.done:
+        # The query of USING INVENTORY may hold these words, and stands in brackets, which a span passes over.
         at.span("RETAIN", "DRY")
         if at.take("RETAIN"):
             hours = _hours(at)
@@ -67,4 +68,5 @@ def _hours(at: Cursor) -> float:
     try:
         return float(number.rstrip("dDfF"))
     except ValueError:
+        # Zero hours: what cannot be read is checked as the VACUUM that deletes most.
         return 0.0
