@@ -28,16 +28,21 @@ demo: setup ## The main job on real data: load, transform, answer; leaves everyt
 # A module stays in one process, since its tests share fixtures; the modules that take longest come first.
 pytest := $(python) -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
+# The tests that need a Hive metastore are few: PYTEST may have chosen none of them.
+hive := $(python) -m pytest --hive -m hive --quiet
+NO_TESTS := 5
+
 quick: setup ## The tests that start no JVM; PYTEST="-k name" chooses, here and in the next two
 	@$(pytest) --tier quick --quiet $(PYTEST)
 
 test: setup $(VENV)/.archive ## The tests of each change, see docs/testing.md
 	@$(python) java/tools.py test
 	@$(pytest) --tier test --durations 15 $(PYTEST)
+	@$(hive) --tier test $(PYTEST) || test $$? -eq $(NO_TESTS)
 
 test-all: setup $(VENV)/.archive ## All tests, before a release
 	@$(python) java/tools.py test
-	@$(pytest) --tier all --durations 15 $(PYTEST)
+	@$(pytest) --tier all --hive --durations 15 $(PYTEST)
 
 bench: setup ## The benchmarks; writes benchmarks/RESULTS.md
 	@$(python) -m benchmarks

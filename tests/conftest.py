@@ -36,10 +36,11 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def spark(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[SparkSession]:
     """The embedded session, un-audited, with a root of its own; one a test process."""
     root = tmp_path_factory.mktemp("root")
-    session = embedded(root, app_name="tests", master="local[2]", conf=quick_spark.SETTINGS)
+    catalog = {} if pytestconfig.option.hive else quick_spark.CATALOG_IN_MEMORY
+    session = embedded(root, app_name="tests", master="local[2]", conf=quick_spark.SETTINGS | catalog)
     quick_spark.use_plain_files(session)
     yield session
     session.stop()

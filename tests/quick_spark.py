@@ -45,6 +45,9 @@ SETTINGS = {
     "spark.driver.extraJavaOptions": JAVA,
 }
 
+# A metastore on Derby takes a fifth of a run. Processes of a test's own have one, as users have.
+CATALOG_IN_MEMORY = {"spark.sql.catalogImplementation": "in-memory"}
+
 
 def use_plain_files(spark: SparkSession) -> None:
     """Let the JVM use `PlainFiles` for local files: Hadoop keeps one file system a scheme and user."""

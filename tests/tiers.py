@@ -25,6 +25,7 @@ MARKERS = (
     f"slow(reason): may take longer than the {LIMIT_SECONDS:.0f} s that a test has",
     "crash: kills drivers; `-m crash` chooses these tests",
     "long(reason): runs in `make test-all` alone",
+    "hive(reason): needs a Hive metastore, and runs with `--hive` alone",
 )
 
 TIERS_OF_MODULES = pytest.StashKey[dict[str, set[str]]]()
@@ -33,6 +34,11 @@ TIERS_OF_MODULES = pytest.StashKey[dict[str, set[str]]]()
 def markers_of(item: pytest.Item) -> set[str]:
     """The names of a test's markers."""
     return {marker.name for marker in item.iter_markers()}
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Say which tests are left out by the catalog."""
+    return "catalog: Hive" if config.option.hive else "catalog: in memory; tests marked hive run with --hive"
 
 
 def tier_of(item: pytest.Item) -> str:
@@ -53,6 +59,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Options of this plugin."""
     group = parser.getgroup("tiers")
     group.addoption("--tier", choices=list(LEFT_OUT), help="which tests run (default: all)")
+    group.addoption(
+        "--hive", action="store_true", help="Spark has a Hive metastore, as at home; else a catalog in memory"
+    )
     group.addoption("--store-durations", action="store_true", help=f"write tests/{DURATIONS.name}")
     group.addoption(
         "--limit-seconds",
@@ -77,12 +86,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("spark")
         for marker in item.iter_markers():
-            if marker.name in {"slow", "long"} and not marker.args:
+            if marker.name in {"slow", "long", "hive"} and not marker.args:
                 raise pytest.UsageError(
                     f'{item.nodeid}: give a reason, as in @pytest.mark.{marker.name}("…")'
                 )
         modules[module_of(item.nodeid)].add(tier_of(item))
-    left_out = LEFT_OUT[config.option.tier or "all"]
+    left_out = LEFT_OUT[config.option.tier or "all"] | (set() if config.option.hive else {"hive"})
     config.hook.pytest_deselected(items=[item for item in items if markers_of(item) & left_out])
     seconds = stored_durations()["modules"]
     # A stable sort: the tests of a module keep their order. A module without a duration comes first.

@@ -225,6 +225,7 @@ def test_a_table_that_was_replaced_before(session, make):
     )
 
 
+@pytest.mark.hive("tables of Hive's")
 def test_clones_of_files(session, make):
     """A protected table's files do not become a table of another kind."""
     make("t", "hush", "near")
@@ -428,6 +429,7 @@ def test_a_view_keeps_its_policies_by_name(session, make):
     session.sql("ALTER VIEW v ALTER COLUMN ssn UNSET MASKING POLICY")
 
 
+@pytest.mark.hive("tables of Hive's")
 def test_files_that_are_moved_or_written(session, make, tmp_path):
     """LOAD DATA, partitions of Hive's, folders that are overwritten: none reaches what is protected."""
     make("t", "hush", "near")

@@ -233,6 +233,7 @@ def test_fail_safe_is_not_configurable(session, schema):
     assert kept["delta.deletedFileRetentionDuration"] == f"interval {24 * (3 + 7)} hours"
 
 
+@pytest.mark.hive("a catalog in memory knows no owner")
 def test_columns_of_show(session, schema):
     """As the document's example has them, of a table that is there and of one that was dropped."""
     session.sql("CREATE TABLE plain (a INT) COMMENT 'as it is'")

@@ -525,6 +525,7 @@ def test_names_of_tables(session, schema, name):
     assert rows(session, f"SELECT a FROM {name}") == [(1,)]
 
 
+@pytest.mark.hive("names that a metastore refuses")
 @pytest.mark.parametrize("name", ["`a b`", "`a.b`", "`ü`", "`it's`", "`a``b`", "``"])
 def test_names_that_spark_refuses(session, spark, schema, name):
     """The metastore takes letters, digits and _: Spark's own error comes through."""
