@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timezone
 from typing import Any
 
+from audit.core.clock import to_iso, to_micros
 from audit.core.json_text import to_json
 
 EXCLUDED = frozenset({"record_hash", "query_date"})
@@ -54,7 +55,7 @@ def _canonical(value: Any) -> Any:
         return {key: _canonical(item) for key, item in value.items() if item is not None}
     # Before the test for dates: a datetime is a date in Python.
     if isinstance(value, datetime):
-        return value.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        return to_iso(to_micros(value.astimezone(timezone.utc)))
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
