@@ -48,6 +48,8 @@ def record_hash(row: Mapping[str, Any]) -> str:
 
 # The hash is made of what a reader of the Delta table sees, so that anybody can verify it.
 def _canonical(value: Any) -> Any:
+    if value is None or isinstance(value, (str, int)):
+        return value
     # Before the test for sequences: PySpark's Row is a tuple.
     if hasattr(value, "asDict"):
         value = value.asDict()
@@ -58,6 +60,7 @@ def _canonical(value: Any) -> Any:
         return to_iso(to_micros(value.astimezone(timezone.utc)))
     if isinstance(value, date):
         return value.isoformat()
-    if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
+    if isinstance(value, Sequence) and not isinstance(value, bytes):
         return [_canonical(item) for item in value]
-    return value
+    # A float has many texts, and the JSON writer takes further types (UUID, dataclasses) that a table lacks.
+    raise TypeError(f"a record holds no {type(value).__name__}: {value!r}")
