@@ -13,14 +13,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
-import orjson
-
 import lineage
 from audit.core.clock import to_iso
 from audit.core.guard import attempt
+from audit.core.json_text import to_json
 from audit.record.lineage_edges import edges
 from audit.record.record_hash import record_hash
 from lineage.model import Access
+from lineage.names import qualify, quote_name
 
 _LOG = logging.getLogger("audit")
 
@@ -166,9 +166,14 @@ def _with_text(started: Started, statement: lineage.Statement | None) -> Started
 
 
 def names_in(statement: lineage.Statement, catalog: str, schema: str) -> tuple[str, ...]:
-    """The qualified names of what a statement uses as tables or views, each once, in order."""
-    full = ((catalog, schema)[: max(0, 3 - len(parts))] + tuple(parts) for parts in statement.references)
-    return tuple(dict.fromkeys(".".join(parts) for parts in full))
+    """The qualified names of what a statement uses as tables or views, each once, in order.
+
+    >>> names_in(lineage.parse("SELECT * FROM t JOIN s2.`a.b`"), "spark_catalog", "s")
+    ('spark_catalog.s.t', 'spark_catalog.s2.`a.b`')
+    """
+    full = (qualify(parts, (catalog, schema)) for parts in statement.references)
+    # Of a session that is not audited the current catalog and schema are unknown ("").
+    return tuple(dict.fromkeys(quote_name([part for part in parts if part]) for parts in full))
 
 
 def _with_finding(started: Started, finding: Finding | None) -> Started:
@@ -249,4 +254,4 @@ def canonical_json(value: Any) -> str:
     >>> canonical_json({"b": 1, "a": [True]})
     '{"a":[true],"b":1}'
     """
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+    return to_json(value, sort_keys=True).decode()

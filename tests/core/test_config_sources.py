@@ -260,7 +260,7 @@ def test_the_operating_system_is_asked_only_where_nobody_names_the_user(tmp_path
         raise KeyError("uid not found")
 
     assert load({"user": "ann"}, environ={}, directory=tmp_path, os_user=nobody).user == "ann"
-    with pytest.raises(ConfigInvalid, match="does not name the user .*; set user or AUDIT_USER"):
+    with pytest.raises(ConfigInvalid, match=r"does not name the user .*; set user or AUDIT_USER"):
         load({}, environ={}, directory=tmp_path, os_user=nobody)
 
 
