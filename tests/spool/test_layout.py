@@ -171,6 +171,15 @@ def test_a_survey_tells_the_same_as_reading_everything(lines, data):
         assert (looked.statements, looked.first_id) == (len(ids), min(ids, default=None))
 
 
+@pytest.mark.parametrize("order", ["0123", "3210", "2031"])
+def test_the_smallest_id_of_a_record_is_the_first(order):
+    """Statements end in another order than they begin; a start or a gap of an older one is no record."""
+    ids = [f"017e9207-6d7c-7000-8000-00000000000{number}" for number in order]
+    lines = [encode("S" if query_id.endswith("0") else "R", query_id, {}) for query_id in ids]
+    found = survey(b"".join(lines))
+    assert (found.statements, found.first_id) == (3, "017e9207-6d7c-7000-8000-000000000001")
+
+
 @pytest.mark.parametrize("body", [b"R {}", b"R", b"X {}", b'R {"query_id":"open', b"R []", b"not an entry"])
 def test_a_survey_takes_no_other_line_for_an_entry(body):
     """A line whose checksum is right and that is no entry is damage to both, and stops neither."""
