@@ -105,10 +105,6 @@ def _target(job: Job, request: StreamRequest) -> Relation | None:
     return None if location is None else StatementCatalog(job.catalog, current).path("", location)
 
 
-def _location(target: Relation) -> str | None:
-    return target.location if target.domain is Domain.STAGE else None
-
-
 def batch_access(batch: Access, target: Relation | None) -> Access:
     """The access of a micro-batch, with the name of the table at the location that its plan writes.
 
@@ -122,12 +118,14 @@ def batch_access(batch: Access, target: Relation | None) -> Access:
     written = tuple(column for modified in batch.objects_modified for column in modified.columns)
     # The plan's ids are those of the location; `identify` fills in the table's.
     columns = tuple(replace(column, column_id=None) for column in written)
+    is_stage = target.domain is Domain.STAGE
     modified = ModifiedObject(
         target.name,
         target.domain,
         target.object_id,
         columns,
-        _location(target),
+        target.location if is_stage else None,
+        "External Named" if is_stage else None,
         base_indirect=tuple(ref for one in batch.objects_modified for ref in one.base_indirect),
         direct_indirect=tuple(ref for one in batch.objects_modified for ref in one.direct_indirect),
     )

@@ -103,4 +103,5 @@ def to_iso(micros: int) -> str:
         >>> to_iso(1_643_127_467_388_000)
         '2022-01-25T16:17:47.388000Z'
     """
-    return to_datetime(micros).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    # `strftime` writes the year 999 with three digits on Linux.
+    return to_datetime(micros).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"

@@ -13,13 +13,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
-import orjson
-
 import lineage
+from audit.core.clock import to_iso
 from audit.core.guard import attempt
+from audit.core.json_text import to_json
 from audit.record.lineage_edges import edges
 from audit.record.record_hash import record_hash
 from lineage.model import Access
+from lineage.names import qualify, quote_name
 
 _LOG = logging.getLogger("audit")
 
@@ -165,9 +166,14 @@ def _with_text(started: Started, statement: lineage.Statement | None) -> Started
 
 
 def names_in(statement: lineage.Statement, catalog: str, schema: str) -> tuple[str, ...]:
-    """The qualified names of what a statement uses as tables or views, each once, in order."""
-    full = ((catalog, schema)[: max(0, 3 - len(parts))] + tuple(parts) for parts in statement.references)
-    return tuple(dict.fromkeys(".".join(parts) for parts in full))
+    """The qualified names of what a statement uses as tables or views, each once, in order.
+
+    >>> names_in(lineage.parse("SELECT * FROM t JOIN s2.`a.b`"), "spark_catalog", "s")
+    ('spark_catalog.s.t', 'spark_catalog.s2.`a.b`')
+    """
+    full = (qualify(parts, (catalog, schema)) for parts in statement.references)
+    # Of a session that is not audited the current catalog and schema are unknown ("").
+    return tuple(dict.fromkeys(quote_name([part for part in parts if part]) for parts in full))
 
 
 def _with_finding(started: Started, finding: Finding | None) -> Started:
@@ -195,10 +201,10 @@ def _query_row(started: Started, ended: Ended, finding: Finding | None) -> dict[
     row = started.to_dict()
     # No column of query_history: it tells `build_row` whether there is a text to parse.
     row.pop("is_sql", None)
-    row["start_time"] = utc_text(started.start_time)
+    row["start_time"] = to_iso(started.start_time)
     row["execution_status"] = ended.status
     if ended.end_time is not None:
-        row["end_time"] = utc_text(ended.end_time)
+        row["end_time"] = to_iso(ended.end_time)
         row["total_elapsed_time"] = (ended.end_time - started.start_time) // 1000
     row |= {"error_code": ended.error_code, "error_message": ended.error_message}
     row["rows_produced"] = ended.rows_produced
@@ -218,7 +224,7 @@ def _access_row(started: Started, finding: Finding, access: Access) -> dict[str,
         row["object_modified_by_ddl"] = {**ddl, "properties": canonical_json(ddl.get("properties", {}))}
     row |= {
         "query_id": started.query_id,
-        "query_start_time": utc_text(started.start_time),
+        "query_start_time": to_iso(started.start_time),
         "user_name": started.user_name,
         "parent_query_id": started.parent_query_id,
         "root_query_id": started.root_query_id,
@@ -248,17 +254,4 @@ def canonical_json(value: Any) -> str:
     >>> canonical_json({"b": 1, "a": [True]})
     '{"a":[true],"b":1}'
     """
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
-
-
-def utc_text(micros: int) -> str:
-    """A time in ISO 8601, UTC, six digits.
-
-    >>> utc_text(1_700_000_000_000_001)
-    '2023-11-14T22:13:20.000001Z'
-    """
-    from datetime import datetime, timezone
-
-    # Whole seconds alone: `fromtimestamp` takes a float, which may round the microseconds.
-    seconds, rest = divmod(micros, 1_000_000)
-    return f"{datetime.fromtimestamp(seconds, timezone.utc):%Y-%m-%dT%H:%M:%S}.{rest:06d}Z"
+    return to_json(value, sort_keys=True).decode()

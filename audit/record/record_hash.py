@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timezone
 from typing import Any
 
+from audit.core.clock import to_iso, to_micros
 from audit.core.json_text import to_json
 
 EXCLUDED = frozenset({"record_hash", "query_date"})
@@ -47,6 +48,8 @@ def record_hash(row: Mapping[str, Any]) -> str:
 
 # The hash is made of what a reader of the Delta table sees, so that anybody can verify it.
 def _canonical(value: Any) -> Any:
+    if value is None or isinstance(value, (str, int)):
+        return value
     # Before the test for sequences: PySpark's Row is a tuple.
     if hasattr(value, "asDict"):
         value = value.asDict()
@@ -54,9 +57,10 @@ def _canonical(value: Any) -> Any:
         return {key: _canonical(item) for key, item in value.items() if item is not None}
     # Before the test for dates: a datetime is a date in Python.
     if isinstance(value, datetime):
-        return value.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        return to_iso(to_micros(value.astimezone(timezone.utc)))
     if isinstance(value, date):
         return value.isoformat()
-    if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
+    if isinstance(value, Sequence) and not isinstance(value, bytes):
         return [_canonical(item) for item in value]
-    return value
+    # A float has many texts, and the JSON writer takes further types (UUID, dataclasses) that a table lacks.
+    raise TypeError(f"a record holds no {type(value).__name__}: {value!r}")

@@ -58,7 +58,7 @@ def unavailable(path: Path, error: OSError) -> SpoolUnavailableError:
     """The error that a user sees for an OSError at `path`."""
     # Tested first: its errno is that of a disk quota, with another way out.
     if isinstance(error, BoundReachedError):
-        way_out = "run `audit ingest`, or raise max_bytes"
+        way_out = "run `audit ingest`, or raise spool_max_bytes"
         return SpoolFullError(f"the spool {path} takes no more: {error.strerror}", way_out)
     way_out = _WAYS_OUT.get(error.errno or 0, "check the disk, or choose another root")
     return SpoolUnavailableError(f"the spool {path} cannot be used ({error.strerror or error})", way_out)

@@ -54,10 +54,11 @@ class PendingStatements:
         if dropped is not None:
             self._lines[query_id] = dropped
             return
-        kept = [item for item in self._lines.get(query_id, ()) if item != (kind, line)]
-        if kept:
-            self._lines[query_id] = kept
-        else:
+        lines = self._lines.get(query_id, [])
+        if (kind, line) in lines:
+            # The newest of equal lines: the others were written before.
+            del lines[len(lines) - 1 - lines[::-1].index((kind, line))]
+        if not lines:
             self._lines.pop(query_id, None)
 
     def carried(self) -> Iterator[bytes]:

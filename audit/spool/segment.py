@@ -18,10 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-# Where the id begins, after eight digits and ` R {"query_id":"`.
-_ID_FROM = 24
 # The form of an entry's first bytes, which find entries inside a damaged line.
 _HEAD = re.compile(rb'[0-9a-f]{8} [SEFRG] \{"query_id":"')
+_HEAD_WITH_ID = re.compile(_HEAD.pattern + rb'([^"]*)"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +84,11 @@ def survey(data: bytes) -> Survey:
     """Look through a segment without reading the entries; costs little more than their checksums."""
     statements, first, whole = 0, None, True
     for _, line, ended in _lines(data):
-        if not is_sound(line):
+        head = _HEAD_WITH_ID.match(line) if is_sound(line) else None
+        if head is None:
             whole = False
         elif line[9:10] == b"R":
-            query_id = line[_ID_FROM : line.index(b'"', _ID_FROM)]
+            query_id = head.group(1)
             statements, first = statements + 1, query_id if first is None else min(first, query_id)
         whole = whole and ended
     return Survey(statements, None if first is None else first.decode(), whole)

@@ -56,7 +56,9 @@ def oldest_kept(now: int, days: int) -> date:
     >>> oldest_kept(midnight, 365).isoformat(), oldest_kept(midnight - 1, 365).isoformat()
     ('2025-01-01', '2024-12-31')
     """
-    return to_datetime(now).date() - timedelta(days=days)
+    today = to_datetime(now).date()
+    # Whoever keeps records for ever sets a number of days that goes back beyond the calendar of Python.
+    return date.min if days >= today.toordinal() else today - timedelta(days=days)
 
 
 def retain(

@@ -1,0 +1,196 @@
+"""What ingest reads off the disk without Spark: running statements, published rows, edges, quarantine."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlglot.executor import execute
+
+from audit.core.clock import ManualClock
+from audit.core.ids import IdGenerator
+from audit.ingest.edges import edge_schema, has_edges
+from audit.ingest.running import Published, running_in
+from audit.ingest.salvage import salvage
+from audit.record.access_record import Ended, Finding, Started, build_row
+from audit.spool import Spool, read_segment
+from audit.spool.entry import encode
+from audit.store.tables import COLUMN_LINEAGE, TABLE_LINEAGE
+from lineage import MemoryCatalog, analyze
+
+CATALOG = MemoryCatalog({"s.t": {"a": "int", "b": "int"}, "s.u": {"a": "int"}}, current_schema="s")
+NOON = 1_767_268_800_000_000  # 2026-01-01T12:00:00Z
+DAY = 86_400_000_000
+IDS = IdGenerator(ManualClock(NOON, tick=1), bytes)
+ONE, TWO, THREE = (IDS.new() for _ in range(3))
+
+
+def started(query_id, text="SELECT 1", at=NOON):
+    """A statement of ann's."""
+    return Started(query_id, at, "ann", text, "SELECT", "SparkSession.sql", is_sql=True)
+
+
+def record_of(text, query_id=ONE):
+    """The line of a statement's record."""
+    finding = Finding(analyze(text, CATALOG), "text")
+    return encode("R", query_id, build_row(started(query_id, text), Ended("SUCCESS", NOON), finding))
+
+
+@pytest.fixture
+def spool(tmp_path):
+    """The spool of a driver at work."""
+    with Spool.open(tmp_path) as opened:
+        yield opened
+
+
+def test_what_runs_is_read_from_the_journal(spool):
+    """A statement with a start and neither an end nor a record, as it was started, in any segment."""
+    assert running_in(spool.path) == ()
+    ran = started(ONE, "SELECT 'é\n`x`'")
+    for one in (ran, started(TWO), started(THREE)):
+        spool.start(one.query_id, one.to_dict())
+    spool.end(TWO, Ended("SUCCESS", NOON).to_dict())
+    assert running_in(spool.path) == (ran, started(THREE))
+    spool.record(TWO, {})
+    spool.rotate()
+    spool.record(THREE, {})
+    assert running_in(spool.path) == (ran,)
+
+
+def test_a_torn_line_hides_no_other_statement(spool):
+    """A driver may be writing at this moment."""
+    spool.start(ONE, started(ONE).to_dict())
+    (segment,) = (spool.path / "journal").iterdir()
+    segment.write_bytes(segment.read_bytes() + encode("S", TWO, started(TWO).to_dict())[:-10])
+    assert running_in(spool.path) == (started(ONE),)
+
+
+PUBLISHED = st.builds(
+    Published,
+    st.dictionaries(st.text(min_size=1), st.dates().map(str), max_size=4),
+    st.lists(st.dictionaries(st.text(), st.text() | st.integers(0, 9), max_size=3), max_size=2).map(tuple),
+)
+
+
+@settings(max_examples=20)
+@given(PUBLISHED)
+def test_what_was_published_is_read_back(tmp_path_factory, published):
+    """A killed ingest finds the rows of its last commit, and those that still stand as RUNNING."""
+    folder = tmp_path_factory.mktemp("spool")
+    assert Published.load(folder) == Published()
+    assert published.save(folder) is published
+    assert Published.load(folder) == published
+    Published().save(folder)
+    assert Published.load(folder) == Published()
+
+
+@settings(max_examples=30)
+@given(PUBLISHED, st.data())
+def test_rows_that_were_replaced_are_gone(published, data):
+    """The others stay, and ids that were never published do no harm."""
+    gone = data.draw(st.sets(st.sampled_from(sorted(published.days)))) if published.days else set()
+    left = published.without([*gone, "unknown"])
+    assert left.days == {one: day for one, day in published.days.items() if one not in gone}
+    assert left.rows == published.rows
+
+
+def selected(where):
+    """The query ids of the rows that a condition selects, by sqlglot's own engine."""
+    days = {ONE: "2026-01-01", TWO: "2026-01-01", THREE: "2026-01-02"}
+    rows = [
+        {"query_id": query_id, "query_date": date.fromisoformat(day), "execution_status": status}
+        for query_id, day in days.items()
+        for status in ("RUNNING", "SUCCESS")
+    ]
+    sql = f"SELECT query_id, execution_status FROM t WHERE {where}"
+    return execute(sql, tables={"t": rows}, dialect="spark").rows
+
+
+@pytest.mark.parametrize("chosen", [[ONE], [TWO, ONE], [THREE], [ONE, THREE, ONE]])
+def test_the_condition_selects_running_rows_of_these_statements_alone(chosen):
+    """Rows that have ended stay, and so do those of others on the same day."""
+    published = Published({ONE: "2026-01-01", TWO: "2026-01-01", THREE: "2026-01-02"})
+    where = published.predicate(chosen)
+    assert sorted(selected(where)) == sorted((one, "RUNNING") for one in set(chosen))
+    # By day, so that Delta opens no other partition.
+    assert {day for day in ("2026-01-01", "2026-01-02") if day in where} == {
+        published.days[one] for one in chosen
+    }
+
+
+def test_no_statement_has_no_condition():
+    """An empty text is false: a write that replaces nothing is an append."""
+    assert Published({ONE: "2026-01-01"}).predicate([]) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("INSERT INTO u SELECT a FROM t", True),
+        ("CREATE VIEW v AS SELECT a FROM t", True),
+        ("DROP TABLE t", True),
+        ("SELECT a FROM t", False),
+        ("ALTER TABLE t ADD COLUMN c INT", False),
+        ("""SELECT ',"edges":[{' FROM t""", False),
+        ("""SELECT "\\",\\"edges\\":[{" AS `,"edges":[{` FROM t""", False),
+    ],
+)
+def test_edges_are_found_without_parsing(tmp_path, text, made):
+    """In a record alone, never in the text or a name of a statement, in which quotes are escaped."""
+    file = tmp_path / "000000000001.jsonl"
+    file.write_bytes(record_of("SELECT a FROM t", TWO) * 3 + record_of(text))
+    assert has_edges(file) is made
+    assert any(entry.payload.get("edges") for entry in read_segment(file).entries) is made
+
+
+def test_an_empty_segment_has_no_edges(tmp_path):
+    """A file of no bytes cannot be mapped into memory, and is no error."""
+    (tmp_path / "1.jsonl").touch()
+    assert has_edges(tmp_path / "1.jsonl") is False
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "INSERT OVERWRITE u SELECT sum(a) OVER (PARTITION BY b) FROM t WHERE b > 1",
+        "CREATE TABLE n AS SELECT a, count(*) AS c FROM t GROUP BY a",
+        "TRUNCATE TABLE t",
+        "ALTER TABLE t RENAME TO t9",
+    ],
+)
+@pytest.mark.parametrize(("table", "part"), [(COLUMN_LINEAGE, "columns"), (TABLE_LINEAGE, "tables")])
+def test_ingest_parses_every_field_of_an_edge(text, table, part):
+    """A field that the schema of ingest lacks would be dropped in silence."""
+    row = build_row(started(ONE, text), Ended("SUCCESS", NOON), Finding(analyze(text, CATALOG), "text"))
+    schema = edge_schema(table, part)
+    assert row["edges"]
+    for target in row["edges"]:
+        for edge in target[part]:
+            missing = [name for name in edge.keys() - {"target_column_id"} if f"{name}: " not in schema]
+            assert missing == []
+
+
+def complete(start, end, facts):
+    """No statement of these tests needs its record made again."""
+    raise AssertionError
+
+
+@pytest.mark.parametrize("data", [b"", b"garbage\nmore garbage", encode("G", THREE, {"gap": "damaged"})])
+def test_a_file_in_quarantine_without_a_statement_is_done_with(tmp_path, data):
+    """No table is read for it; it stays under another name for a person, and is not looked at again."""
+    folder = tmp_path / "quarantine" / "a driver"
+    folder.mkdir(parents=True)
+    file = folder / "000000000001.jsonl"
+    file.write_bytes(data)
+    (folder / "000000000002.open").write_bytes(data)
+    assert salvage(None, tmp_path, str(tmp_path), complete) == {file: 0}
+    assert salvage(None, tmp_path, str(tmp_path), complete) == {}
+    assert {path.name for path in folder.iterdir()} == {"000000000001.jsonl.salvaged", "000000000002.open"}
+    assert (folder / "000000000001.jsonl.salvaged").read_bytes() == data
+
+
+def test_a_root_without_a_quarantine_has_nothing_to_salvage(tmp_path):
+    """Nothing was ever damaged there."""
+    assert salvage(None, tmp_path, str(tmp_path), complete) == {}
