@@ -40,12 +40,12 @@ def properties_of(create: CreateTable | CreateSchema) -> dict[str, str]:
     days = create.retention
     if days is not None:
         longest = LONGEST_TRANSIENT_DAYS if create.transient else LONGEST_DAYS
-        if not days.isdigit() or int(days) > longest:
+        if not days.isdecimal() or int(days) > longest:
             raise BadParameterError(f"{RETENTION} = {days or 'nothing'} cannot be", f"0 to {longest} days")
         found[key(RETENTION)] = days
     hours = create.hours if isinstance(create, CreateSchema) else None
     if hours is not None:
-        if not hours.isdigit() or int(hours) not in HOURS_ALLOWED:
+        if not hours.isdecimal() or int(hours) not in HOURS_ALLOWED:
             raise BadParameterError(f"{HOURS} = {hours or 'nothing'} cannot be", allowed_values(HOURS))
         found[key(HOURS)] = hours
     return found
