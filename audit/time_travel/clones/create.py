@@ -103,7 +103,7 @@ def replace_spans(text: str, edits: Iterable[tuple[int, int, str]]) -> str:
 
 def literal_properties(properties: Mapping[str, str]) -> str:
     """Properties as SQL: the pairs between the brackets of TBLPROPERTIES."""
-    return ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
+    return ", ".join(f"{sql_text(name)} = {sql_text(value)}" for name, value in properties.items())
 
 
 def path_part(name: str) -> str:
