@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audit.core.actor import Actor
@@ -147,6 +147,7 @@ EVENTS = st.lists(
 )  # fmt: skip
 
 
+@settings(max_examples=50)
 @given(EVENTS, st.randoms(use_true_random=False))
 def test_the_order_of_the_rows_does_not_matter(events, random):
     """The table has no order: several drivers append to it."""
@@ -154,6 +155,7 @@ def test_the_order_of_the_rows_does_not_matter(events, random):
     assert registry_state_after(shuffled) == registry_state_after(events)
 
 
+@settings(max_examples=50)
 @given(EVENTS)
 def test_each_file_belongs_to_one_drop_at_most(events):
     """What can be restored was dropped, is not ended, and shares no location with another."""

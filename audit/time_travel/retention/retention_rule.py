@@ -6,13 +6,12 @@ be read.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from audit.spark.delta.values import Table
-from audit.time_travel.clones.create import FOLDER
+from audit.time_travel.clones.create import is_place
 from audit.time_travel.retention.periods import PREFIX, Retention, in_force
 from audit.time_travel.versions.version_lookup import VersionLimits
 
@@ -55,17 +54,10 @@ class RetentionRule:
         return has_retention(table.location or "", catalog.properties(table.location or "", PREFIX))
 
 
-# The end of a location by `create.place_in`: a folder of tables, the table's name, a UUID.
-_PLACE = re.compile(rf"{FOLDER}/[A-Za-z0-9_-]*-[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}/?\Z")
-
-
 def has_retention(location: str, properties: Mapping[str, str]) -> bool:
     """Whether a table was created here or adopted, by its location and properties.
 
     >>> has_retention("file:/w/_tables/t-1", {}), has_retention("file:/w/s.db/t", {})
     (True, False)
     """
-    # The folder for a schema outside of the warehouse begins with the schema's name (`create.folder_of`).
-    if location.rstrip("/").rpartition("/")[0].endswith(f"/{FOLDER}") or _PLACE.search(location):
-        return True
-    return any(name.startswith(PREFIX) for name in properties)
+    return is_place(location) or any(name.startswith(PREFIX) for name in properties)
