@@ -84,8 +84,15 @@ def read_parameters(tree: exp.Copy) -> CopyOptions:
     for parameter in tree.args.get("params") or []:
         name = parameter.name.upper()
         if name in ("FILE_FORMAT", "FORMAT_OPTIONS", "COPY_OPTIONS"):
+            if parameter.args.get("expression") is not None:
+                raise CopyError(
+                    f"COPY INTO cannot do {name} = {_text(parameter.args['expression'])} on Spark",
+                    f"write its options in brackets: {name} = (TYPE = CSV)",
+                )
             for one in parameter.expressions:
-                _take_option(found, name, one)
+                # Snowflake takes a comma between options, which sqlglot (30) gives as an option of its own.
+                if not isinstance(one, exp.SequenceProperties):
+                    _take_option(found, name, one)
         elif name in ("FILEFORMAT", "OVERWRITE", "HEADER", "FILES"):
             _take_parameter(found, name, parameter)
         else:
@@ -105,7 +112,7 @@ def _take_parameter(found: dict[str, Any], name: str, parameter: exp.Expr) -> No
     elif name == "HEADER":
         found["options"]["header"] = _text(value).lower()
     elif value is not None:
-        found["files"] = tuple(one.name for one in value.expressions or [value.this])
+        found["files"] = tuple(_text(one) for one in value.expressions or [value.this])
 
 
 def _take_option(found: dict[str, Any], parameter: str, one: exp.Expr) -> None:
@@ -134,9 +141,17 @@ def _pair(one: exp.Expr) -> tuple[str, str]:
 
 
 def _text(value: exp.Expr | None) -> str:
+    if isinstance(value, exp.Paren):
+        return _text(value.this)
     if isinstance(value, exp.Boolean):
         return "true" if value.this else "false"
-    return "" if value is None else value.name
+    # Of any other expression `name` gives a part, or nothing.
+    if isinstance(value, (exp.Literal, exp.Var, exp.Identifier, exp.Column)):
+        return value.name
+    raise CopyError(
+        f"COPY INTO cannot read the value {'' if value is None else value.sql('spark')!r}",
+        "write one number, word or text in quotes",
+    )
 
 
 def _format(name: str) -> str:

@@ -6,10 +6,10 @@ says.
 
 from __future__ import annotations
 
-import ast
 import re
 from dataclasses import dataclass
 from importlib import resources
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,7 @@ SCHEMA = "account_usage"
 _INSTALLED = resources.files("views") / "sample_queries"
 # The wheel carries them inside the package; a checkout has them beside it.
 _SAMPLES = _INSTALLED if _INSTALLED.is_dir() else Path(__file__).parents[1] / "sample_queries"
-_PARAMETER = re.compile(r"^-- :(\w+) = ('[^']*'|\d+)\s+(.*)$", re.MULTILINE)
+_PARAMETER = re.compile(r"-- :(\w+) = ('[^']*'|\d+)(?:[ \t]+(.*))?")
 
 
 class SampleQueryUnknown(AuditError):
@@ -123,7 +123,14 @@ def read(path: Path) -> Query:
 
 
 def _query(name: str, sql: str) -> Query:
-    comment = " ".join(line[3:] for line in sql.splitlines() if line.startswith("-- "))
-    parameters = tuple(Parameter(n, ast.literal_eval(d), m) for n, d, m in _PARAMETER.findall(sql))
-    question, mark, _ = comment.partition("?")
+    # The first comment ends where the SQL begins.
+    comment = list(takewhile(lambda line: line.startswith("--"), sql.lstrip().splitlines()))
+    found = [_PARAMETER.fullmatch(line.rstrip()) for line in comment]
+    parameters = tuple(Parameter(one[1], _default(one[2]), one[3] or "") for one in found if one)
+    text = " ".join(line[3:] for line, one in zip(comment, found, strict=True) if not one and line[3:])
+    question, mark, _ = text.partition("?")
     return Query(name, question + mark, parameters, sql)
+
+
+def _default(text: str) -> str | int:
+    return text[1:-1] if text.startswith("'") else int(text)

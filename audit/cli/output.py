@@ -39,7 +39,7 @@ class Output:
         table = Table(title=Text(title) if title else None, title_justify="left")
         for key in rows[0] if rows else ():
             # Folded: rich would cut a long query id or path off by default.
-            table.add_column(key, overflow="fold")
+            table.add_column(Text(key), overflow="fold")
         for row in rows:
             # As text: rich would read `[…]` in a statement or a path as its own markup.
             table.add_row(*(Text("" if value is None else str(value)) for value in row.values()))

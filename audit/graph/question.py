@@ -83,7 +83,14 @@ def parse_as_of(as_of: datetime | str | None) -> int | None:
             ) from None
     if not isinstance(as_of, datetime):
         raise LineageOptionInvalid(f"as_of is {as_of!r}", "pass a datetime, or ISO 8601 text")
-    return to_micros(as_of if as_of.tzinfo else as_of.replace(tzinfo=timezone.utc))
+    try:
+        return to_micros(
+            as_of.astimezone(timezone.utc) if as_of.tzinfo else as_of.replace(tzinfo=timezone.utc)
+        )
+    except OverflowError:
+        raise LineageOptionInvalid(
+            f"{as_of.isoformat()} is before the year 1 or after 9999 in UTC", "write a moment between them"
+        ) from None
 
 
 def answer(snapshot: Snapshot, question: Question) -> LineageGraph:

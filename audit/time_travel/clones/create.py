@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 FOLDER = "_tables"
+# For a schema outside of the warehouse the folder begins with the schema's name, as folders of users may:
+# only a table's name with a UUID tells them apart.
+_PLACE = re.compile(rf"{FOLDER}/[A-Za-z0-9_-]*-[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}\Z")
 NEW_TABLE = {"delta.enableInCommitTimestamps": "true"}
 """Properties of a new table. Without in-commit timestamps Delta takes a version's time from the modification
 time of its log file, which a copy of the folder changes (delta #1958)."""
@@ -40,12 +43,12 @@ def properties_of(create: CreateTable | CreateSchema) -> dict[str, str]:
     days = create.retention
     if days is not None:
         longest = LONGEST_TRANSIENT_DAYS if create.transient else LONGEST_DAYS
-        if not days.isdigit() or int(days) > longest:
+        if not days.isdecimal() or int(days) > longest:
             raise BadParameterError(f"{RETENTION} = {days or 'nothing'} cannot be", f"0 to {longest} days")
         found[key(RETENTION)] = days
     hours = create.hours if isinstance(create, CreateSchema) else None
     if hours is not None:
-        if not hours.isdigit() or int(hours) not in HOURS_ALLOWED:
+        if not hours.isdecimal() or int(hours) not in HOURS_ALLOWED:
             raise BadParameterError(f"{HOURS} = {hours or 'nothing'} cannot be", allowed_values(HOURS))
         found[key(HOURS)] = hours
     return found
@@ -103,7 +106,7 @@ def replace_spans(text: str, edits: Iterable[tuple[int, int, str]]) -> str:
 
 def literal_properties(properties: Mapping[str, str]) -> str:
     """Properties as SQL: the pairs between the brackets of TBLPROPERTIES."""
-    return ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
+    return ", ".join(f"{sql_text(name)} = {sql_text(value)}" for name, value in properties.items())
 
 
 def path_part(name: str) -> str:
@@ -125,6 +128,16 @@ def folder_of(schema_location: str, warehouse: str) -> str:
     if schema == root or schema.rpartition("/")[0] == root:
         return f"{root}/{FOLDER}"
     return f"{schema}{FOLDER}"
+
+
+def is_place(location: str) -> bool:
+    """Whether a location is one of `place_in`, or of a table that was moved out of its schema.
+
+    >>> is_place("file:/w/_tables/t-1"), is_place("file:/w/my_tables/t-1")
+    (True, False)
+    """
+    location = location.rstrip("/")
+    return location.rpartition("/")[0].endswith(f"/{FOLDER}") or _PLACE.search(location) is not None
 
 
 def place_in(schema_location: str, warehouse: str, name: str, own: uuid.UUID | None = None) -> str:

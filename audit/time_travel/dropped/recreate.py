@@ -35,7 +35,7 @@ def created_on(schema: Mapping[str, Any]) -> int | None:
         schema: facts by the names of `CatalogStore.java`.
     """
     created = schema.get("properties", {}).get(CREATED, "")
-    return int(created) if created.isdigit() else None
+    return int(created) if created.isdecimal() else None
 
 
 def schema_clauses(

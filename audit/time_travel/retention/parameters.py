@@ -78,7 +78,8 @@ def parameter_change_of(alter: AlterRetention) -> ParameterChange:
 
 
 def _value(parameter: str, text: str) -> int:
-    if not text.strip("'").isdigit():
+    # `isdigit` takes a superscript two, which is no number.
+    if not text.strip("'").isdecimal():
         raise BadParameterError(
             f"{parameter} = {text or 'nothing'} is no whole number", allowed_values(parameter)
         )
@@ -113,9 +114,9 @@ def require_object(question: ShowParameters) -> ShowParameters:
     """A SHOW PARAMETERS that names its object.
 
     Raises:
-        BadParameterError: it names none.
+        BadParameterError: it names none, or one without saying what it is.
     """
-    if question.rest or (question.level != "ACCOUNT" and not question.name):
+    if question.rest or bool(question.name) != (question.level != "ACCOUNT"):
         raise BadParameterError(
             "SHOW PARAMETERS names no object",
             "write SHOW PARAMETERS [LIKE 'pattern'] IN ACCOUNT | SCHEMA name | TABLE name",

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from math import inf
 
 from lineage.sql.commands.time_travel.retention import HOURS, MINIMUM, RETENTION
 
@@ -76,7 +77,7 @@ class Retention:
         Args:
             at: the time, UTC microseconds.
         """
-        begins = (-1, *(until for until, _ in self.earlier))
+        begins = (-inf, *(until for until, _ in self.earlier))
         periods = (*self.earlier, (at, self.days))
         begun = (one for begin, one in zip(begins, periods, strict=True) if begin <= at)
         # The latest horizon counts: what has once left Time Travel does not come back.

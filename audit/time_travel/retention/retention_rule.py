@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from audit.spark.delta.values import Table
-from audit.time_travel.clones.create import FOLDER
+from audit.time_travel.clones.create import is_place
 from audit.time_travel.retention.periods import PREFIX, Retention, in_force
 from audit.time_travel.versions.version_lookup import VersionLimits
 
@@ -60,6 +60,4 @@ def has_retention(location: str, properties: Mapping[str, str]) -> bool:
     >>> has_retention("file:/w/_tables/t-1", {}), has_retention("file:/w/s.db/t", {})
     (True, False)
     """
-    if location.rstrip("/").rpartition("/")[0].endswith(f"/{FOLDER}"):
-        return True
-    return any(name.startswith(PREFIX) for name in properties)
+    return is_place(location) or any(name.startswith(PREFIX) for name in properties)

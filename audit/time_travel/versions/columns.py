@@ -76,6 +76,10 @@ def _value(then: DataType, today: DataType, sql: str) -> str:
     if isinstance(then, ArrayType) and isinstance(today, ArrayType):
         return f"transform({sql}, e -> {_value(then.elementType, today.elementType, 'e')})"
     if isinstance(then, MapType) and isinstance(today, MapType):
+        if not _same(then.keyType, today.keyType):
+            sql = f"transform_keys({sql}, (k, v) -> {_value(then.keyType, today.keyType, 'k')})"
+        if _same(then.valueType, today.valueType):
+            return sql
         return f"transform_values({sql}, (k, v) -> {_value(then.valueType, today.valueType, 'v')})"
     return f"CAST({sql} AS {_ddl(today)})"
 

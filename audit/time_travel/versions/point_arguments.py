@@ -80,7 +80,11 @@ def _number(point: object) -> str:
             return f"{'OFFSET' if int(point) < 0 else 'VERSION'} => {int(point)}"
         if isinstance(point, Real) and -math.inf < float(point) < 0:
             return f"OFFSET => {float(point):f}"
-    raise BadMomentError(
+    raise _no_point(point)
+
+
+def _no_point(point: object) -> BadMomentError:
+    return BadMomentError(
         f"{point!r} is no point in time",
         "give a datetime, a text, a query id, a negative timedelta or number of seconds, or a version (int)",
     )
@@ -92,13 +96,20 @@ def _utc(moment: datetime) -> str:
     `collect` gives a `datetime` in the zone of the process, `toPandas` a `Timestamp` in the session's
     (PySpark 4.2), which is also that of a text.
     """
+    # pandas' NaT is a datetime, and unequal to itself.
+    if moment != moment:  # noqa: PLR0124
+        raise _no_point(moment)
     of_pandas = getattr(moment, "to_pydatetime", None)
     if of_pandas is not None:
         # pandas would warn of nanoseconds, which no TIMESTAMP of Spark has.
         moment = of_pandas(warn=False)
     if moment.tzinfo is None and of_pandas is not None:
         return moment.isoformat(sep=" ")
-    return moment.astimezone(timezone.utc).isoformat(sep=" ")
+    try:
+        return moment.astimezone(timezone.utc).isoformat(sep=" ")
+    # In UTC it is before the year 1 or after 9999 (Python raises either, by the zone).
+    except (OverflowError, ValueError):
+        raise _no_point(moment) from None
 
 
 def _seconds(age: timedelta) -> str:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
-from math import prod
+from math import isfinite, prod
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -31,7 +31,11 @@ _ISO = re.compile(
     r"(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d:\d\d(?:\.\d{1,6})?))?\s*(Z|[+-]\d\d:?\d\d)?", re.IGNORECASE
 )
 # Spark (4.2) casts no text of this form to a timestamp.
-_RFC_2822 = re.compile(r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),\s*\d{1,2} [A-Z][a-z]{2} \d{4} ")
+_RFC_2822 = re.compile(
+    r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),\s*\d{1,2} [A-Z][a-z]{2} \d{4} \d\d:\d\d(?::\d\d)?"
+    # Of any other word Python (3.11) would drop the zone behind it: PM, too.
+    r"\s*(?:[+-]\d{4}|Z|UTC?|GMT|[ECMP][SD]T)?"
+)
 _GLUED_ZONE = re.compile(r"(?<=\d{2}:\d{2}:\d{2})(?=[+-]\d{4}\Z)")
 # Snowflake's names of types, as Spark calls them.
 _TYPES = {"TIMESTAMP_TZ": "TIMESTAMP", "TIMESTAMPTZ": "TIMESTAMP", "DATETIME": "TIMESTAMP"}
@@ -78,12 +82,14 @@ def offset_of(clause: VersionClause, evaluate: Evaluate) -> float:
     value: object = _product(tokenize(clause.expression) or [])
     if value is None:
         value = _evaluated(clause, f"CAST(({clause.expression}) AS DOUBLE)", evaluate)
-    # In Python a bool is an int, and NaN is unequal to itself.
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:  # noqa: PLR0124  NaN
+    # In Python a bool is an int.
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise _not_a("number of seconds", clause, value)
+    if isinstance(value, float) and not isfinite(value):
         raise _not_a("number of seconds", clause, value)
     if value > 0:
         raise BadOffsetError(
-            f"{clause} of {'.'.join(clause.table)} lies {value:g} seconds ahead",
+            f"{clause} of {'.'.join(clause.table)} lies {value} seconds ahead",
             "an OFFSET counts back from now: write it below zero, -60*5 for five minutes ago",
         )
     return value
@@ -109,7 +115,8 @@ def version_of(clause: VersionClause) -> int:
         BadMomentError: no number.
     """
     digits = clause.expression.strip("'\"")
-    if not digits.isdigit():
+    # `isdigit` takes a superscript two, which is no number.
+    if not digits.isdecimal():
         raise _not_a("version", clause, clause.expression)
     return int(digits)
 
@@ -161,21 +168,42 @@ def _string(tokens: list[Token]) -> str | None:
 
 def _read(text: str, zone: str) -> datetime | None:
     """A time in ISO 8601 or RFC 2822, the two forms that Snowflake documents."""
-    if _RFC_2822.match(text):
-        try:
-            return parsedate_to_datetime(_GLUED_ZONE.sub(" ", text))
-        except ValueError:
-            return None
+    try:
+        moment = _read_rfc_2822(text) or _read_iso(text)
+        return moment if moment is None or moment.tzinfo else moment.replace(tzinfo=ZoneInfo(zone))
+    except (ValueError, ZoneInfoNotFoundError):
+        return None  # Spark evaluates it: it knows more zone names, and its error tells what is wrong
+
+
+def _read_rfc_2822(text: str) -> datetime | None:
+    """A time in RFC 2822; without a zone where the text names none.
+
+    Raises:
+        ValueError: there is no such day or time.
+    """
+    if not _RFC_2822.fullmatch(text.strip()):
+        return None
+    moment = parsedate_to_datetime(_GLUED_ZONE.sub(" ", text.strip()))
+    # Python reads -0000 as a time without a zone; RFC 2822 calls it UTC.
+    return moment.replace(tzinfo=timezone.utc) if text.rstrip().endswith("-0000") else moment
+
+
+def _read_iso(text: str) -> datetime | None:
+    """A time in ISO 8601, as `_read_rfc_2822`."""
     found = _ISO.fullmatch(text.strip())
     if found is None:
         return None
     day, time, offset = found.groups()
+    # Python 3.10 reads fractions of three or six digits and zones with a colon only.
+    return datetime.fromisoformat(f"{day} {_six_digits(time or '00:00:00')}{_colon(offset)}")
+
+
+def _rfc_2822_in_iso(text: str) -> str | None:
     try:
-        # Python 3.10 reads fractions of three or six digits and zones with a colon only.
-        moment = datetime.fromisoformat(f"{day} {_six_digits(time or '00:00:00')}{_colon(offset)}")
-        return moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(zone))
-    except (ValueError, ZoneInfoNotFoundError):
-        return None  # Spark evaluates it: it knows more zone names, and its error tells what is wrong
+        moment = _read_rfc_2822(text)
+    except ValueError:
+        return None
+    return None if moment is None else moment.isoformat(sep=" ")
 
 
 def _six_digits(time: str) -> str:
@@ -200,10 +228,8 @@ def _in_sparks_words(text: str, tokens: list[Token]) -> str:
             pieces.append((token.start, token.end, _TYPES[here]))
         elif here in _PLURALS and word(tokens, at - 1) == "(" and word(tokens, at - 2) in _SHIFTS:
             pieces.append((token.start, token.end, here[:-1]))
-        elif token.token_type is TokenType.STRING and _RFC_2822.match(token.text):
-            moment = _read(token.text, "UTC")
-            if moment is not None:
-                pieces.append((token.start, token.end, f"'{moment.isoformat(sep=' ')}'"))
+        elif token.token_type is TokenType.STRING and (moment := _rfc_2822_in_iso(token.text)):
+            pieces.append((token.start, token.end, f"'{moment}'"))
     # From the end, so that earlier positions stay valid.
     for start, end, new in reversed(pieces):
         text = text[:start] + new + text[end + 1 :]

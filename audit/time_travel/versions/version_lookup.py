@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 # The clocks of drivers and stores differ: the search for a statement's commits begins this long before it
 # began.
 _SKEW_MS = 60_000
+# The earliest TIMESTAMP of Spark; Java takes no larger number.
+_EARLIEST = -(1 << 63)
+# 400 years in microseconds, after which the Gregorian calendar repeats itself: 146,097 days.
+_CYCLE = 12_622_780_800_000_000
 _UUID7 = re.compile(r"([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", re.IGNORECASE)
 
 VersionsRead = Callable[[str], "Mapping[str, int] | None"]
@@ -95,7 +99,8 @@ def evaluate(
     if clause.kind == "STATEMENT":
         return EvaluatedPoint(clause, query_id=text_of(clause, catalog.evaluate))
     if clause.kind == "OFFSET":
-        return EvaluatedPoint(clause, micros=now + round(offset_of(clause, catalog.evaluate) * 1_000_000))
+        micros = now + round(offset_of(clause, catalog.evaluate) * 1_000_000)
+        return EvaluatedPoint(clause, micros=max(micros, _EARLIEST))
     micros = timestamp_of(clause, catalog.zone, catalog.evaluate)
     # Read after the evaluation: `current_timestamp()` in the clause is later than the statement's start.
     if micros > (latest := clock()):
@@ -285,8 +290,11 @@ class _VersionSearch:
 def time_text(micros: int) -> str:
     """A moment as errors show it.
 
-    >>> time_text(1719418800000000)
-    '2024-06-26 16:20:00 UTC'
+    >>> time_text(1719418800000000), time_text(253402300800000000)
+    ('2024-06-26 16:20:00 UTC', '10000-01-01 00:00:00 UTC')
     """
-    text = to_datetime(micros).strftime("%Y-%m-%d %H:%M:%S.%f").rstrip("0").rstrip(".")
-    return f"{text} UTC"
+    # Spark's years go from -290308 to 294247, Python's from 1 to 9999.
+    cycles, rest = divmod(micros, _CYCLE)
+    moment = to_datetime(rest)
+    fraction = f".{moment.microsecond:06}".rstrip("0").rstrip(".")
+    return f"{moment.year + 400 * cycles:04}-{moment:%m-%d %H:%M:%S}{fraction} UTC"
