@@ -88,12 +88,12 @@ def _understood(sql: str) -> Statement:
     tokens = _trimmed(tokens)
     if not tokens:
         return Statement(sql, "UNKNOWN", reason="no statement")
-    points = read_points(tokens, sql)
-    if _is_block(tokens) or (TokenType.SEMICOLON in types and _holds_semicolon(tokens)):
-        return Statement(sql, "SCRIPT", changes_session=True, reason="SQL script", points=points)
     upper = sql.upper()
     # First, so that each reader finds a name where a text has IDENTIFIER('s.t').
     tokens = literal_identifiers(tokens, upper)
+    points = read_points(tokens, sql)
+    if _is_block(tokens) or (TokenType.SEMICOLON in types and _holds_semicolon(tokens)):
+        return Statement(sql, "SCRIPT", changes_session=True, reason="SQL script", points=points)
     typed = read_typed(tokens, sql)
     command = command_of(typed)
     if command is not None:
