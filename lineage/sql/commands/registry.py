@@ -158,7 +158,7 @@ def _declare(tokens: list[Token], text: str) -> Command | None:
     return Command("DECLARE", target=name, text=value if "SELECT" in value.upper() else None)
 
 
-def _analyze(tokens: list[Token], text: str) -> Command | None:
+def _analyze(tokens: list[Token], text: str) -> Typed | None:
     # ANALYZE TABLES [IN s] names a schema, or nothing.
     return Command("ANALYZE") if word(tokens, 1) == "TABLES" else _named("ANALYZE", "TABLE")(tokens, text)
 

@@ -75,7 +75,7 @@ OPERATORS = [
 ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(st.sampled_from(OPERATORS), min_size=1, max_size=5))
 def test_operators_in_any_order_nest_one_in_the_other(operators):
     """Each takes the query so far as its table."""

@@ -11,6 +11,16 @@ from lineage.sql.commands.time_travel.at_before import BadClause, VersionClause
 from lineage.sql.parse import parse
 
 AGO = "AT (OFFSET => -60)"
+NAMES = {
+    "q": ("q",),
+    "c.s.q": ("c", "s", "q"),
+    "`a b`.`c``d.e`": ("a b", "c`d.e"),
+    "s.2024_sales": ("s", "2024_sales"),
+    "größe.表": ("größe", "表"),
+    "IDENTIFIER('s.q')": ("s", "q"),
+}
+BEHIND = {"": False, " x": True, " AS x": True, " `where`": True, " WHERE a": False, ", u": False}
+"""What stands behind a clause, and whether it is an alias."""
 
 
 def asked(text):
@@ -41,20 +51,10 @@ def asked(text):
         "BEGIN SELECT * FROM {}; END",
     ],
 )
-@pytest.mark.parametrize(
-    ("name", "table"),
-    [
-        ("q", ("q",)),
-        ("c.s.q", ("c", "s", "q")),
-        ("`a b`.`c``d.e`", ("a b", "c`d.e")),
-        ("s.2024_sales", ("s", "2024_sales")),
-        ("größe.表", ("größe", "表")),
-        ("IDENTIFIER('s.q')", ("s", "q")),
-    ],
-)
-def test_a_point_stands_wherever_a_table_can(around, name, table):
+def test_a_point_stands_wherever_a_table_can(around):
     """In any query, in what writes one, in scripts; whatever the table is called."""
-    assert asked(around.format(f"{name} {AGO}")) == [(table, AGO, f"{name} {AGO}")]
+    for name, table in NAMES.items():
+        assert asked(around.format(f"{name} {AGO}")) == [(table, AGO, f"{name} {AGO}")]
 
 
 @given(st.lists(st.text(min_size=1, max_size=5), min_size=1, max_size=3), st.text(max_size=5))
@@ -147,18 +147,15 @@ def test_a_clause_behind_something_else_is_no_silent_now(text):
         "(SELECT max(a) FROM u)",
     ],
 )
-@pytest.mark.parametrize(
-    ("behind", "aliased"),
-    [("", False), (" x", True), (" AS x", True), (" `where`", True), (" WHERE a", False), (", u", False)],
-)
 @pytest.mark.parametrize("words", ["VERSION AS OF", "FOR SYSTEM_TIME AS OF"])
-def test_a_clause_of_spark_ends_with_its_expression(words, expression, behind, aliased):
+def test_a_clause_of_spark_ends_with_its_expression(words, expression):
     """What follows is an alias, or the rest of the query."""
-    text = f"SELECT * FROM s.t {words} {expression}{behind}"
-    (point,) = (one for one in parse(text).points if one.table == ("s", "t"))
-    assert (point.expression, point.aliased, point.own) == (expression, aliased, False)
-    assert text[point.first : point.stop] == f"s.t {words} {expression}"
-    assert text[point.inside : point.stop] == expression
+    for behind, aliased in BEHIND.items():
+        text = f"SELECT * FROM s.t {words} {expression}{behind}"
+        (point,) = parse(text).points
+        assert (point.expression, point.aliased, point.own) == (expression, aliased, False)
+        assert text[point.first : point.stop] == f"s.t {words} {expression}"
+        assert text[point.inside : point.stop] == expression
 
 
 @pytest.mark.parametrize(
