@@ -6,6 +6,10 @@ types. Used by star expansion over structs, by generators and by field paths.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from lineage.names import split_recorded
+
 
 def struct_fields(type_text: str) -> list[tuple[str, str]]:
     """The (name, type) pairs of a struct type, [] for any other type.
@@ -60,36 +64,49 @@ def _inside(type_text: str, kind: str) -> str | None:
 
 
 def _split(text: str) -> list[str]:
-    parts, depth, start, quote = [], 0, 0, ""
+    parts, start = [], 0
     # A comma may stand in a COMMENT, in a name in back-ticks, and in `decimal(10,2)`.
+    for at in _outside(text):
+        if text[at] == ",":
+            parts.append(text[start:at])
+            start = at + 1
+    return [*parts, text[start:]] if text.strip() else []
+
+
+def _outside(text: str) -> Iterator[int]:
+    """The places outside quotes and brackets; behind a back-slash a quote ends no comment."""
+    depth, quote, escaped = 0, "", False
     for at, char in enumerate(text):
         if quote:
-            quote = "" if char == quote else quote
+            ends = char == quote and not escaped
+            escaped = char == "\\" and quote != "`" and not escaped
+            quote = "" if ends else quote
         elif char in "`'\"":
             quote = char
         elif char in "<(":
             depth += 1
         elif char in ">)":
             depth -= 1
-        elif char == "," and depth == 0:
-            parts.append(text[start:at])
-            start = at + 1
-    return [*parts, text[start:]] if text.strip() else []
+        elif depth == 0:
+            yield at
 
 
 def _field(text: str) -> tuple[str, str]:
     text = text.strip()
     if text.startswith("`"):
-        end = text.find("`", 1)
-        name, rest = text[1:end], text[end + 1 :].lstrip()
+        end = next(_outside(text), len(text))
+        name, rest = ".".join(split_recorded(text[:end])), text[end:].lstrip()
     else:
         # Spark's `complexColType` takes a field without a colon as well: `STRUCT<a INT>`.
         name, sep, rest = text.partition(":")
         if not sep:
             name, _, rest = text.partition(" ")
     rest = rest.lstrip(": ").strip()
-    for noise in (" COMMENT ", " comment ", " NOT NULL", " not null"):
-        # In a nested type the words may belong to an inner field, so the text stays whole.
-        if noise in rest and "<" not in rest:
-            rest = rest.split(noise)[0]
-    return name.strip(), rest.strip()
+    end = next((at for at in _outside(rest) if rest[at].isspace() and _is_no_type(rest[at:])), len(rest))
+    return name.strip(), rest[:end].strip()
+
+
+def _is_no_type(text: str) -> bool:
+    """Whether a text goes on with what stands behind the type of a field."""
+    words = text.upper().split(maxsplit=2)[:2]
+    return words[:1] == ["COMMENT"] or words == ["NOT", "NULL"]

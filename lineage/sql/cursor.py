@@ -75,6 +75,10 @@ class Cursor:
         """A string literal, None where there is none; Spark joins literals that follow each other."""
         pieces: list[str] = []
         while not self.done and self.tokens[self.at].token_type is TokenType.STRING:
+            start = self.tokens[self.at].start
+            # Two quotes are one (Spark 4.0); the tokenizer ends a literal at the first.
+            if pieces and self.text[start - 1 : start + 1] in ("''", '""'):
+                pieces.append(self.text[start])
             pieces.append(self.tokens[self.at].text)
             self.at += 1
         return "".join(pieces) if pieces else None

@@ -46,8 +46,12 @@ def _canonical(text: str, *, literals: bool) -> str:
 
 def _piece(token: Token, *, literals: bool) -> str:
     kind = token.token_type
-    if kind in _LITERALS:
-        return f"'{token.text}'" if literals else "?"
+    if kind in _LITERALS and not literals:
+        return "?"
+    if kind is TokenType.STRING:
+        return f"'{token.text}'"
+    if kind in _LITERALS and kind is not TokenType.NUMBER:  # X'1F' is another value than '1F'
+        return f"{kind.name}'{token.text}'"
     # Names are case-insensitive in Spark, quoted ones too, but a path in back-ticks is not.
     return f"`{token.text}`" if kind is TokenType.IDENTIFIER else token.text.upper()
 

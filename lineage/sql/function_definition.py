@@ -9,8 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sqlglot.tokenizer_core import TokenType
+
 from lineage.errors import BadFunctionError
 from lineage.model import Function
+from lineage.names import sql_name
 from lineage.sql.commands.governance.policy import take_if
 from lineage.sql.cursor import Cursor
 from lineage.sql.tokens import tokenize
@@ -79,7 +82,10 @@ def read_function(text: str) -> Function:
     >>> read_function("CREATE FUNCTION f(n INT) RETURNS INT RETURN n + 1").argument_signature
     '(n INT)'
     """
-    found = read_create_function(tokenize(text) or [], text)
+    tokens = tokenize(text) or []
+    while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
+        tokens.pop()
+    found = read_create_function(tokens, text)
     if found is None:
         raise BadFunctionError(text)
     return found.function
@@ -91,7 +97,7 @@ def _returned(at: Cursor) -> tuple[str, bool]:
     if at.word() == "TABLE":
         at.at += 1
         # The type of a struct, which `lineage.types` cuts into the columns of the function's table.
-        fields = ",".join(f"`{c.name}`:{c.type}" for c in at.columns(*_AFTER_TYPE))
+        fields = ",".join(f"{sql_name((c.name,))}:{c.type}" for c in at.columns(*_AFTER_TYPE))
         return (f"struct<{fields}>" if fields else ""), True
     return at.type_span(
         "RETURN", "AS", "LANGUAGE", "COMMENT", "DETERMINISTIC", "NOT", "CONTAINS", "READS", "SQL"

@@ -12,6 +12,8 @@ from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from sqlglot.tokenizer_core import TokenType
+
 from lineage.names import sql_text
 from lineage.sql.commands.time_travel.at_before import Point, VersionClause
 from lineage.sql.commands.time_travel.clone import CloneSchema, CloneTable
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 Arguments = Mapping[str, Any] | Sequence[Any]
 # None is a value, NULL, so a missing one needs another mark.
 _NONE = object()
+_ENDS = frozenset({TokenType.VAR, TokenType.IDENTIFIER, TokenType.R_BRACKET, TokenType.R_PAREN})
 
 
 class SqlLiteral(str):
@@ -144,15 +147,22 @@ def literal_sql(value: object) -> str | None:  # noqa: C901, PLR0911  one return
         return f"CAST({sql_text(repr(value))} AS DOUBLE)"
     if isinstance(value, Decimal):
         # BD makes a DECIMAL of a number without a point as well, which would be an INT.
-        return f"{value:f}BD"
+        return f"{value:f}BD" if value.is_finite() else None
     if isinstance(value, datetime):
-        # Without a zone it is in that of the process, as in a DataFrame's rows (PySpark 4.2).
-        return f"TIMESTAMP '{value.astimezone(timezone.utc).isoformat(sep=' ')}'"
+        return _timestamp(value)
     if isinstance(value, date):
         return f"DATE '{value.isoformat()}'"
     if isinstance(value, timedelta):
         return f"INTERVAL '{_interval(value)}' DAY TO SECOND"
     return None
+
+
+def _timestamp(value: datetime) -> str | None:
+    # Without a zone it is in that of the process, as in a DataFrame's rows (PySpark 4.2).
+    try:
+        return f"TIMESTAMP '{value.astimezone(timezone.utc).isoformat(sep=' ')}'"
+    except (OverflowError, ValueError):  # in UTC outside the years 1 to 9999
+        return None
 
 
 def _interval(value: timedelta) -> str:
@@ -198,6 +208,13 @@ def _parameter(tokens: list[Token], at: int, inside: int) -> tuple[str | int | N
     """The parameter that begins at a token, by its name or its place in the statement, and where it ends."""
     if word(tokens, at) == "?":
         return tokens[at].start + inside, tokens[at].end + 1
-    # `v:a` of a VARIANT looks the same: it is bound only if there is an argument of that name.
     is_name = word(tokens, at) == ":" and at + 1 < len(tokens) and tokens[at].end + 1 == tokens[at + 1].start
-    return (tokens[at + 1].text, tokens[at + 1].end + 1) if is_name else (None, 0)
+    if not is_name or _is_path(tokens, at):
+        return None, 0
+    return tokens[at + 1].text, tokens[at + 1].end + 1
+
+
+def _is_path(tokens: list[Token], colon: int) -> bool:
+    """Whether a colon goes on with what it touches: `v:a`, a field of a VARIANT, or `STRUCT<a:INT>`."""
+    before = tokens[colon - 1] if colon else None
+    return before is not None and before.token_type in _ENDS and before.end + 1 == tokens[colon].start

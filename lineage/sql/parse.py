@@ -88,12 +88,12 @@ def _understood(sql: str) -> Statement:
     tokens = _trimmed(tokens)
     if not tokens:
         return Statement(sql, "UNKNOWN", reason="no statement")
-    points = read_points(tokens, sql)
-    if _is_block(tokens) or (TokenType.SEMICOLON in types and _holds_semicolon(tokens)):
-        return Statement(sql, "SCRIPT", changes_session=True, reason="SQL script", points=points)
     upper = sql.upper()
     # First, so that each reader finds a name where a text has IDENTIFIER('s.t').
     tokens = literal_identifiers(tokens, upper)
+    points = read_points(tokens, sql)
+    if _is_block(tokens) or (TokenType.SEMICOLON in types and _holds_semicolon(tokens)):
+        return Statement(sql, "SCRIPT", changes_session=True, reason="SQL script", points=points)
     typed = read_typed(tokens, sql)
     command = command_of(typed)
     if command is not None:
@@ -223,7 +223,9 @@ def _of_tree(sql: str, tokens: list[Token], tree: exp.Expr) -> Statement:
     if kind == "UNKNOWN":
         return _without_tree(sql, tokens, f"{type(tree).__name__.upper()} is not understood")
     # A write to an unknown target would be recorded as none at all, so the statement has no tree.
-    if not is_query and _calls_identifier(tokens, (parts for parts, _ in targets_of_tree(tree))):
+    # UPDATE, DELETE and MERGE have a tree whose target has no name.
+    names = (parts or ("IDENTIFIER",) for parts, _ in targets_of_tree(tree))
+    if not is_query and _calls_identifier(tokens, names):
         return _without_tree(sql, tokens, "IDENTIFIER() of an expression")
     return Statement(
         sql,

@@ -49,12 +49,16 @@ def written_query(text: str) -> str:
     ('TABLE s', '')
     """
     tokens = tokenize(text) or []
-    depth = 0
+    if word(tokens, 0) in ("FROM", "WITH"):  # what they say belongs to the query, but stands before it
+        return ""
+    depth, replaces = 0, False
     for at in range(1, len(tokens)):
         here, following = word(tokens, at), word(tokens, at + 1)
-        in_brackets = here == "(" and following in _BEGINS_QUERY
-        # INSERT INTO TABLE t, INSERT … TABLE s
+        replaces = replaces or (depth == 0 and here == "WHERE")  # INSERT … REPLACE WHERE a IN (SELECT …)
+        in_brackets = here == "(" and following in {*_BEGINS_QUERY, "("} and not replaces
+        # INSERT INTO TABLE t, INSERT … TABLE s, INSERT WITH SCHEMA EVOLUTION
         is_noun = here == "TABLE" and word(tokens, at - 1) in _BEFORE_NOUN
+        is_noun = is_noun or (here == "WITH" and following == "SCHEMA")
         if depth == 0 and (in_brackets or (here in _BEGINS_QUERY and not is_noun)):
             return text[tokens[at].start :]
         depth += (here == "(") - (here == ")")
@@ -90,10 +94,14 @@ def _is_cte(table: exp.Table) -> bool:
     """Whether a name is a CTE's in force where it stands."""
     if len(table.parts) > 1:
         return False
+    child: exp.Expr = table
     node = table.parent
     while node is not None:
         with_ = node.args.get("with_")
-        if with_ is not None and any(cte.alias.lower() == table.name.lower() for cte in with_.expressions):
+        ctes = with_.expressions if with_ is not None and with_ is not child else []
+        if isinstance(node, exp.With):  # a CTE sees those before it, and itself only where it is recursive
+            ctes = node.expressions[: node.expressions.index(child) + bool(node.args.get("recursive"))]
+        if any(cte.alias.lower() == table.name.lower() for cte in ctes):
             return True
-        node = node.parent
+        child, node = node, node.parent
     return False

@@ -40,12 +40,15 @@ def parts_of(node: exp.Expr | None) -> tuple[str, ...]:
     return tuple(found)
 
 
+# What these name is a variable, a procedure, a schema, a role or a column.
+_OF_NO_TABLE = frozenset({"CALL", "COMMENT", "DECLARE", "USE", "USE_ROLE"})
+
+
 def references_of(tree: exp.Expr | None, command: Command | None) -> Names:
     """Names used as tables, in order of the text, each once; CTEs and hints left out."""
     if tree is None:
-        names = [command.target, command.source] if command is not None else []
-        # USE CATALOG keeps its word as `source` (`registry._use`).
-        return tuple(dict.fromkeys(n for n in names if n and n != ("CATALOG",)))
+        names = [] if command is None or command.kind in _OF_NO_TABLE else [command.target, command.source]
+        return tuple(dict.fromkeys(n for n in names if n))
     found: dict[tuple[str, ...], None] = {}
     _collect(tree, frozenset(), found)
     return tuple(found)

@@ -175,13 +175,13 @@ def split_statements(text: str) -> list[str]:
         return [text]
     pieces: list[str] = []
     start: int | None = None
-    begin = 0
+    begin = block = 0
     for at, token in enumerate(tokens):
         if start is None:
             start = at
-            if _opens_block(tokens, at):
-                pieces.append(text[begin:].strip())
-                return pieces
+            block = _block_end(tokens, at) if _opens_block(tokens, at) else at
+        if at < block:
+            continue
         if token.token_type is TokenType.SEMICOLON:
             if at > start:
                 pieces.append(text[begin : token.start].strip())
@@ -189,6 +189,22 @@ def split_statements(text: str) -> list[str]:
     if start is not None:
         pieces.append(text[begin:].strip())
     return pieces
+
+
+def _block_end(tokens: list[Token], at: int) -> int:
+    """The place of the END that closes the block; past the last token where none does."""
+    depth = 0
+    for place in range(at, len(tokens)):
+        here, following = word(tokens, place), word(tokens, place + 1)
+        if here in ("BEGIN", "CASE") and word(tokens, place - 1) != "END":
+            depth += 1
+        elif here == "END" and following not in ("IF", "WHILE", "LOOP", "REPEAT", "FOR"):
+            # A column may be called end: the last END stands before a semicolon, or a label and one.
+            behind = (place + 1, place + 2)
+            depth -= depth > 1 or any(n >= len(tokens) or word(tokens, n) == ";" for n in behind)
+        if depth == 0 and here == "END":
+            return place
+    return len(tokens)
 
 
 def _opens_block(tokens: list[Token], at: int) -> bool:

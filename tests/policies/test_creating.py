@@ -510,7 +510,7 @@ def test_only_the_clauses_go():
         "u",
     ]
     assert [(c.column, c.name, c.columns, c.value) for c in changes] == [
-        ("a", ("s", "p"), ("a", "b c"), None), ("a", ("x",), (), "yz"), (None, ("r",), ("a",), None)
+        ("a", ("s", "p"), ("a", "b c"), None), ("a", ("x",), (), "y'z"), (None, ("r",), ("a",), None)
     ]  # fmt: skip
 
 

@@ -105,7 +105,10 @@ def _show(tokens: list[Token], text: str) -> Command | None:
     # The other forms name no table.
     if word(tokens, 1) in ("COLUMNS", "TBLPROPERTIES", "PARTITIONS"):
         at = 3 if word(tokens, 2) in ("IN", "FROM") else 2
-        return Command("SHOW", target=read_name(tokens, at)[0])
+        name, at = read_name(tokens, at)
+        # SHOW COLUMNS IN t IN s: the table t of the schema s.
+        schema = read_name(tokens, at + 1)[0] if word(tokens, at) in ("IN", "FROM") else ()
+        return Command("SHOW", target=(*schema, *name))
     return Command("SHOW")
 
 
@@ -117,11 +120,8 @@ def _explain(tokens: list[Token], text: str) -> Command | None:
 
 
 def _execute(tokens: list[Token], text: str) -> Command | None:
-    del text
-    literal = tokens[2] if len(tokens) > 2 else None  # noqa: PLR2004
     # What a variable holds is known to Spark alone, so such a statement is opaque.
-    body = literal.text if literal is not None and literal.token_type is TokenType.STRING else None
-    return Command("EXECUTE_IMMEDIATE", text=body)
+    return Command("EXECUTE_IMMEDIATE", text=Cursor(tokens, text, 2).string())
 
 
 def _set(tokens: list[Token], text: str) -> Command | None:
@@ -156,6 +156,11 @@ def _declare(tokens: list[Token], text: str) -> Command | None:
     at.span("DEFAULT", "=")
     value = at.span() if at.take("DEFAULT") or at.take("=") else ""
     return Command("DECLARE", target=name, text=value if "SELECT" in value.upper() else None)
+
+
+def _analyze(tokens: list[Token], text: str) -> Typed | None:
+    # ANALYZE TABLES [IN s] names a schema, or nothing.
+    return Command("ANALYZE") if word(tokens, 1) == "TABLES" else _named("ANALYZE", "TABLE")(tokens, text)
 
 
 def _use(tokens: list[Token], text: str) -> Command | None:
@@ -268,14 +273,13 @@ def _drop(tokens: list[Token], text: str) -> Command | None:
 
 
 def _comment(tokens: list[Token], text: str) -> Command | None:
-    del text
     noun = word(tokens, 2)
     domains = {"TABLE": Domain.TABLE, "VIEW": Domain.VIEW, **dict.fromkeys(SCHEMA_NOUNS, Domain.SCHEMA)}
     domain = domains.get(noun)
     name, at = read_name(tokens, 3)
     if domain is None or word(tokens, at) != "IS":
         return Command("COMMENT", target=name)
-    value = tokens[at + 1].text if at + 1 < len(tokens) else None
+    value = Cursor(tokens, text, at + 1).string()  # IS NULL takes it away
     kind = "ALTER_SCHEMA" if domain is Domain.SCHEMA else f"ALTER_{noun}"
     return Command(kind, domain, name, properties=(("comment", value),))
 
@@ -304,7 +308,7 @@ _GOVERNED = frozenset({"CREATE", "ALTER", "DROP", "UNDROP"})
 READERS: Mapping[str, tuple[Reader, ...]] = {
     "ADD": (_plain("ADD"),),
     "ALTER": (read_alter_retention, _alter),
-    "ANALYZE": (_named("ANALYZE", "TABLE"),),
+    "ANALYZE": (_analyze,),
     "CACHE": (_cache,),
     "CALL": (_named("CALL"),),
     "CLEAR": (_plain("UNCACHE"),),

@@ -214,6 +214,6 @@ def _cut_options(at: Cursor) -> tuple[tuple[str, str | None], ...]:
             or at.tokens[start + 1].text != "="
         ):
             return tuple(reversed(found))
-        value = "".join(token.text for token in at.tokens[end:])
+        value = Cursor(at.tokens, at.text, end).string()
         found.append((at.tokens[start].text.lower(), value))
         at.tokens = at.tokens[:start]

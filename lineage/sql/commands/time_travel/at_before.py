@@ -177,8 +177,10 @@ def _document_point(tokens: list[Token], text: str, at: int, table: Name) -> tup
     arrow = at + 3 < len(tokens) and tokens[at + 3].token_type is TokenType.FARROW
     close = closing_bracket(tokens, at + 1)
     stop = close + 1
+    words = [word(tokens, n) for n in range(at + 1, stop)]
+    is_open = words.count("(") != words.count(")")
     # One point a clause: the document names TIMESTAMP, OFFSET and STATEMENT as alternatives.
-    if kind is None or not arrow or close == at + 4 or _has_comma(tokens, at + 4, close):
+    if kind is None or not arrow or is_open or close == at + 4 or _has_comma(tokens, at + 4, close):
         inside = text[tokens[at].start : tokens[close].end + 1]
         return BadClause(
             f"`{inside}` of {'.'.join(table)} does not name one point in time",
@@ -300,7 +302,7 @@ def _name_before(tokens: list[Token], end: int) -> tuple[Name, int] | None:
 
 
 def _is_part(token: Token) -> bool:
-    if token.token_type is TokenType.IDENTIFIER:
+    if token.token_type in (TokenType.IDENTIFIER, TokenType.VAR):  # 2024_sales is a name, too
         return True
     plain = token.token_type not in (TokenType.STRING, TokenType.NUMBER)
     return plain and (token.text[:1].isalpha() or token.text[:1] == "_")
@@ -346,7 +348,7 @@ def _operand_end(tokens: list[Token], at: int) -> int:  # noqa: C901, PLR0911  o
     if here == "INTERVAL":
         return _interval_end(tokens, at + 1)
     if here == "CASE":
-        return next((n + 1 for n in range(at, len(tokens)) if word(tokens, n) == "END"), at)
+        return _case_end(tokens, at)
     if here in ("TIMESTAMP", "DATE", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ") and _is_string(tokens, at + 1):
         return at + 2
     if not _is_part(tokens[at]):
@@ -355,6 +357,15 @@ def _operand_end(tokens: list[Token], at: int) -> int:  # noqa: C901, PLR0911  o
     while word(tokens, end) == "." and end + 1 < len(tokens) and _is_part(tokens[end + 1]):
         end += 2
     return closing_bracket(tokens, end) + 1 if word(tokens, end) == "(" else end
+
+
+def _case_end(tokens: list[Token], at: int) -> int:
+    depth = 0
+    for place in range(at, len(tokens)):
+        depth += (word(tokens, place) == "CASE") - (word(tokens, place) == "END")
+        if depth == 0:
+            return place + 1
+    return at
 
 
 def _interval_end(tokens: list[Token], at: int) -> int:

@@ -6,6 +6,7 @@ In: the tokens of a statement. Out: a `Vacuum`; None for anything else.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from lineage.sql.cursor import Cursor
@@ -66,7 +67,8 @@ def _hours(at: Cursor) -> float:
         at.at += 1
     number = "".join(token.text for token in at.tokens[first : at.at] if token.text != "::")
     try:
-        return float(number.rstrip("dDfF"))
+        hours = float(number.rstrip("dDfF"))
     except ValueError:
         # Zero hours: what cannot be read is checked as the VACUUM that deletes most.
         return 0.0
+    return hours if isfinite(hours) else 0.0  # NaN is less than nothing
