@@ -27,7 +27,7 @@ from audit.time_travel.versions.version_lookup import (
     time_text,
     version_for,
 )
-from lineage.sql.commands.at_before import VersionClause
+from lineage.sql.commands.time_travel.at_before import VersionClause
 
 MS = 1000
 BEGIN = 20_000 * DAY  # 2024-10-04
