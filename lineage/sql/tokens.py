@@ -48,6 +48,8 @@ def tokenize_with_types(text: str) -> tuple[list[Token] | None, set[TokenType]]:
         if not _SWALLOWING.isdisjoint(types):
             tokens = _whole(tokens, text)
             types = set(map(_kind, tokens))
+        if TokenType.STRING in types and ("''" in text or '""' in text):
+            tokens = _without_doubled_quotes(tokens, text)
     except SqlglotError:
         return None, set()
     return tokens, types
@@ -71,6 +73,24 @@ def _whole(tokens: list[Token], text: str) -> list[Token]:
             size = token.end + 1 - token.start
             text = text[: token.start] + "x" * size + text[token.end + 1 :]
         tokens = list(spark().tokenize(text))
+
+
+def _without_doubled_quotes(tokens: list[Token], text: str) -> list[Token]:
+    # 'it''s' is one string, it's, in Spark 4.0 and later (SparkParserUtils.unescapeSQLString; unless
+    # spark.sql.legacy.consecutiveStringLiterals.enabled is set). sqlglot (30.30) cuts it into two that touch.
+    # A raw string has no such quotes, and literals with other quotes or a blank between stay two.
+    found: list[Token] = []
+    for token in tokens:
+        last = found[-1] if found else token
+        if (
+            token.token_type is TokenType.STRING is last.token_type
+            and last.end + 1 == token.start
+            and text[last.start] == text[token.start]
+        ):
+            found[-1] = new_token(TokenType.STRING, last.text + text[token.start] + token.text, last, token)
+        else:
+            found.append(token)
+    return found
 
 
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})

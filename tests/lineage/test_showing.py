@@ -15,7 +15,7 @@ READ = [
     ("SHOW TAGS IN SCHEMA gov.tags", Shows(Domain.TAG, schema=("gov", "tags"))),
     ("SHOW TAGS IN gov", Shows(Domain.TAG, schema=("gov",))),
     ("SHOW TAGS IN SCHEMA", Shows(Domain.TAG)),
-    ("SHOW ROLES LIKE 'it''s'", Shows(Domain.ROLE, "its")),
+    ("SHOW ROLES LIKE 'it''s'", Shows(Domain.ROLE, "it's")),
     ("DESC MASKING POLICY g.p", Shows(Domain.MASKING_POLICY, name=("g", "p"))),
     ("DESCRIBE ROW ACCESS POLICY `a.b`", Shows(Domain.ROW_ACCESS_POLICY, name=("a.b",))),
 ]
