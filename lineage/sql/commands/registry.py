@@ -26,6 +26,7 @@ from lineage.sql.commands.time_travel.statement_chain import read_chain
 from lineage.sql.commands.time_travel.vacuum import read_vacuum
 from lineage.sql.cursor import Cursor
 from lineage.sql.function_definition import read_create_function
+from lineage.sql.statement_types import QUERY_STARTS
 from lineage.sql.tokens import read_name, word
 from lineage.sql.typed import Typed
 
@@ -87,7 +88,8 @@ def _describe(tokens: list[Token], text: str) -> Command | None:
     # None of these names a table or view, which `Statement.references` would list.
     if word(tokens, at) in ("FUNCTION", *SCHEMA_NOUNS, "CATALOG"):
         return Command("DESCRIBE")
-    if word(tokens, at) in ("SELECT", "WITH", "FROM", "VALUES", "TABLE") and word(tokens, at) != "TABLE":
+    # DESCRIBE TABLE t is no query TABLE t.
+    if word(tokens, at) in ("SELECT", "WITH", "FROM", "VALUES"):
         return Command("DESCRIBE", text=_rest(tokens, text, at))
     # DESCRIBE detail may be a table named detail: a keyword only where a name follows it.
     while word(tokens, at) in ("TABLE", "EXTENDED", "FORMATTED", "DETAIL", "HISTORY") and at + 1 < len(
@@ -128,11 +130,11 @@ def _set(tokens: list[Token], text: str) -> Command | None:
     # SET VAR x = (SELECT …) reads; SET a.b = c sets a configuration.
     if word(tokens, 1) not in ("VAR", "VARIABLE"):
         return Command("SET")
-    return Command("SET", text=_values(Cursor(tokens, text, 2)))
+    return Command("SET", text=_values(Cursor(tokens, text, 2)) if _holds_query(tokens, 2) else None)
 
 
-def _values(at: Cursor) -> str | None:
-    """The values of `x = 1, (y, z) = (SELECT …)` as a select list; None where none of them reads."""
+def _values(at: Cursor) -> str:
+    """The values of `x = 1, (y, z) = (SELECT …)` as a select list."""
     found: list[str] = []
     while not at.done:
         at.span("=")
@@ -140,11 +142,7 @@ def _values(at: Cursor) -> str | None:
             break
         found.append(at.span(","))
         at.take(",")
-    return (
-        ", ".join(found)
-        if any("SELECT" in value.upper() or "FROM" in value.upper() for value in found)
-        else None
-    )
+    return ", ".join(found)
 
 
 def _declare(tokens: list[Token], text: str) -> Command | None:
@@ -154,8 +152,16 @@ def _declare(tokens: list[Token], text: str) -> Command | None:
         pass
     name = at.name()
     at.span("DEFAULT", "=")
-    value = at.span() if at.take("DEFAULT") or at.take("=") else ""
-    return Command("DECLARE", target=name, text=value if "SELECT" in value.upper() else None)
+    reads = (at.take("DEFAULT") or at.take("=")) and _holds_query(tokens, at.at)
+    return Command("DECLARE", target=name, text=at.span() if reads else None)
+
+
+def _holds_query(tokens: list[Token], start: int) -> bool:
+    """Whether a query stands in brackets from a token on: `(FROM t |> …)`, but not `extract(YEAR FROM a)`."""
+    return any(
+        word(tokens, at) == "(" and word(tokens, at + 1) in QUERY_STARTS - {"("}
+        for at in range(start, len(tokens))
+    )
 
 
 def _use(tokens: list[Token], text: str) -> Command | None:

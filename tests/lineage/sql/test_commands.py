@@ -1,0 +1,25 @@
+"""Commands that Spark has and sqlglot lacks: what their readers find."""
+
+from __future__ import annotations
+
+import pytest
+
+from lineage import parse
+
+VALUES_THAT_READ = {
+    "DECLARE x INT DEFAULT (SELECT max(a) FROM t)": "(SELECT max(a) FROM t)",
+    "DECLARE OR REPLACE VARIABLE x INT = (FROM t |> AGGREGATE max(a))": "(FROM t |> AGGREGATE max(a))",
+    "DECLARE x INT DEFAULT ((TABLE t))": "((TABLE t))",
+    "SET VAR x = 1, y = (VALUES 1)": "1, (VALUES 1)",
+    "SET VARIABLE (x, y) = (WITH c AS (TABLE t) FROM c)": "(WITH c AS (TABLE t) FROM c)",
+    "DECLARE x STRING DEFAULT 'SELECT'": None,
+    "DECLARE x STRING DEFAULT `from`": None,
+    "SET VAR x = 'read (SELECT a FROM t)'": None,
+    "SET VAR x = extract(YEAR FROM d), y = trim(BOTH ' ' FROM z)": None,
+}
+
+
+@pytest.mark.parametrize("text", VALUES_THAT_READ)
+def test_a_value_reads_where_a_query_stands_in_brackets(text):
+    """By the words of the statement, not by the letters of its strings and names."""
+    assert parse(text).command.text == VALUES_THAT_READ[text]
