@@ -50,6 +50,9 @@ def tokenize_with_types(text: str) -> tuple[list[Token] | None, set[TokenType]]:
             types = set(map(_kind, tokens))
         if TokenType.STRING in types and ("''" in text or '""' in text):
             tokens = _without_doubled_quotes(tokens, text)
+        if TokenType.RAW_STRING in types:
+            tokens = _without_raw_strings(tokens)
+            types = set(map(_kind, tokens))
     except SqlglotError:
         return None, set()
     return tokens, types
@@ -91,6 +94,14 @@ def _without_doubled_quotes(tokens: list[Token], text: str) -> list[Token]:
         else:
             found.append(token)
     return found
+
+
+def _without_raw_strings(tokens: list[Token]) -> list[Token]:
+    # r'a' is a string like any other to Spark's parser: no reader may take its text for a word.
+    return [
+        new_token(TokenType.STRING, token.text, token) if token.token_type is TokenType.RAW_STRING else token
+        for token in tokens
+    ]
 
 
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from sqlglot.tokenizer_core import TokenType
 
-from lineage import MemoryCatalog, analyze
-from lineage.sql.tokens import tokenize
+from lineage import MemoryCatalog, analyze, parse
+from lineage.sql.tokens import tokenize, word
 
 DOUBLED = {
     "'it''s'": "it's",
@@ -47,8 +47,19 @@ def test_literals_that_follow_each_other_stay_apart(text):
     assert [token.text for token in tokenize(text)] == APART[text]
 
 
-@pytest.mark.parametrize(("text", "name"), [("'it''s'", "it's"), ('"a""b"', 'a"b'), ("'a''' || b", None)])
+@pytest.mark.parametrize(
+    ("text", "name"), [("'it''s'", "it's"), ('"a""b"', 'a"b'), ("'a''' || b", None), ("r'a\\b'", "a\\b")]
+)
 def test_a_doubled_quote_stays_in_the_name_of_an_output(text, name):
     """Spark names a literal by its value."""
     access = analyze(f"SELECT {text} FROM t", MemoryCatalog(tables={"default.t": {"b": "string"}}))
     assert access.columns[0].name == (name or "concat(a', b)")
+
+
+def test_the_text_of_a_raw_string_is_no_word():
+    """Raw strings are strings: no keyword, and read wherever a command takes a string."""
+    text = "SELECT r'FROM', R\"\\\" "
+    tokens = tokenize(text)
+    assert [word(tokens, at) for at in range(4)] == ["SELECT", "", ",", ""]
+    assert [text[token.start : token.end + 1] for token in tokens[1::2]] == ["r'FROM'", 'R"\\"']
+    assert parse("ALTER TAG t SET COMMENT = r'a\\b'").command.properties == (("comment", "a\\b"),)
