@@ -79,6 +79,19 @@ class Cursor:
             self.at += 1
         return "".join(pieces) if pieces else None
 
+    def literal(self) -> str | None:
+        """The value of an expression of string literals alone: `'a' || concat('b', ('c'))`; else None.
+
+        >>> from lineage.sql.tokens import tokenize
+        >>> Cursor(tokenize("'a' || concat('b', ('c'))"), "").literal()
+        'abc'
+        """
+        value = self._operand()
+        while value is not None and self.take("||"):
+            following = self._operand()
+            value = None if following is None else value + following
+        return value
+
     def strings(self) -> tuple[str, ...]:
         """`'a', 'b'`: string literals parted by commas."""
         found: list[str] = []
@@ -110,6 +123,17 @@ class Cursor:
             self.span(",", ")")
             self.take(",")
         return tuple(found)
+
+    def _operand(self) -> str | None:
+        # To Spark `||` is concat by another name; brackets alone may hold one expression, concat several.
+        several = self.take("CONCAT", "(")
+        if not several and not self.take("("):
+            return self.string()
+        value = self.literal()
+        while several and value is not None and self.take(","):
+            following = self.literal()
+            value = None if following is None else value + following
+        return value if self.take(")") else None
 
     def _span(self, stops: tuple[str, ...], deeper: Callable[[str], int]) -> str:
         first, depth = self.at, 0

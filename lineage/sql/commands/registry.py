@@ -119,11 +119,12 @@ def _explain(tokens: list[Token], text: str) -> Command | None:
 
 
 def _execute(tokens: list[Token], text: str) -> Command | None:
-    del text
-    literal = tokens[2] if len(tokens) > 2 else None  # noqa: PLR2004
-    # What a variable holds is known to Spark alone, so such a statement is opaque.
-    body = literal.text if literal is not None and literal.token_type is TokenType.STRING else None
-    return Command("EXECUTE_IMMEDIATE", text=body)
+    # Spark 4.2 takes an expression. What one other than of literals comes to is known to Spark alone, so such
+    # a statement is opaque.
+    at = Cursor(tokens, text, 2)
+    body = at.literal()
+    shown = at.done or at.word() in ("INTO", "USING")
+    return Command("EXECUTE_IMMEDIATE", text=body if shown else None)
 
 
 def _set(tokens: list[Token], text: str) -> Command | None:

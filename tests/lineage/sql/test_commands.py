@@ -23,3 +23,31 @@ VALUES_THAT_READ = {
 def test_a_value_reads_where_a_query_stands_in_brackets(text):
     """By the words of the statement, not by the letters of its strings and names."""
     assert parse(text).command.text == VALUES_THAT_READ[text]
+
+
+IMMEDIATE = {
+    "'SELECT 1'": "SELECT 1",
+    "'SELECT' ' 1' USING 1 AS x": "SELECT 1",
+    "'SELECT 1' || ', a FROM t'": "SELECT 1, a FROM t",
+    "concat('SELECT', ' \\'', ('x' || '\\''))": "SELECT 'x'",
+    "r'SELECT 1' INTO x": "SELECT 1",
+    "'SELECT 1' || v": None,
+    "concat('SELECT 1', v)": None,
+    "('SELECT', ' 1')": None,
+    "upper('SELECT 1')": None,
+    "'SELECT 1' COLLATE UNICODE": None,
+    "v": None,
+    "": None,
+}
+
+
+@pytest.mark.parametrize("expression", IMMEDIATE)
+def test_what_execute_immediate_runs_is_known_of_literals_alone(expression):
+    """Spark 4.2 takes an expression; one that is more than literals put together says nothing."""
+    assert parse(f"EXECUTE IMMEDIATE {expression}").command.text == IMMEDIATE[expression]
+
+
+@pytest.mark.parametrize("name", ["'s.t'", "'s' || '.t'", "concat('s.', 't')", "'s' '.t'"])
+def test_identifier_of_literals_is_a_name(name):
+    """However the literals are put together."""
+    assert parse(f"SELECT * FROM IDENTIFIER({name})").references == (("s", "t"),)
