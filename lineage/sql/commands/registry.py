@@ -250,6 +250,7 @@ def _set_pairs(tokens: list[Token], at: int) -> tuple[tuple[str, str | None], ..
     key: list[str] = []
     value: str | None = None
     seen = False
+    before: Token | None = None
     for token in [*inner, None]:
         if token is None or token.token_type is TokenType.COMMA:
             if key:
@@ -260,12 +261,19 @@ def _set_pairs(tokens: list[Token], at: int) -> tuple[tuple[str, str | None], ..
         # In Spark's UNSET TBLPROPERTIES IF EXISTS ('a') the two words are no keys.
         elif token.text.upper() in ("IF", "EXISTS") and token.token_type is not TokenType.STRING:
             continue
-        # Spark takes a pair without `=` as well: ('a' 'b').
-        elif seen or (key and token.token_type is TokenType.STRING):
+        elif seen or (key and _begins_value(before, token)):
             value = token.text
         else:
             key.append(token.text)
+        before = token
     return tuple(pairs)
+
+
+def _begins_value(before: Token | None, token: Token) -> bool:
+    # Spark takes a pair without `=` as well: ('a' 'b'), (c.d true). A key's parts touch each other or a dot.
+    if before is None or token.token_type is TokenType.STRING:
+        return True
+    return TokenType.DOT not in (before.token_type, token.token_type) and before.end + 1 < token.start
 
 
 def _drop(tokens: list[Token], text: str) -> Command | None:
@@ -275,14 +283,14 @@ def _drop(tokens: list[Token], text: str) -> Command | None:
 
 
 def _comment(tokens: list[Token], text: str) -> Command | None:
-    del text
     noun = word(tokens, 2)
     domains = {"TABLE": Domain.TABLE, "VIEW": Domain.VIEW, **dict.fromkeys(SCHEMA_NOUNS, Domain.SCHEMA)}
     domain = domains.get(noun)
     name, at = read_name(tokens, 3)
     if domain is None or word(tokens, at) != "IS":
         return Command("COMMENT", target=name)
-    value = tokens[at + 1].text if at + 1 < len(tokens) else None
+    # NULL, the other form of Spark's `comment`, is no string: it takes the comment away.
+    value = Cursor(tokens, text, at + 1).string()
     kind = "ALTER_SCHEMA" if domain is Domain.SCHEMA else f"ALTER_{noun}"
     return Command(kind, domain, name, properties=(("comment", value),))
 

@@ -51,3 +51,29 @@ def test_what_execute_immediate_runs_is_known_of_literals_alone(expression):
 def test_identifier_of_literals_is_a_name(name):
     """However the literals are put together."""
     assert parse(f"SELECT * FROM IDENTIFIER({name})").references == (("s", "t"),)
+
+
+COMMENTS = {"'it''s'": "it's", "'a' 'b'": "ab", "NULL": None, "''": "", "r'a\\b'": "a\\b", "'NULL'": "NULL"}
+
+
+@pytest.mark.parametrize("comment", COMMENTS)
+def test_a_comment_is_a_string_or_none(comment):
+    """IS NULL takes it away: it is no comment of four letters."""
+    for noun in ("TABLE", "SCHEMA"):
+        properties = parse(f"COMMENT ON {noun} s IS {comment}").command.properties
+        assert properties == (("comment", COMMENTS[comment]),)
+
+
+PAIRS = {
+    "SET TBLPROPERTIES ('a' = 'b', c.d = true)": (("a", "b"), ("c.d", "true")),
+    "SET TBLPROPERTIES ('a' 'b', c.d true, e . f 3)": (("a", "b"), ("c.d", "true"), ("e.f", "3")),
+    "SET TBLPROPERTIES (`c d`.e 'x', f)": (("c d.e", "x"), ("f", None)),
+    "SET TBLPROPERTIES ('c.d' 1.5, 'it''s' 'O''Brien')": (("c.d", "1.5"), ("it's", "O'Brien")),
+    "UNSET TBLPROPERTIES IF EXISTS (c.d, 'e')": (("c.d", None), ("e", None)),
+}
+
+
+@pytest.mark.parametrize("clause", PAIRS)
+def test_a_property_may_do_without_its_equals_sign(clause):
+    """Spark's propertyList: what follows a key, and neither touches it nor its dot, is the value."""
+    assert parse(f"ALTER TABLE t {clause}").command.properties == PAIRS[clause]
