@@ -189,10 +189,15 @@ def closing_bracket(tokens: list[Token], at: int) -> int:
     """The place of the bracket that closes the one at a place; the last token where none does."""
     depth = 0
     for place in range(at, len(tokens)):
-        depth += (word(tokens, place) == "(") - (word(tokens, place) == ")")
+        here = word(tokens, place)
+        depth += (here in _OPENING_TEXTS) - (here in _CLOSING_TEXTS)
         if depth == 0:
             return place
     return len(tokens) - 1
+
+
+_OPENING_TEXTS = frozenset({"(", "["})
+_CLOSING_TEXTS = frozenset({")", "]"})
 
 
 def split_statements(text: str) -> list[str]:
