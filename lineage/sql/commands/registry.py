@@ -128,6 +128,8 @@ def _execute(tokens: list[Token], text: str) -> Command | None:
 
 
 def _set(tokens: list[Token], text: str) -> Command | None:
+    if word(tokens, 1) == "CATALOG":
+        return _catalog(Cursor(tokens, text, 2)) or Command("SET")
     # SET VAR x = (SELECT …) reads; SET a.b = c sets a configuration.
     if word(tokens, 1) not in ("VAR", "VARIABLE"):
         return Command("SET")
@@ -166,13 +168,18 @@ def _holds_query(tokens: list[Token], start: int) -> bool:
 
 
 def _use(tokens: list[Token], text: str) -> Command | None:
-    del text
-    at = 1
-    kind = word(tokens, at)
-    if kind in (*SCHEMA_NOUNS, "CATALOG") and at + 1 < len(tokens):
-        at += 1
-    name, _ = read_name(tokens, at)
-    return Command("USE", target=name, source=("CATALOG",) if kind == "CATALOG" and at == 2 else ())  # noqa: PLR2004
+    named = len(tokens) > 2  # noqa: PLR2004  else the word is the name of a schema
+    if named and word(tokens, 1) == "CATALOG":
+        return _catalog(Cursor(tokens, text, 2))
+    name, _ = read_name(tokens, 1 + (named and word(tokens, 1) in SCHEMA_NOUNS))
+    return Command("USE", target=name)
+
+
+def _catalog(at: Cursor) -> Command | None:
+    """What follows SET CATALOG, Spark's own form, or USE CATALOG: a name or a string; None for neither."""
+    name = at.string()
+    parts = at.name() if name is None else (name,)
+    return Command("USE", target=parts, source=("CATALOG",)) if parts else None
 
 
 def _cache(tokens: list[Token], text: str) -> Command | None:

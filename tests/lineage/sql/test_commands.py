@@ -77,3 +77,28 @@ PAIRS = {
 def test_a_property_may_do_without_its_equals_sign(clause):
     """Spark's propertyList: what follows a key, and neither touches it nor its dot, is the value."""
     assert parse(f"ALTER TABLE t {clause}").command.properties == PAIRS[clause]
+
+
+CATALOGS = {
+    "SET CATALOG c": ("USE", ("c",)),
+    "set catalog 'c';": ("USE", ("c",)),
+    "SET CATALOG IDENTIFIER('c')": ("USE", ("c",)),
+    "USE CATALOG `a.b`": ("USE", ("a.b",)),
+    "USE CATALOG 'c'": ("USE", ("c",)),
+    "SET catalog.x = y": ("SET", ()),
+    "SET catalog = y": ("SET", ()),
+    "SET CATALOG": ("SET", ()),
+}
+
+
+@pytest.mark.parametrize("text", CATALOGS)
+def test_two_statements_change_the_current_catalog(text):
+    """Spark's is SET CATALOG, the other is USE CATALOG; a setting may begin with the word."""
+    command = parse(text).command
+    kind, name = CATALOGS[text]
+    assert (command.kind, command.target, command.source) == (kind, name, ("CATALOG",) if name else ())
+
+
+def test_a_catalog_by_an_expression_is_not_known():
+    """Nothing follows of a name that Spark alone can evaluate."""
+    assert parse("SET CATALOG IDENTIFIER(x)").reason == "IDENTIFIER() of an expression"
