@@ -6,12 +6,16 @@ types. Used by star expansion over structs, by generators and by field paths.
 
 from __future__ import annotations
 
+from lineage.names import split_quoted
+
 
 def struct_fields(type_text: str) -> list[tuple[str, str]]:
     """The (name, type) pairs of a struct type, [] for any other type.
 
     >>> struct_fields("STRUCT<a: INT COMMENT 'x', `b c`: array<struct<d:int>>>")
     [('a', 'INT'), ('b c', 'array<struct<d:int>>')]
+    >>> struct_fields("struct<`a``:b`:int>")
+    [('a`:b', 'int')]
     """
     inner = _inside(type_text, "struct")
     if inner is None:
@@ -79,9 +83,9 @@ def _split(text: str) -> list[str]:
 
 def _field(text: str) -> tuple[str, str]:
     text = text.strip()
-    if text.startswith("`"):
-        end = text.find("`", 1)
-        name, rest = text[1:end], text[end + 1 :].lstrip()
+    quoted = split_quoted(text)
+    if quoted is not None:
+        name, rest = quoted
     else:
         # Spark's `complexColType` takes a field without a colon as well: `STRUCT<a INT>`.
         name, sep, rest = text.partition(":")
