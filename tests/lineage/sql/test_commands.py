@@ -102,3 +102,18 @@ def test_two_statements_change_the_current_catalog(text):
 def test_a_catalog_by_an_expression_is_not_known():
     """Nothing follows of a name that Spark alone can evaluate."""
     assert parse("SET CATALOG IDENTIFIER(x)").reason == "IDENTIFIER() of an expression"
+
+
+CHAINS = {
+    "SHOW TABLES": "SHOW",
+    "/* s */ show tables": "SHOW",
+    "DESC t": "DESCRIBE",
+    "DESCRIBE t": "DESCRIBE",
+}
+
+
+@pytest.mark.parametrize("first", CHAINS)
+def test_a_chain_is_what_its_first_word_says(first):
+    """By the word of the statement, which its value keeps."""
+    statement = parse(f"{first} ->> SELECT * FROM $1")
+    assert (statement.statement_type, statement.typed.kind) == (CHAINS[first], CHAINS[first])
