@@ -47,13 +47,22 @@ def test_literals_that_follow_each_other_stay_apart(text):
     assert [token.text for token in tokenize(text)] == APART[text]
 
 
-@pytest.mark.parametrize(
-    ("text", "name"), [("'it''s'", "it's"), ('"a""b"', 'a"b'), ("'a''' || b", None), ("r'a\\b'", "a\\b")]
-)
-def test_a_doubled_quote_stays_in_the_name_of_an_output(text, name):
-    """Spark names a literal by its value."""
+NAMES = {
+    "'it''s'": "it's",
+    '"a""b"': 'a"b',
+    "'a''' || b": "concat(a', b)",
+    "r'a\\b'": "a\\b",
+    "'a' ' ' 'b'": "a b",
+    "concat('a', 'b')": "concat(a, b)",
+    "CONCAT('a' 'b', b)": "concat(ab, b)",
+}
+
+
+@pytest.mark.parametrize("text", NAMES)
+def test_an_output_is_named_after_the_value_of_its_literal(text):
+    """With its quotes, and joined with the literals that follow it."""
     access = analyze(f"SELECT {text} FROM t", MemoryCatalog(tables={"default.t": {"b": "string"}}))
-    assert access.columns[0].name == (name or "concat(a', b)")
+    assert access.columns[0].name == NAMES[text]
 
 
 def test_the_text_of_a_raw_string_is_no_word():
