@@ -21,6 +21,7 @@ SCHEMAS_NOUNS = ("SCHEMAS", "DATABASES", "NAMESPACES")
 
 # Inside back-ticks a back-tick is doubled, and blanks may stand around the dots, as in Spark's grammar.
 _PART = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([^.`\s][^.`]*?))\s*(?:\.|$)")
+_QUOTED_PART = re.compile(r"`((?:[^`]|``)+)`")
 _LENIENT_PART = re.compile(r"`((?:[^`]|``)*)`|([^.`]+)")
 _SCHEMA_AND_NAME = 2
 
@@ -62,6 +63,16 @@ def split_recorded(name: str) -> tuple[str, ...]:
             for quoted, plain in _LENIENT_PART.findall(name)
         ]
     )
+
+
+def split_quoted(text: str) -> tuple[str, str] | None:
+    """The name in back-ticks that a text begins with, and the text behind it; None where it begins otherwise.
+
+    >>> split_quoted("`a``b`:int"), split_quoted("a:int")
+    (('a`b', ':int'), None)
+    """
+    match = _QUOTED_PART.match(text)
+    return None if match is None else (_unquote(match[1]), text[match.end() :])
 
 
 def quote_name(parts: Sequence[str]) -> str:

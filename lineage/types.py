@@ -16,6 +16,8 @@ def struct_fields(type_text: str) -> list[tuple[str, str]]:
 
     >>> struct_fields("STRUCT<a: INT COMMENT 'x', `b c`: array<struct<d:int>>>")
     [('a', 'INT'), ('b c', 'array<struct<d:int>>')]
+    >>> struct_fields("struct<`a``:b`:int>")
+    [('a`:b', 'int')]
     """
     inner = _inside(type_text, "struct")
     if inner is None:

@@ -22,7 +22,7 @@ _OPERATORS: dict[type, str] = {
 }  # fmt: skip
 _FUNCTIONS: dict[type, str] = {
     exp.Sum: "sum", exp.Max: "max", exp.Min: "min", exp.Avg: "avg", exp.Abs: "abs", exp.Upper: "upper",
-    exp.Lower: "lower", exp.Length: "length", exp.Coalesce: "coalesce", exp.Concat: "concat",
+    exp.Lower: "lower", exp.Length: "length", exp.Coalesce: "coalesce",
     exp.RowNumber: "row_number", exp.First: "first", exp.Last: "last", exp.Sqrt: "sqrt",
     exp.Substring: "substring", exp.Ceil: "ceil", exp.Floor: "floor", exp.GroupConcat: "listagg",
     exp.LogicalOr: "any", exp.LogicalAnd: "every", exp.Decode: "decode", exp.DecodeCase: "decode",
@@ -82,6 +82,13 @@ def _shown(node: Node) -> str:
     if function is not None:
         return f"{function}({', '.join(_arguments(node))})"
     return node.sql("spark")
+
+
+def _concat(node: Node) -> str:
+    # Literals that follow each other are one to Spark; sqlglot makes a concat of them, which no name calls.
+    if CALLED not in node.meta and all(type(item) is exp.Literal for item in node.expressions):
+        return "".join(item.name for item in node.expressions)
+    return f"concat({', '.join(_arguments(node))})"
 
 
 def _called(node: Node) -> str | None:
@@ -293,6 +300,7 @@ _SHAPES: dict[type, Callable[[Node], str]] = {
     exp.Literal: lambda node: node.name,
     exp.Boolean: lambda node: "true" if node.args["this"] else "false",
     exp.Null: lambda _: "NULL",
+    exp.Concat: _concat,
     exp.Dot: _dot,
     exp.Count: _count,
     exp.Case: _case,

@@ -75,13 +75,22 @@ class Cursor:
         """A string literal, None where there is none; Spark joins literals that follow each other."""
         pieces: list[str] = []
         while not self.done and self.tokens[self.at].token_type is TokenType.STRING:
-            start = self.tokens[self.at].start
-            # Two quotes are one (Spark 4.0); the tokenizer ends a literal at the first.
-            if pieces and self.text[start - 1 : start + 1] in ("''", '""'):
-                pieces.append(self.text[start])
             pieces.append(self.tokens[self.at].text)
             self.at += 1
         return "".join(pieces) if pieces else None
+
+    def literal(self) -> str | None:
+        """The value of an expression of string literals alone: `'a' || concat('b', ('c'))`; else None.
+
+        >>> from lineage.sql.tokens import tokenize
+        >>> Cursor(tokenize("'a' || concat('b', ('c'))"), "").literal()
+        'abc'
+        """
+        value = self._operand()
+        while value is not None and self.take("||"):
+            following = self._operand()
+            value = None if following is None else value + following
+        return value
 
     def strings(self) -> tuple[str, ...]:
         """`'a', 'b'`: string literals parted by commas."""
@@ -114,6 +123,17 @@ class Cursor:
             self.span(",", ")")
             self.take(",")
         return tuple(found)
+
+    def _operand(self) -> str | None:
+        # To Spark `||` is concat by another name; brackets alone may hold one expression, concat several.
+        several = self.take("CONCAT", "(")
+        if not several and not self.take("("):
+            return self.string()
+        value = self.literal()
+        while several and value is not None and self.take(","):
+            following = self.literal()
+            value = None if following is None else value + following
+        return value if self.take(")") else None
 
     def _span(self, stops: tuple[str, ...], deeper: Callable[[str], int]) -> str:
         first, depth = self.at, 0

@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sqlglot import exp
-
 from lineage.sql.commands.time_travel.at_before import VersionClause, is_aliased
+from lineage.sql.targets import tables_used
 from lineage.sql.tokens import tokenize, word
 
 if TYPE_CHECKING:
@@ -78,30 +77,10 @@ def tables_of(statement: Statement) -> Iterator[TablePlace]:
     tokens = tokenize(statement.text) or []
     at_by_start = {token.start: at for at, token in enumerate(tokens)}
     own = {point.first for point in statement.points if isinstance(point, VersionClause)}
-    names = set(statement.references)
-    for table in tree.find_all(exp.Table):
-        name = tuple(part.name for part in table.parts)
+    for table, name in tables_used(tree):
         places = [part.meta for part in table.parts]
-        # `references` has no hints, whose arguments are tables to sqlglot: BROADCAST(u).
-        if name not in names or not all("start" in place for place in places):
+        if not all("start" in place for place in places):
             continue
         first, last = places[0]["start"], places[-1]["start"]
-        if first not in own and last in at_by_start and not _is_cte(table):
+        if first not in own and last in at_by_start:
             yield TablePlace(first, places[-1]["end"] + 1, name, is_aliased(tokens, at_by_start[last] + 1))
-
-
-def _is_cte(table: exp.Table) -> bool:
-    """Whether a name is a CTE's in force where it stands."""
-    if len(table.parts) > 1:
-        return False
-    child: exp.Expr = table
-    node = table.parent
-    while node is not None:
-        with_ = node.args.get("with_")
-        ctes = with_.expressions if with_ is not None and with_ is not child else []
-        if isinstance(node, exp.With):  # a CTE sees those before it, and itself only where it is recursive
-            ctes = node.expressions[: node.expressions.index(child) + bool(node.args.get("recursive"))]
-        if any(cte.alias.lower() == table.name.lower() for cte in ctes):
-            return True
-        child, node = node, node.parent
-    return False

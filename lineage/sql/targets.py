@@ -6,6 +6,7 @@ lists them as the objects that a failed statement tried.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -48,21 +49,27 @@ def references_of(tree: exp.Expr | None, command: Command | None) -> Names:
     """Names used as tables, in order of the text, each once; CTEs and hints left out."""
     if tree is None:
         names = [] if command is None or command.kind in _OF_NO_TABLE else [command.target, command.source]
-        return tuple(dict.fromkeys(n for n in names if n))
-    found: dict[tuple[str, ...], None] = {}
-    _collect(tree, frozenset(), found)
-    return tuple(found)
+        # USE CATALOG keeps its word as `source` (`registry._use`).
+        return tuple(dict.fromkeys(n for n in names if n and n != ("CATALOG",)))
+    return tuple(dict.fromkeys(parts for _, parts in tables_used(tree)))
 
 
-def _collect(node: exp.Expr, hidden: frozenset[str], found: dict[tuple[str, ...], None]) -> None:
+def tables_used(tree: exp.Expr) -> Iterator[tuple[exp.Table, tuple[str, ...]]]:
+    """The tables of a tree with their names, in order of the text; names of CTEs and hints left out.
+
+    >>> import sqlglot
+    >>> tree = sqlglot.parse_one("WITH t AS (SELECT /*+ BROADCAST(t) */ * FROM t) SELECT * FROM t", "spark")
+    >>> [name for _, name in tables_used(tree)]
+    [('t',)]
+    """
     # No recursion: to sqlglot a UNION of a thousand branches is a tree of that depth.
-    stack: list[tuple[exp.Expr, frozenset[str]]] = [(node, hidden)]
+    stack: list[tuple[exp.Expr, frozenset[str]]] = [(tree, frozenset())]
     while stack:
         item, names = stack.pop()
         if isinstance(item, exp.Table):
             parts = parts_of(item)
             if parts and not (len(parts) == 1 and parts[0].lower() in names):
-                found.setdefault(parts)
+                yield item, parts
         children: list[tuple[exp.Expr, frozenset[str]]] = []
         with_ = item.args.get("with_")
         if with_ is not None:

@@ -48,6 +48,11 @@ def tokenize_with_types(text: str) -> tuple[list[Token] | None, set[TokenType]]:
         if not _SWALLOWING.isdisjoint(types):
             tokens = _whole(tokens, text)
             types = set(map(_kind, tokens))
+        if TokenType.STRING in types and ("''" in text or '""' in text):
+            tokens = _without_doubled_quotes(tokens, text)
+        if TokenType.RAW_STRING in types:
+            tokens = _without_raw_strings(tokens)
+            types = set(map(_kind, tokens))
     except SqlglotError:
         return None, set()
     return tokens, types
@@ -71,6 +76,32 @@ def _whole(tokens: list[Token], text: str) -> list[Token]:
             size = token.end + 1 - token.start
             text = text[: token.start] + "x" * size + text[token.end + 1 :]
         tokens = list(spark().tokenize(text))
+
+
+def _without_doubled_quotes(tokens: list[Token], text: str) -> list[Token]:
+    # 'it''s' is one string, it's, in Spark 4.0 and later (SparkParserUtils.unescapeSQLString; unless
+    # spark.sql.legacy.consecutiveStringLiterals.enabled is set). sqlglot (30.30) cuts it into two that touch.
+    # A raw string has no such quotes, and literals with other quotes or a blank between stay two.
+    found: list[Token] = []
+    for token in tokens:
+        last = found[-1] if found else token
+        if (
+            token.token_type is TokenType.STRING is last.token_type
+            and last.end + 1 == token.start
+            and text[last.start] == text[token.start]
+        ):
+            found[-1] = new_token(TokenType.STRING, last.text + text[token.start] + token.text, last, token)
+        else:
+            found.append(token)
+    return found
+
+
+def _without_raw_strings(tokens: list[Token]) -> list[Token]:
+    # r'a' is a string like any other to Spark's parser: no reader may take its text for a word.
+    return [
+        new_token(TokenType.STRING, token.text, token) if token.token_type is TokenType.RAW_STRING else token
+        for token in tokens
+    ]
 
 
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})
@@ -158,10 +189,15 @@ def closing_bracket(tokens: list[Token], at: int) -> int:
     """The place of the bracket that closes the one at a place; the last token where none does."""
     depth = 0
     for place in range(at, len(tokens)):
-        depth += (word(tokens, place) == "(") - (word(tokens, place) == ")")
+        here = word(tokens, place)
+        depth += (here in _OPENING_TEXTS) - (here in _CLOSING_TEXTS)
         if depth == 0:
             return place
     return len(tokens) - 1
+
+
+_OPENING_TEXTS = frozenset({"(", "["})
+_CLOSING_TEXTS = frozenset({")", "]"})
 
 
 def split_statements(text: str) -> list[str]:

@@ -57,8 +57,8 @@ def command_of(typed: Typed | None) -> Command | None:  # noqa: C901, PLR0911  o
             return Command(f"ALTER_{level}", _LEVELS[level], name, if_clause=if_exists, properties=values)
         case ShowObjects() | ShowParameters():
             return Command("SHOW")
-        case StatementChain(parts):
-            return Command("SHOW" if parts[0].text[:4].upper() == "SHOW" else "DESCRIBE")
+        case StatementChain(kind=kind):
+            return Command(kind)
         case Drop() | CreateFunction() | CreateTable() | CreateSchema():
             return None
 

@@ -113,8 +113,11 @@ def cases(name: str) -> list[Case]:
     found: list[Case] = []
     for block in (FOLDER / name).read_text(encoding="utf-8").split("\n\n"):
         lines = [line for line in block.strip().splitlines() if line]
-        if "-->" not in lines:
+        if not lines:
             continue
+        # Passed over, a case with a mistyped separator would be no case, and no test would tell.
+        if "-->" not in lines[2:-1]:
+            raise ValueError(f"{name}: no expectation behind a line --> in\n{block}")
         cut = lines.index("-->")
         head = {key: text for key, _, text in (line[3:].partition(": ") for line in lines[:2])}
         sql = "\n".join(lines[2:cut])

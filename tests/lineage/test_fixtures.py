@@ -33,3 +33,12 @@ def test_every_fixture_states_its_rule_and_its_source():
     """A fixture without a reason is a guess."""
     assert CASES
     assert all(case.rule and case.source for case in CASES)
+
+
+@pytest.mark.parametrize("end", ["", "--->\n-- SELECT full", "-->"])
+def test_a_statement_without_an_expectation_is_an_error(tmp_path, end):
+    """Else a mistyped separator would take a case out of the tests in silence."""
+    path = tmp_path / "some.sql"
+    path.write_text(f"-- rule: a\n-- source: b\nSELECT 1;\n{end}\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="no expectation"):
+        fixtures.cases(str(path))

@@ -37,6 +37,7 @@ READ = [
         "ALTER_TABLE",
         (Change(ADD, TAG, ("t",), value="x"), Change(ADD, TAG, ("g", "u"), value="y")),
     ),
+    ("ALTER TABLE x SET TAG t = 'O''Brien'", "ALTER_TABLE", (Change(ADD, TAG, ("t",), value="O'Brien"),)),
     ("ALTER TABLE x UNSET TAG t, u", "ALTER_TABLE", (Change(DROP, TAG, ("t",)), Change(DROP, TAG, ("u",)))),
     ("ALTER SCHEMA s SET TAG t = 'x'", "ALTER_SCHEMA", (Change(ADD, TAG, ("t",), value="x"),)),
     (

@@ -26,6 +26,7 @@ from lineage.sql.commands.time_travel.statement_chain import read_chain
 from lineage.sql.commands.time_travel.vacuum import read_vacuum
 from lineage.sql.cursor import Cursor
 from lineage.sql.function_definition import read_create_function
+from lineage.sql.statement_types import QUERY_STARTS
 from lineage.sql.tokens import read_name, word
 from lineage.sql.typed import Typed
 
@@ -87,7 +88,8 @@ def _describe(tokens: list[Token], text: str) -> Command | None:
     # None of these names a table or view, which `Statement.references` would list.
     if word(tokens, at) in ("FUNCTION", *SCHEMA_NOUNS, "CATALOG"):
         return Command("DESCRIBE")
-    if word(tokens, at) in ("SELECT", "WITH", "FROM", "VALUES", "TABLE") and word(tokens, at) != "TABLE":
+    # DESCRIBE TABLE t is no query TABLE t.
+    if word(tokens, at) in ("SELECT", "WITH", "FROM", "VALUES"):
         return Command("DESCRIBE", text=_rest(tokens, text, at))
     # DESCRIBE detail may be a table named detail: a keyword only where a name follows it.
     while word(tokens, at) in ("TABLE", "EXTENDED", "FORMATTED", "DETAIL", "HISTORY") and at + 1 < len(
@@ -120,19 +122,25 @@ def _explain(tokens: list[Token], text: str) -> Command | None:
 
 
 def _execute(tokens: list[Token], text: str) -> Command | None:
-    # What a variable holds is known to Spark alone, so such a statement is opaque.
-    return Command("EXECUTE_IMMEDIATE", text=Cursor(tokens, text, 2).string())
+    # Spark 4.2 takes an expression. What one other than of literals comes to is known to Spark alone, so such
+    # a statement is opaque.
+    at = Cursor(tokens, text, 2)
+    body = at.literal()
+    shown = at.done or at.word() in ("INTO", "USING")
+    return Command("EXECUTE_IMMEDIATE", text=body if shown else None)
 
 
 def _set(tokens: list[Token], text: str) -> Command | None:
+    if word(tokens, 1) == "CATALOG":
+        return _catalog(Cursor(tokens, text, 2)) or Command("SET")
     # SET VAR x = (SELECT …) reads; SET a.b = c sets a configuration.
     if word(tokens, 1) not in ("VAR", "VARIABLE"):
         return Command("SET")
-    return Command("SET", text=_values(Cursor(tokens, text, 2)))
+    return Command("SET", text=_values(Cursor(tokens, text, 2)) if _holds_query(tokens, 2) else None)
 
 
-def _values(at: Cursor) -> str | None:
-    """The values of `x = 1, (y, z) = (SELECT …)` as a select list; None where none of them reads."""
+def _values(at: Cursor) -> str:
+    """The values of `x = 1, (y, z) = (SELECT …)` as a select list."""
     found: list[str] = []
     while not at.done:
         at.span("=")
@@ -140,11 +148,7 @@ def _values(at: Cursor) -> str | None:
             break
         found.append(at.span(","))
         at.take(",")
-    return (
-        ", ".join(found)
-        if any("SELECT" in value.upper() or "FROM" in value.upper() for value in found)
-        else None
-    )
+    return ", ".join(found)
 
 
 def _declare(tokens: list[Token], text: str) -> Command | None:
@@ -154,8 +158,16 @@ def _declare(tokens: list[Token], text: str) -> Command | None:
         pass
     name = at.name()
     at.span("DEFAULT", "=")
-    value = at.span() if at.take("DEFAULT") or at.take("=") else ""
-    return Command("DECLARE", target=name, text=value if "SELECT" in value.upper() else None)
+    reads = (at.take("DEFAULT") or at.take("=")) and _holds_query(tokens, at.at)
+    return Command("DECLARE", target=name, text=at.span() if reads else None)
+
+
+def _holds_query(tokens: list[Token], start: int) -> bool:
+    """Whether a query stands in brackets from a token on: `(FROM t |> …)`, but not `extract(YEAR FROM a)`."""
+    return any(
+        word(tokens, at) == "(" and word(tokens, at + 1) in QUERY_STARTS - {"("}
+        for at in range(start, len(tokens))
+    )
 
 
 def _analyze(tokens: list[Token], text: str) -> Typed | None:
@@ -164,13 +176,18 @@ def _analyze(tokens: list[Token], text: str) -> Typed | None:
 
 
 def _use(tokens: list[Token], text: str) -> Command | None:
-    del text
-    at = 1
-    kind = word(tokens, at)
-    if kind in (*SCHEMA_NOUNS, "CATALOG") and at + 1 < len(tokens):
-        at += 1
-    name, _ = read_name(tokens, at)
-    return Command("USE", target=name, source=("CATALOG",) if kind == "CATALOG" and at == 2 else ())  # noqa: PLR2004
+    named = len(tokens) > 2  # noqa: PLR2004  else the word is the name of a schema
+    if named and word(tokens, 1) == "CATALOG":
+        return _catalog(Cursor(tokens, text, 2))
+    name, _ = read_name(tokens, 1 + (named and word(tokens, 1) in SCHEMA_NOUNS))
+    return Command("USE", target=name)
+
+
+def _catalog(at: Cursor) -> Command | None:
+    """What follows SET CATALOG, Spark's own form, or USE CATALOG: a name or a string; None for neither."""
+    name = at.string()
+    parts = at.name() if name is None else (name,)
+    return Command("USE", target=parts, source=("CATALOG",)) if parts else None
 
 
 def _cache(tokens: list[Token], text: str) -> Command | None:
@@ -248,6 +265,7 @@ def _set_pairs(tokens: list[Token], at: int) -> tuple[tuple[str, str | None], ..
     key: list[str] = []
     value: str | None = None
     seen = False
+    before: Token | None = None
     for token in [*inner, None]:
         if token is None or token.token_type is TokenType.COMMA:
             if key:
@@ -258,12 +276,19 @@ def _set_pairs(tokens: list[Token], at: int) -> tuple[tuple[str, str | None], ..
         # In Spark's UNSET TBLPROPERTIES IF EXISTS ('a') the two words are no keys.
         elif token.text.upper() in ("IF", "EXISTS") and token.token_type is not TokenType.STRING:
             continue
-        # Spark takes a pair without `=` as well: ('a' 'b').
-        elif seen or (key and token.token_type is TokenType.STRING):
+        elif seen or (key and _begins_value(before, token)):
             value = token.text
         else:
             key.append(token.text)
+        before = token
     return tuple(pairs)
+
+
+def _begins_value(before: Token | None, token: Token) -> bool:
+    # Spark takes a pair without `=` as well: ('a' 'b'), (c.d true). A key's parts touch each other or a dot.
+    if before is None or token.token_type is TokenType.STRING:
+        return True
+    return TokenType.DOT not in (before.token_type, token.token_type) and before.end + 1 < token.start
 
 
 def _drop(tokens: list[Token], text: str) -> Command | None:
@@ -279,7 +304,8 @@ def _comment(tokens: list[Token], text: str) -> Command | None:
     name, at = read_name(tokens, 3)
     if domain is None or word(tokens, at) != "IS":
         return Command("COMMENT", target=name)
-    value = Cursor(tokens, text, at + 1).string()  # IS NULL takes it away
+    # NULL, the other form of Spark's `comment`, is no string: it takes the comment away.
+    value = Cursor(tokens, text, at + 1).string()
     kind = "ALTER_SCHEMA" if domain is Domain.SCHEMA else f"ALTER_{noun}"
     return Command(kind, domain, name, properties=(("comment", value),))
 

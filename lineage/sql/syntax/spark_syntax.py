@@ -14,6 +14,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.errors import BadNameError
 from lineage.names import split_name
+from lineage.sql.cursor import Cursor
 from lineage.sql.tokens import closing_bracket, new_token, word
 
 _VERSION = re.compile(r"v(\d+)$", re.IGNORECASE)
@@ -232,7 +233,7 @@ def _version_at(tokens: list[Token], at: int) -> tuple[str, Token] | None:
 
 
 def literal_identifiers(tokens: list[Token], upper: str) -> list[Token]:
-    """IDENTIFIER('a.b') is the name a.b wherever a name may stand; literals joined by || are one.
+    """IDENTIFIER('a.b') is the name a.b wherever a name may stand; literals joined by || or concat are one.
 
     For every kind of statement, so it comes first; `upper` is the text in upper case.
     """
@@ -263,17 +264,9 @@ def _identifier_literal(tokens: list[Token], at: int) -> tuple[str | None, int]:
         return None, at
     if at and tokens[at - 1].token_type in (TokenType.COLON, TokenType.DOT, TokenType.PLACEHOLDER):
         return None, at
-    pieces: list[str] = []
-    end = at + 2
-    while end < len(tokens) and tokens[end].token_type is TokenType.STRING:
-        pieces.append(tokens[end].text)
-        end += 1
-        if word(tokens, end) == ")":
-            return "".join(pieces), end + 1
-        if word(tokens, end) != "||":
-            break
-        end += 1
-    return None, at
+    inside = Cursor(tokens, "", at + 2)
+    literal = inside.literal()
+    return (literal, inside.at) if literal is not None and inside.take(")") else (None, at)
 
 
 def _recursion_levels(tokens: list[Token]) -> list[Token]:

@@ -170,3 +170,27 @@ def test_a_script_asks_for_the_past_too():
     script = parse("BEGIN SELECT * FROM t AT (OFFSET => -1); SELECT * FROM u@v3; END")
     assert [str(one) for one in script.points] == ["AT (OFFSET => -1)", "VERSION AS OF 3"]
     assert script.typed is None
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "CASE WHEN a THEN CASE b WHEN 1 THEN 2 END ELSE 3 END",
+        "CASE WHEN a THEN (CASE WHEN b THEN 2 END) ELSE CASE WHEN c THEN 4 END END + 1",
+        "TIME '12:00:00'",
+        "DATE '2024-01-01' + TIME '12:00:00'",
+        "x[0]",
+        "x.y[f(1)]['k'].z - INTERVAL 1 DAY",
+        "f(a)[0].b || 'c'",
+        "(SELECT max(a) FROM u).b",
+        "array(1, 2)[1]::INT",
+        "'it''s'",
+    ],
+)
+def test_the_expression_of_a_point_is_whole(expression):
+    """AS OF takes a whole value: with CASE in CASE, elements and fields, and what follows stays outside."""
+    for alias in ("", " x", " AS x"):
+        sql = f"SELECT * FROM t TIMESTAMP AS OF {expression}{alias} JOIN u"
+        (found,) = parse(sql).points
+        assert (found.expression, found.aliased) == (expression, bool(alias))
+        assert sql[found.start : found.stop] == f" TIMESTAMP AS OF {expression}"

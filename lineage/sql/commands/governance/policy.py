@@ -206,7 +206,7 @@ def _cut_options(at: Cursor) -> tuple[tuple[str, str | None], ...]:
     while True:
         end = len(at.tokens) - 1
         while at.tokens[end - 1].token_type is TokenType.STRING:
-            end -= 1  # sqlglot (30.30) cuts 'it''s' into two strings, one after the other
+            end -= 1  # Spark joins literals that follow each other
         start = end - 2
         if (
             start <= at.at

@@ -332,12 +332,25 @@ def _expression_end(tokens: list[Token], at: int) -> int:
     return end
 
 
-def _operand_end(tokens: list[Token], at: int) -> int:  # noqa: C901, PLR0911  one return a kind of operand
+def _operand_end(tokens: list[Token], at: int) -> int:
+    """Where an operand with its fields and elements ends: `f(a).b[0]`."""
+    if word(tokens, at) in ("-", "+"):
+        return _operand_end(tokens, at + 1)
+    end = _primary_end(tokens, at)
+    while end > at:
+        if word(tokens, end) == "[":
+            end = closing_bracket(tokens, end) + 1
+        elif word(tokens, end) == "." and end + 1 < len(tokens) and _is_part(tokens[end + 1]):
+            end += 2
+        else:
+            break
+    return end
+
+
+def _primary_end(tokens: list[Token], at: int) -> int:  # noqa: PLR0911  one return a kind of operand
     here = word(tokens, at)
     if at >= len(tokens):
         return at
-    if here in ("-", "+"):
-        return _operand_end(tokens, at + 1)
     if here == "(":
         return closing_bracket(tokens, at) + 1
     if here == "?" or tokens[at].token_type in (TokenType.STRING, TokenType.NUMBER):
@@ -349,7 +362,7 @@ def _operand_end(tokens: list[Token], at: int) -> int:  # noqa: C901, PLR0911  o
         return _interval_end(tokens, at + 1)
     if here == "CASE":
         return _case_end(tokens, at)
-    if here in ("TIMESTAMP", "DATE", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ") and _is_string(tokens, at + 1):
+    if here in _TYPES_OF_LITERALS and _is_string(tokens, at + 1):
         return at + 2
     if not _is_part(tokens[at]):
         return at
@@ -357,6 +370,9 @@ def _operand_end(tokens: list[Token], at: int) -> int:  # noqa: C901, PLR0911  o
     while word(tokens, end) == "." and end + 1 < len(tokens) and _is_part(tokens[end + 1]):
         end += 2
     return closing_bracket(tokens, end) + 1 if word(tokens, end) == "(" else end
+
+
+_TYPES_OF_LITERALS = frozenset({"DATE", "TIME", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ"})
 
 
 def _case_end(tokens: list[Token], at: int) -> int:

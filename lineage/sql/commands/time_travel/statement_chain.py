@@ -8,7 +8,7 @@ object).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from sqlglot.tokenizer_core import Token, TokenType
 
@@ -39,9 +39,10 @@ class ChainedStatement:
 
 @dataclass(frozen=True, slots=True)
 class StatementChain:
-    """A chain: a SHOW, then queries, each over the result of the statement before it."""
+    """A chain: a SHOW or DESCRIBE, its `kind`, then queries, each over the result of the one before it."""
 
     parts: tuple[ChainedStatement, ...]
+    kind: Literal["SHOW", "DESCRIBE"]
 
 
 def read_chain(tokens: list[Token], text: str) -> StatementChain | None:
@@ -54,10 +55,15 @@ def read_chain(tokens: list[Token], text: str) -> StatementChain | None:
     """
     # sqlglot's token is that of PostgreSQL's JSON operator; Spark (4.2) has no `->>`.
     arrows = [at for at, token in enumerate(tokens) if token.token_type is TokenType.DARROW]
-    if not arrows or word(tokens, 0) not in ("SHOW", "DESCRIBE", "DESC"):
+    kind = _KINDS.get(word(tokens, 0))
+    if not arrows or kind is None:
         return None
     begins, ends = [0, *(at + 1 for at in arrows)], [*arrows, len(tokens)]
-    return StatementChain(tuple(_part(tokens[b:e], text) for b, e in zip(begins, ends, strict=True)))
+    parts = tuple(_part(tokens[b:e], text) for b, e in zip(begins, ends, strict=True))
+    return StatementChain(parts, kind)
+
+
+_KINDS: dict[str, Literal["SHOW", "DESCRIBE"]] = {"SHOW": "SHOW", "DESCRIBE": "DESCRIBE", "DESC": "DESCRIBE"}
 
 
 def _part(tokens: list[Token], text: str) -> ChainedStatement:
