@@ -65,16 +65,6 @@ def split_recorded(name: str) -> tuple[str, ...]:
     )
 
 
-def split_quoted(text: str) -> tuple[str, str] | None:
-    """The name in back-ticks that a text begins with, and the text behind it; None where it begins otherwise.
-
-    >>> split_quoted("`a``b`:int"), split_quoted("a:int")
-    (('a`b', ':int'), None)
-    """
-    match = _QUOTED_PART.match(text)
-    return None if match is None else (_unquote(match[1]), text[match.end() :])
-
-
 def quote_name(parts: Sequence[str]) -> str:
     """A fully qualified name as records write it: a part is quoted only if it holds a dot or a back-tick.
 

@@ -65,7 +65,6 @@ def test_a_parameter_has_its_counterpart_in_spark(text, expected):
         ("FILE_FORMAT = (TYPE = CSV NULL_IF = ())", "the value '()'"),
         ("FILE_FORMAT = (TYPE = CSV SKIP_HEADER = -1)", "the value '-1'"),
         ("FILES = ('a' || 'b')", "the value"),
-        ("FILES = ('a', 'b''c')", "the value"),
         ("FILEFORMAT = CSV COPY_OPTIONS ('mergeSchema' = 'true')", "mergeSchema"),
     ],
 )
