@@ -182,7 +182,12 @@ class GovernanceState:
     def roles_of(self, user: str, given: Sequence[str]) -> frozenset[str]:
         """All roles of a user, in upper case: the session's, else those granted, and the roles of these."""
         # Roles given by the application replace those granted to the user.
-        waiting = [role.upper() for role in given] or list(self.granted.get(user, ()))
+        held = [role.upper() for role in given] or self.granted.get(user, ())
+        return self.roles_under(held) | {PUBLIC}
+
+    def roles_under(self, roles: Iterable[str]) -> frozenset[str]:
+        """Roles, by their names as they are, and all that are granted to them."""
+        waiting = list(roles)
         found: set[str] = set()
         while waiting:
             role = waiting.pop()
@@ -190,13 +195,14 @@ class GovernanceState:
             if role not in found:
                 found.add(role)
                 waiting += self.roles.get(role, ())
-        return frozenset(found | {PUBLIC})
+        return frozenset(found)
 
     def held_by(self, holder: Holder) -> list[Holder]:
         """A role or user with all roles that it holds."""
-        is_user = holder.kind == "USER"
-        roles = self.roles_of(holder.name if is_user else "", () if is_user else [holder.name])
-        return [holder, *(Holder("ROLE", role) for role in sorted(roles) if role != holder.name)]
+        held = self.granted.get(holder.name, ()) if holder.kind == "USER" else (holder.name,)
+        roles = self.roles_under(held) | {PUBLIC}
+        # A user may be called like a role.
+        return [holder, *(one for role in sorted(roles) if (one := Holder("ROLE", role)) != holder)]
 
     def holds(self, who: Principal, privilege: str, on: Securable) -> bool:
         """Whether a user holds a privilege on an object."""
