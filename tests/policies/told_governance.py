@@ -104,9 +104,13 @@ class Governance:
         self._moments = [(0, self.state)]
         self.run(*statements)
 
-    def run(self, *statements, user="ann", permitted=False):
-        """Runs statements; `permitted` asks whether their user has the privileges, as a session does."""
+    def run(self, *statements, user="ann", permitted=False, at=None):
+        """Runs statements, each later than the one before, or at a moment.
+
+        `permitted` asks whether their user has the privileges, as a session does.
+        """
         for text in statements:
+            self.time = self.time if at is None else at - 10
             command = parse(text).command
             events = self._events(command, self.actor(user))
             if permitted:
