@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from audit.policies.errors import PolicyError
 from audit.policies.model.privileges import Holder
-from audit.policies.model.shown_grants import rows_on
+from audit.policies.model.shown_grants import rows_of, rows_on
 from lineage import parse
 
 from .told_governance import Governance, table
 
 ADMINS = ("ROLE", "ACCOUNTADMIN")
-USERS, ROLES = ("bob", "zoe"), ("A", "B", "C")
+USERS, ROLES = ("bob", "eve", "zoe"), ("A", "B", "C")
 ABOVE = {"TABLE t": ("SCHEMA s", "ACCOUNT"), "TABLE u": ("SCHEMA s", "ACCOUNT"), "SCHEMA s": ("ACCOUNT",)}
 ON = ("TABLE t", "TABLE u", "SCHEMA s", "ACCOUNT")
 PRIVILEGES = ("SELECT", "INSERT", "MANAGE GRANTS")
@@ -169,14 +169,17 @@ STATEMENTS = st.one_of(
 
 
 BEFORE = [
-    ("ann", ("create_role", "A", False)),
-    ("ann", ("create_role", "B", False)),
+    *(("ann", ("create_role", role, False)) for role in ROLES),
     ("ann", ("grant_role", "A", ("USER", "bob"))),
+    ("ann", ("grant_role", "B", ("USER", "eve"))),
+    ("ann", ("grant_role", "A", ("ROLE", "C"))),
     ("ann", ("grant_ownership", "TABLE t", ("ROLE", "A"), "")),
     ("bob", ("grant", "SELECT", "TABLE t", ("USER", "zoe"), True)),
     ("zoe", ("grant", "SELECT", "TABLE t", ("ROLE", "B"), True)),
+    ("eve", ("grant", "SELECT", "TABLE t", ("ROLE", "C"), True)),
+    ("ann", ("grant", "INSERT", "SCHEMA s", ("ROLE", "B"), True)),
 ]
-"""A role that owns a table, and a privilege that was granted on; random statements go on from here."""
+"""A role that owns a table, and privileges that were granted on; random statements go on from here."""
 
 
 def text_of(kind, *words):
@@ -225,8 +228,8 @@ def grant_of(governance, what, to, privilege):
     return governance.state.grants.on_object(securable(governance, what)).get((Holder(*to), privilege))
 
 
-@settings(max_examples=150, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from(["ann", "ann", "bob", "zoe"]), STATEMENTS), max_size=30))
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(["ann", *USERS]), STATEMENTS), min_size=20, max_size=60))
 def test_who_may_what_is_what_the_model_says(statements):
     """Each statement runs or is refused as in the model, and then the same users hold the same privileges."""
     governance, model = Governance(tables=TABLES), Model()
@@ -245,11 +248,14 @@ def test_who_may_what_is_what_the_model_says(statements):
             assert refused, text_of(kind, *words)
         else:
             assert not refused, text_of(kind, *words)
-    for user in (*USERS, "eve"):
+    for user in (*USERS, "max"):
         assert governance.state.roles_of(user, ()) == model.roles_of(user)
         for privilege, what in product(PRIVILEGES, ON):
             held = governance.state.holds(governance.who(user), privilege, securable(governance, what))
             assert held == model.holds(user, privilege, what), (user, privilege, what)
+    for role in ROLES:
+        holders = {one for one, roles in model.under.items() if role in roles}
+        assert {row[4:6] for row in rows_of(governance.state, role)} == holders
     for what in ON:
         shown = rows_on(governance.state, securable(governance, what))
         owner = model.owners.get(what, ADMINS)
@@ -260,3 +266,4 @@ def test_who_may_what_is_what_the_model_says(statements):
         assert shown[0][4:6] == owner
         assert {(row[1], *row[4:]) for row in shown[1:]} == told_of
     governance.require_replay()
+    governance.require_changes_told()

@@ -6,10 +6,10 @@ what runs in a session.
 
 from __future__ import annotations
 
-from itertools import count
+from itertools import count, pairwise
 
 from audit.core.actor import Actor
-from audit.policies.enforcement.enforcer import CatalogObject
+from audit.policies.enforcement.enforcer import CatalogObject, _protection
 from audit.policies.enforcement.governance_permits import (
     Permits,
     policy_securable,
@@ -17,6 +17,7 @@ from audit.policies.enforcement.governance_permits import (
     tag_securable,
 )
 from audit.policies.model.apply_events import state_after
+from audit.policies.model.changed import StateChanges
 from audit.policies.model.events import COLUMNS, event_of, row_of
 from audit.policies.model.grants import ACCOUNT
 from audit.policies.model.privileges import ADMIN, Principal, Securable
@@ -69,6 +70,19 @@ class Row:
 
     def __init__(self, *values):
         self.__dict__.update(zip([name for name, _, _ in COLUMNS], values, strict=True))
+
+
+def _protected(state, key):
+    """What the enforcement rule knows of an object."""
+    known = state.objects.get(key)
+    return known and _protection(known, state)
+
+
+def _held(state, key):
+    """Who holds what on an object, and who owns it."""
+    return set(state.grants.given.get(key, ())), key in state.grants.owners and state.grants.owners[
+        key
+    ].holder
 
 
 class Resolver:
@@ -134,6 +148,19 @@ class Governance:
         for size, state in self._moments:
             assert state_after(replayed[:size]) == state
             assert state_after(replayed[size:], state) == self.state
+
+    def require_changes_told(self):
+        """Asserts that whatever has changed is among what the enforcement rule is told of the change."""
+        for (start, before), (end, after) in pairwise(self._moments):
+            told = StateChanges.from_events(self.log[start:end], after)
+            for key in {*before.objects, *after.objects} - told.objects:
+                assert _protected(before, key) == _protected(after, key)
+            for identity in {*before.policies, *after.policies} - told.policies:
+                assert before.policies.get(identity) == after.policies.get(identity)
+            for key in {*before.grants.about, *after.grants.about} - told.grants:
+                assert _held(before, key) == _held(after, key)
+            if not told.has_roles:
+                assert (before.roles, before.granted) == (after.roles, after.granted)
 
     def actor(self, user="ann"):
         """Whoever runs something now; each time it is later."""
