@@ -34,7 +34,8 @@ class SessionRoles:
     def roles_of(self, state: GovernanceState, user: str, roles: Sequence[str]) -> frozenset[str]:
         """All roles of a user; roles given to the session replace those granted to the user."""
         found = state.roles_of(user, roles)
-        return found | {ADMIN} if user in self._admins and not roles else found
+        # Administrators have ACCOUNTADMIN with the roles that are granted to it.
+        return found | state.roles_under([ADMIN]) if user in self._admins and not roles else found
 
     def primary(self, session_id: str, user: str, roles: Sequence[str]) -> str:
         """The primary role: the one set by USE ROLE, else the first that the session was given."""
@@ -83,8 +84,9 @@ class SessionRoles:
         found = {Holder("ROLE", name): state.held_by(Holder("ROLE", name)) for name in (*state.roles, ADMIN)}
         for user in {*state.granted, *self._admins}:
             # The configuration `admins` gives ACCOUNTADMIN without any event of a grant.
-            granted = [Holder("ROLE", ADMIN)] if user in self._admins else []
-            found[Holder("USER", user)] = [*state.held_by(Holder("USER", user)), *granted]
+            granted = state.held_by(Holder("ROLE", ADMIN)) if user in self._admins else []
+            held = [*state.held_by(Holder("USER", user)), *granted]
+            found[Holder("USER", user)] = list(dict.fromkeys(held))
         return found
 
     def _set_default(self, state: GovernanceState, session_id: str) -> None:

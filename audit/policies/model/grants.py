@@ -201,10 +201,15 @@ class Grants:
         self.members.pop((event.name, _holder(event.details)), None)
 
     def drop_role(self, event: GovernanceEvent) -> None:
-        """Apply a DROP ROLE: its grants are gone, and administrators own its objects."""
+        """Apply a DROP ROLE: what it held is gone; what it owned and granted is the administrators'."""
         role = Holder("ROLE", event.name)
+        # A later role of that name may neither revoke what this one has granted, nor be held to it.
         self.given = {
-            key: {entry: one for entry, one in given.items() if entry[0] != role}
+            key: {
+                entry: replace(one, grantor=ADMINISTRATORS) if one.grantor == role else one
+                for entry, one in given.items()
+                if entry[0] != role
+            }
             for key, given in self.given.items()
         }
         self.owners = {

@@ -81,8 +81,15 @@ def _sources(state: GovernanceState) -> Iterator[tuple[str, str | None, tuple[st
         for key in dict.fromkeys((*masks, *one.column_tags)):
             use = masks.get(key)
             policy = None if use is None else state.policies[use.policy].policy.name
-            tags = tuple(state.tags[tag].name for tag in one.column_tags.get(key, {}))
-            yield f"{one.name}.{quote_name((one.columns[key][0],))}", policy, tags
+            tags = _tags(one, key, state)
+            if use is not None or tags:
+                yield f"{one.name}.{quote_name((one.columns[key][0],))}", policy, tags
+
+
+def _tags(protected: ProtectedObject, key: str, state: GovernanceState) -> tuple[str, ...]:
+    """The tags of a column; a dropped one is kept for UNDROP, and tags nothing until then."""
+    tags = (state.tags[tag] for tag in protected.column_tags.get(key, {}))
+    return tuple(tag.name for tag in tags if not tag.dropped)
 
 
 class _Masked:
@@ -107,9 +114,9 @@ class _Masked:
             one.columns[0].casefold() for one in attached if one.policy.domain is Domain.MASKING_POLICY
         ] + self._tagged(self._state.protected(relation))
 
-    @staticmethod
-    def _tagged(protected: ProtectedObject | None) -> list[str]:
+    def _tagged(self, protected: ProtectedObject | None) -> list[str]:
         """Whether the column has a tag: whoever set it has decided about the column."""
         if protected is None:
             return []
-        return [protected.columns[key][0].casefold() for key, tags in protected.column_tags.items() if tags]
+        tagged = (key for key in protected.column_tags if _tags(protected, key, self._state))
+        return [protected.columns[key][0].casefold() for key in tagged]

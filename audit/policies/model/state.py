@@ -92,8 +92,10 @@ class GovernanceState:
             return identity in found.tags
         known = relation.index.get(column.lower())
         wanted = (column.casefold(), None if known is None else known.column_id)
+        there = {one.column_id for one in relation.columns}
         return any(
-            identity in tags and _is(found.columns[key], wanted) for key, tags in found.column_tags.items()
+            identity in tags and _is(found.columns[key], wanted, there)
+            for key, tags in found.column_tags.items()
         )
 
     def attachments(
@@ -182,7 +184,12 @@ class GovernanceState:
     def roles_of(self, user: str, given: Sequence[str]) -> frozenset[str]:
         """All roles of a user, in upper case: the session's, else those granted, and the roles of these."""
         # Roles given by the application replace those granted to the user.
-        waiting = [role.upper() for role in given] or list(self.granted.get(user, ()))
+        held: Iterable[str] = [role.upper() for role in given] or self.granted.get(user, frozenset())
+        return self.roles_under(held) | {PUBLIC}
+
+    def roles_under(self, roles: Iterable[str]) -> frozenset[str]:
+        """Roles, by their names as they are, and all that are granted to them."""
+        waiting = list(roles)
         found: set[str] = set()
         while waiting:
             role = waiting.pop()
@@ -190,13 +197,15 @@ class GovernanceState:
             if role not in found:
                 found.add(role)
                 waiting += self.roles.get(role, ())
-        return frozenset(found | {PUBLIC})
+        return frozenset(found)
 
     def held_by(self, holder: Holder) -> list[Holder]:
         """A role or user with all roles that it holds."""
-        is_user = holder.kind == "USER"
-        roles = self.roles_of(holder.name if is_user else "", () if is_user else [holder.name])
-        return [holder, *(Holder("ROLE", role) for role in sorted(roles) if role != holder.name)]
+        of_user = self.granted.get(holder.name, frozenset())
+        held = of_user if holder.kind == "USER" else (holder.name,)
+        roles = self.roles_under(held) | {PUBLIC}
+        # A user may be called like a role.
+        return [holder, *(one for role in sorted(roles) if (one := Holder("ROLE", role)) != holder)]
 
     def holds(self, who: Principal, privilege: str, on: Securable) -> bool:
         """Whether a user holds a privilege on an object."""
@@ -207,9 +216,9 @@ class GovernanceState:
         return self.grants.owner(on)
 
 
-def _is(column: tuple[str, int], wanted: tuple[str, int | None]) -> bool:
-    # The id first: a rename keeps it.
-    return column[1] == wanted[1] or (wanted[1] is None and column[0].casefold() == wanted[0])
+def _is(column: tuple[str, int], wanted: tuple[str, int | None], there: Iterable[int | None]) -> bool:
+    # The id first: a rename keeps it. Columns of a clone are noted with the ids of its source's.
+    return column[1] == wanted[1] or (column[1] not in there and column[0].casefold() == wanted[0])
 
 
 def _names_of(found: ProtectedObject | None, relation: Relation) -> Callable[[str], str]:

@@ -13,8 +13,9 @@ _NAMES = {
     "varchar": "STRING", "char": "STRING", "character": "STRING", "text": "STRING", "nvarchar": "STRING",
     # NUMBER without digits is NUMBER(38,0) in Snowflake; Spark's DECIMAL is DECIMAL(10,0).
     "number": "DECIMAL(38,0)", "numeric": "DECIMAL(38,0)", "datetime": "TIMESTAMP_NTZ", "bool": "BOOLEAN",
-    "timestamp_tz": "TIMESTAMP", "varbinary": "BINARY", "real": "FLOAT", "int64": "BIGINT",
-    "float64": "DOUBLE", "bytes": "BINARY",
+    # Spark's TIMESTAMP is the one with the local time zone.
+    "timestamp_tz": "TIMESTAMP", "timestamp_ltz": "TIMESTAMP",
+    "varbinary": "BINARY", "real": "FLOAT", "int64": "BIGINT", "float64": "DOUBLE", "bytes": "BINARY",
 }  # fmt: skip
 _LENGTHS = frozenset({"varchar", "char", "character", "text", "nvarchar", "string", "varbinary", "binary"})
 _DECIMAL = re.compile(r"dec(?:imal)?(?:\((\d+)(?:,(\d+))?\))?")

@@ -93,7 +93,8 @@ def copy_policies(
     if known is not None and is_set_on(known):
         # CREATE OR REPLACE … CLONE is run again: the clone has the policies of the first run.
         if source is not None and _set_on(known) == _set_on(source):
-            return []
+            # What the clone is to remember of its source may be missing still.
+            return [] if known.had_rows or not source.had_rows else [_copied(source, clone_id, actor)]
         raise PolicyExistsError(
             f"{known.name} would be replaced by a clone, and policies of its own protect it",
             "DROP it first, which keeps it for UNDROP, or take its policies off",
@@ -101,9 +102,13 @@ def copy_policies(
     more = _tags_of_home(state.objects.get(home), key, actor, state)
     if source is None or not (is_set_on(source) or source.had_rows):
         return more
+    return [_copied(source, clone_id, actor), *more]
+
+
+def _copied(source: ProtectedObject, clone_id: str, actor: Actor) -> GovernanceEvent:
     details = {"source": source.key, "object_id": object_id("TABLE", clone_id)}
-    copy = GovernanceEvent.of(actor, "COPY_POLICIES", key=key, name=source.name, details=details)
-    return [copy, *more]
+    key = f"delta:{clone_id}"
+    return GovernanceEvent.of(actor, "COPY_POLICIES", key=key, name=source.name, details=details)
 
 
 def _tags_of_home(

@@ -78,11 +78,12 @@ def revoke_events(
     if refused:
         raise _denied(f"may not revoke {joined_by_and(refused)} on {on}", who, on, state)
     taken = {one: _granted_on(known, grantee, one) for one in there}
-    others = [holder for holders in taken.values() for holder in holders]
+    # Each of them once: one may have got several privileges.
+    others = dict.fromkeys(str(holder) for holders in taken.values() for holder in holders)
     if others and properties.get("cascade") != "true":
+        passed_on = joined_by_and(one for one, holders in taken.items() if holders)
         raise PolicyInUseError(
-            f"{grantee} has granted {joined_by_and(privileges)} on {on} on to"
-            f" {joined_by_and(map(str, others))}",
+            f"{grantee} has granted {passed_on} on {on} on to {joined_by_and(others)}",
             "add CASCADE to revoke that, too",
         )
     option_alone = properties.get("grantOption") == "true"

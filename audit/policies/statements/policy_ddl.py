@@ -14,6 +14,7 @@ from audit.policies.errors import BadPolicyError, PolicyExistsError, PolicyInUse
 from audit.policies.model.events import GovernanceEvent
 from audit.policies.model.types import fits, spark_type
 from lineage.model import Column, Domain, Policy
+from lineage.names import split_name
 
 if TYPE_CHECKING:
     from audit.core.actor import Actor
@@ -33,6 +34,7 @@ def create_policy(
         raise BadPolicyError(
             f"policy {name} has no definition", "write AS (value TYPE) RETURNS TYPE -> expression"
         )
+    _require_in_a_schema(name)
     known = state.find(given.domain, name)
     if known is not None and command.if_clause:
         return []
@@ -77,6 +79,7 @@ def rename_policy(
     known = _known(command, name, state)
     if known is None:
         return []
+    _require_in_a_schema(new_name)
     domain = known[1].policy.domain
     if state.find(domain, new_name) is not None:
         raise PolicyExistsError(f"{domain.value.lower()} {new_name} is there already", "choose another name")
@@ -90,6 +93,12 @@ def drop_policy(
     del new_name, enforcer
     known = _known(command, name, state)
     return [] if known is None else [_dropping(known[0], known[1], state, actor)]
+
+
+def _require_in_a_schema(name: str) -> None:
+    # A policy below a table is BigQuery's, and needs no CREATE on a schema.
+    if len(split_name(name)) > len(("catalog", "schema", "policy")):
+        raise BadPolicyError(f"policy {name} lies in no schema", "name it catalog.schema.policy, or less")
 
 
 def _dropping(identity: str, known: StoredPolicy, state: GovernanceState, actor: Actor) -> GovernanceEvent:

@@ -62,7 +62,7 @@ def grant_role(command: Command, actor: Actor, state: GovernanceState) -> list[G
     if to == "ROLE":
         _require(grantee, state)
         # Everybody has PUBLIC, so it makes no circle.
-        if name == grantee or grantee in state.roles_of("", [name]) - {PUBLIC}:
+        if grantee in state.roles_under([name]):
             raise BadPolicyError(
                 f"role {name} holds role {grantee}, and would be held by it",
                 "roles cannot hold each other: revoke that first",
@@ -93,6 +93,11 @@ def _roles_granted(to: str, grantee: str, state: GovernanceState) -> frozenset[s
 
 
 def _require(name: str, state: GovernanceState) -> None:
+    if name == PUBLIC:
+        raise BadPolicyError(
+            f"role {PUBLIC} is everybody's: it is granted to nobody, and no role to it",
+            f"grant privileges to it: GRANT … TO ROLE {PUBLIC}",
+        )
     if name not in state.roles and name != ADMIN:
         raise UnknownPolicyError(f"there is no role {name}", "create it first: CREATE ROLE")
 
