@@ -36,8 +36,9 @@ _NILADIC: dict[type, str] = {
 # Spark 4.2 writes mathematical functions in capitals (MathExpression, sql-expression-schema.md).
 _IN_CAPITALS = frozenset(
     {"acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "cot", "csc",
-     "degrees", "e", "exp", "expm1", "hypot", "log", "log10", "log1p", "log2", "pi", "power", "radians", "regexp",
-     "regexp_like", "rlike", "sec", "signum", "sin", "sinh", "spark_partition_id", "sqrt", "tan", "tanh"}
+     "degrees", "e", "exp", "expm1", "hypot", "log", "log10", "log1p", "log2", "pi", "power", "radians",
+     "regexp", "regexp_like", "rlike", "sec", "signum", "sin", "sinh", "spark_partition_id", "sqrt", "tan",
+     "tanh"}
 )  # fmt: skip
 _ROUNDING = frozenset({"ceil", "floor"})  # in capitals without a scale
 _LIKE: dict[type, str] = {exp.Like: "{} LIKE {}", exp.ILike: "ilike({}, {})"}
