@@ -177,9 +177,10 @@ def test_a_view_is_defined_and_reads_nothing(kind, fields, ddl):
     ("fields", "more"),
     [
         ({}, {"temporary": True}),
+        ({"allowExisting": True}, {"existed": True}),
         ({"ifNotExists": True}, {"existed": True}),
-        ({"ignoreIfExists": True}, {"existed": True}),
     ],
+    ids=["temporary", "CreateViewCommand", "CreateView"],
 )
 def test_a_view_that_is_temporary_or_was_there_is_not_recorded(fields, more):
     """Its outputs are known all the same."""
