@@ -34,7 +34,7 @@ def written(draw):
 
 @given(written())
 def test_a_name_is_completed_by_the_current_catalog_and_schema(name):
-    """One part: in the current schema; two: in the current catalog; three: as it stands; case does not count."""
+    """One part: in the current schema; two: in the current catalog; three: as it stands; in any case."""
     parts, current = name
     full = (*(current or HOME)[: 3 - len(parts)], *(part.lower() for part in parts))
     found = of("int").relation(parts, current)
