@@ -161,12 +161,13 @@ class Maker:
         if not self.draw(st.booleans()):
             return query
         one, key = self.one_of(below), self.one_of(below)
-        window = self.new(
-            one.sources, one.by | key.all, f"sum({one.sql}) OVER (PARTITION BY {key.sql})", [*one.tree]
-        )
+        by_name = self.draw(st.booleans())
+        over_what = "win" if by_name else f"(PARTITION BY {key.sql})"
+        window = self.new(one.sources, one.by | key.all, f"sum({one.sql}) OVER {over_what}", [*one.tree])
         spec = [node("WindowSpecDefinition", 1), *key.tree]
         over = [node("WindowExpression", 2), node("AggregateExpression", 1), node("Sum", 1), *one.tree, *spec]
-        return self.select(self.inner(below), [*made, replace(window, tree=over)])
+        tail = f" WINDOW win AS (PARTITION BY {key.sql})" if by_name else ""
+        return self.select(self.inner(below), [*made, replace(window, tree=over)], tail=tail)
 
     def grouped(self, depth: int) -> Query:
         """GROUP BY: the keys shape the rows, an aggregate is made of its argument."""
@@ -223,26 +224,31 @@ class Maker:
         )
 
     def combined(self, depth: int) -> Query:
-        """UNION ALL is made of both sides; EXCEPT ALL of the left, and the right shapes the rows."""
+        """A set operation: EXCEPT yields values of the left alone; without ALL whole rows are compared."""
         left, right = self.query(depth), self.query(min(depth, 1))
         width = min(len(left.columns), len(right.columns))
-        sides = [
-            self.select(
-                self.inner(side),
-                [self.new(c.sources, c.by, c.outer().sql, c.outer().tree) for c in side.columns[:width]],
-            )
-            for side in (left, right)
-        ]
-        rows, named = left.rows | right.rows, left.named | right.named
-        plan = [*sides[0].plan, *sides[1].plan]
-        pairs = list(zip(sides[0].columns, sides[1].columns, strict=True))
-        if self.draw(st.booleans()):
+        one, two = (self.first_columns(side, width) for side in (left, right))
+        words = self.draw(
+            st.sampled_from(["UNION ALL", "UNION", "EXCEPT ALL", "EXCEPT", "INTERSECT ALL", "INTERSECT"])
+        )
+        kind, keeps_all = words.partition(" ")[0].title(), words.endswith("ALL")
+        pairs = list(zip(one.columns, two.columns, strict=True))
+        columns, rows = one.columns, one.rows | two.rows
+        if kind == "Except":
+            rows = rows.union(*(b.all for _, b in pairs))
+        else:
             columns = tuple(replace(a, sources=a.sources | b.sources, by=a.by | b.by) for a, b in pairs)
-            sql = f"{sides[0].sql} UNION ALL {sides[1].sql}"
-            return Query(sql, [node("Union", 2), *plan], columns, rows, named)
-        rows = rows.union(*(b.all for _, b in pairs))
-        sql = f"{sides[0].sql} EXCEPT ALL {sides[1].sql}"
-        return Query(sql, [node("Except", 2, isAll=True), *plan], sides[0].columns, rows, named)
+        if not keeps_all:
+            rows = rows.union(*(column.all for column in columns))
+        head = [node(kind, 2, isAll=keeps_all)] if kind != "Union" else [node("Union", 2)]
+        head = [node("Distinct", 1), *head] if words == "UNION" else head
+        plan = [*head, *one.plan, *two.plan]
+        return Query(f"{one.sql} {words} {two.sql}", plan, columns, rows, one.named | two.named)
+
+    def first_columns(self, side: Query, width: int) -> Query:
+        """The first columns of a query, under new names."""
+        outer = [column.outer() for column in side.columns[:width]]
+        return self.select(self.inner(side), [self.new(c.sources, c.by, c.sql, c.tree) for c in outer])
 
 
 @st.composite
