@@ -45,14 +45,16 @@ class Overlay:
 
     def relation(self, parts: Sequence[str], current: tuple[str, str] | None = None) -> Relation | None:
         """What a name means after the statements so far."""
-        found = self._temporary.get(".".join(parts).lower())
+        name = ".".join(parts).lower()
+        found = self._temporary.get(name)
         if found is not None:
             return found
         current_schema = current or self._current
-        key = _key(qualify(parts, current_schema))
-        if key in self._known:
-            return self._known[key]
-        return self._below.relation(parts, current_schema)
+        full = qualify(parts, current_schema)
+        if _key(full) in self._known:
+            return self._known[_key(full)]
+        # By its full name, where a temporary view of the catalog below has been dropped.
+        return self._below.relation(full if name in self._temporary else parts, current_schema)
 
     def path(self, provider: str, location: str) -> Relation:
         """As below."""
@@ -91,7 +93,7 @@ class Overlay:
             on = self.relation(command.on) if command.on else None
             self._governance.apply(command, self._current, on)
             self._apply_command(command)
-        if not self._apply_create(statement, access):
+        if not (self._apply_create(statement, access) or self._drop_temporary(statement)):
             if access.also:
                 self._swap(access)
             else:
@@ -105,6 +107,18 @@ class Overlay:
             self._use(command.target, catalog=bool(command.source))
         elif command.kind == "DECLARE" and command.target:
             self.variables |= {command.target[-1].lower()}
+
+    def _drop_temporary(self, statement: Statement) -> bool:
+        """Forget a temporary view; False where the statement drops none. Spark looks for one first."""
+        tree = statement.tree
+        if not isinstance(tree, exp.Drop) or tree.args["kind"].upper() != "VIEW":
+            return False
+        parts = parts_of((tree.args.get("tables") or [None])[0])
+        dropped = self.relation(parts) if parts else None
+        if dropped is None or not dropped.temporary:
+            return False
+        self._temporary[".".join(parts).lower()] = None
+        return True
 
     def _apply_create(self, statement: Statement, access: Access) -> bool:
         """Take over a view or a function; False where the statement makes neither."""

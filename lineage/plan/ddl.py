@@ -356,10 +356,14 @@ def _did_nothing(node: Node, target: Target) -> bool:
     """IF NOT EXISTS on what was there, IF EXISTS on what was not; False where nobody looked."""
     if target.existed is None:
         return False
-    # CREATE has ignoreIfExists or ifNotExists, DROP has ifExists, in V1 and V2 commands alike.
+    # DROP has ifExists, in V1 and V2 commands alike.
     if node.get("ifExists"):
         return not target.existed
-    return bool(target.existed and (node.get("ignoreIfExists") or node.get("ifNotExists")))
+    return bool(target.existed and any(node.get(flag) for flag in _IF_NOT_EXISTS))
+
+
+# CREATE has one of the first two; CreateViewCommand has the third (Spark 4.2).
+_IF_NOT_EXISTS = ("ignoreIfExists", "ifNotExists", "allowExisting")
 
 
 def _properties(operation: str | None, target: Target, owner: Relation) -> Json:

@@ -19,7 +19,9 @@ _OPERATORS: dict[type, str] = {
     exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%", exp.IntDiv: "div", exp.EQ: "=",
     exp.GT: ">", exp.LT: "<", exp.GTE: ">=", exp.LTE: "<=", exp.And: "AND", exp.Or: "OR",
     exp.NullSafeEQ: "<=>", exp.BitwiseAnd: "&", exp.BitwiseOr: "|", exp.BitwiseXor: "^",
+    exp.BitwiseLeftShift: "<<", exp.BitwiseRightShift: ">>",
 }  # fmt: skip
+_SHIFTS = (exp.BitwiseLeftShift, exp.BitwiseRightShift)  # functions, too: shiftleft, shiftright
 _FUNCTIONS: dict[type, str] = {
     exp.Sum: "sum", exp.Max: "max", exp.Min: "min", exp.Avg: "avg", exp.Abs: "abs", exp.Upper: "upper",
     exp.Lower: "lower", exp.Length: "length", exp.Coalesce: "coalesce",
@@ -31,10 +33,19 @@ _NILADIC: dict[type, str] = {
     exp.CurrentDate: "current_date()", exp.CurrentTimestamp: "current_timestamp()",
     exp.CurrentUser: "current_user()", exp.SessionUser: "session_user()",
 }  # fmt: skip
-_LIKE: dict[type, str] = {exp.Like: "{} LIKE {}", exp.RegexpLike: "RLIKE({}, {})", exp.ILike: "ilike({}, {})"}
+# Spark 4.2 writes mathematical functions in capitals (MathExpression, sql-expression-schema.md).
+_IN_CAPITALS = frozenset(
+    {"acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "cot", "csc",
+     "degrees", "e", "exp", "expm1", "hypot", "log", "log10", "log1p", "log2", "pi", "power", "radians",
+     "regexp", "regexp_like", "rlike", "sec", "signum", "sin", "sinh", "spark_partition_id", "sqrt", "tan",
+     "tanh"}
+)  # fmt: skip
+_ROUNDING = frozenset({"ceil", "floor"})  # in capitals without a scale
+_LIKE: dict[type, str] = {exp.Like: "{} LIKE {}", exp.ILike: "ilike({}, {})"}
 _TYPED = {
     exp.DType.DATE: "DATE", exp.DType.TIMESTAMP: "TIMESTAMP", exp.DType.TIMESTAMPTZ: "TIMESTAMP",
     exp.DType.TIMESTAMPLTZ: "TIMESTAMP", exp.DType.TIMESTAMPNTZ: "TIMESTAMP_NTZ",
+    exp.DType.TIME: "TIME",
 }  # fmt: skip
 # Functions that cast, of those that sqlglot does not know as such.
 _CASTS = frozenset({"bigint", "binary", "decimal", "smallint", "tinyint"})
@@ -76,11 +87,11 @@ def _shown(node: Node) -> str:
     if shape is not None:
         return shape(node)
     operator = _OPERATORS.get(kind)
-    if operator is not None:
+    if operator is not None and not (kind in _SHIFTS and CALLED in node.meta):
         return f"({_inner(node.args['this'])} {operator} {_inner(node.args['expression'])})"
     function = _called(node)
     if function is not None:
-        return f"{function}({', '.join(_arguments(node))})"
+        return _call(function, _arguments(node))
     return node.sql("spark")
 
 
@@ -91,9 +102,14 @@ def _concat(node: Node) -> str:
     return f"concat({', '.join(_arguments(node))})"
 
 
+def _call(name: str, arguments: list[str]) -> str:
+    capitals = name in _IN_CAPITALS or (name in _ROUNDING and len(arguments) == 1)
+    return f"{name.upper() if capitals else name}({', '.join(arguments)})"
+
+
 def _called(node: Node) -> str | None:
     """The name of a function as Spark shows it: as the text calls it, in lower case."""
-    called = node.meta.get(CALLED) if isinstance(node, exp.Func) else None
+    called = node.meta.get(CALLED) if isinstance(node, (exp.Func, *_SHIFTS)) else None
     return called.lower() if called else _FUNCTIONS.get(type(node))
 
 
@@ -182,6 +198,12 @@ def _not(node: Node) -> str:
     return f"(NOT {_inner(inner)})"
 
 
+def _logarithm(node: Node) -> str:
+    # log2(x), log10(x): sqlglot adds the base in front.
+    called = _called(node) or "log"
+    return _call(called, _arguments(node)[-1:] if called in ("log2", "log10") else _arguments(node))
+
+
 def _like(node: Node) -> str:
     return _LIKE[type(node)].format(_inner(node.args["this"]), _inner(node.args["expression"]))
 
@@ -256,13 +278,13 @@ def _frame(node: Node, *, ordered: bool) -> str:
         end = "CURRENT ROW" if ordered else "UNBOUNDED FOLLOWING"
         return f"{'ROWS' if by_rows else 'RANGE'} BETWEEN UNBOUNDED PRECEDING AND {end}"
     start, end = (_bound(spec, side) for side in ("start", "end"))
-    return f"{spec.args['kind']} BETWEEN {start} AND {end or 'CURRENT ROW'}"
+    return f"{spec.args['kind'].upper()} BETWEEN {start} AND {end or 'CURRENT ROW'}"
 
 
 def _bound(spec: Node, side: str) -> str:
     value = spec.args.get(side)
-    text = value if isinstance(value, str) else _inner(value) if value is not None else ""
-    return f"{text} {spec.args.get(side + '_side') or ''}".strip()
+    text = value.upper() if isinstance(value, str) else _inner(value) if value is not None else ""
+    return f"{text} {(spec.args.get(side + '_side') or '').upper()}".strip()
 
 
 def _ordered(node: Node) -> str:
@@ -289,7 +311,7 @@ def _anonymous(node: Node) -> str:
     name = node.name.lower().rstrip()
     if name in ("isnull", "isnotnull") and len(node.expressions) == 1:
         return f"({_inner(node.expressions[0])} IS {'NOT ' if name == 'isnotnull' else ''}NULL)"
-    return f"{name}({_list(node.expressions)})"
+    return _call(name, list(map(_inner, node.expressions)))
 
 
 _SHAPES: dict[type, Callable[[Node], str]] = {
@@ -326,6 +348,9 @@ _SHAPES: dict[type, Callable[[Node], str]] = {
     exp.Extract: lambda node: f"extract({node.name.lower()} FROM {_inner(node.args['expression'])})",
     exp.Bracket: lambda node: f"{_inner(node.args['this'])}[{_list(node.expressions)}]",
     exp.Distinct: lambda node: "DISTINCT " + _list(node.expressions),
+    exp.Log: _logarithm,
+    exp.RegexpLike: lambda node: _call(_called(node) or "rlike", _arguments(node)),
+    exp.Collate: lambda node: f"collate({_inner(node.args['this'])}, {node.args['expression'].name})",
     exp.Subquery: lambda _: "scalarsubquery()",
     exp.Anonymous: _anonymous,
 }

@@ -88,12 +88,16 @@ def _as_select(
 
 
 def _with_table_names(relation: Relation, names: list[Column]) -> list[Column]:
-    """The table's own names where it has none of ours: expressions without an alias are named by Spark."""
+    """The table's own names where it has none of ours: expressions without an alias are named by Spark.
+
+    A name that is an identifier is that of a column or an alias: where the table has another one there, it is
+    the table that is replaced.
+    """
     if len(names) != len(relation.columns):
         return names
     keys = {column.name.lower() for column in relation.columns}
     pairs = zip(names, relation.columns, strict=True)
-    return [name if name.name.lower() in keys else made for name, made in pairs]
+    return [name if name.name.lower() in keys or name.name.isidentifier() else made for name, made in pairs]
 
 
 def _view_frame(trace: Trace, query: Node | None) -> tuple[Frame, Ledger]:

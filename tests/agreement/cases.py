@@ -26,6 +26,8 @@ LEFT_OUT = {
     "policies.sql": "Spark has no policies",
     "not_recorded.sql": "Spark knows nothing of what is not to be recorded",
     "scripts.sql": "statements that need those before them to have run",
+    "scripts_governance.sql": "Spark has no policies",
+    "text_only.sql": "what Spark refuses, and what a text alone shows",
 }
 REASONS = {
     # Statements, by a part of their text.
