@@ -31,6 +31,27 @@ def table(session, schema):
     return "t"
 
 
+@pytest.fixture(scope="module")
+def unchanged_schema(session):
+    """A schema with that table, for all tests that change nothing."""
+    session.sql("CREATE SCHEMA unchanged")
+    session.sql("USE unchanged")
+    session.sql("CREATE TABLE t (a INT)")
+    session.sql("INSERT INTO t VALUES (1)")
+    session.sql("INSERT INTO t VALUES (2)")
+    yield "unchanged"
+    session.sql("USE default")
+    session.sql("DROP SCHEMA unchanged CASCADE")
+
+
+@pytest.fixture
+def unchanged(session, unchanged_schema):
+    """That table, with its schema as the current one."""
+    session.sql(f"USE {unchanged_schema}")
+    yield "t"
+    session.sql("USE default")
+
+
 def values(frame):
     """The first column, sorted."""
     return sorted(row[0] for row in frame.collect())
@@ -61,14 +82,14 @@ VACUUM = "VACUUM t RETAIN 0 HOURS"
         "EXECUTE IMMEDIATE 'VACUUM ${zz.table} RETAIN 0 HOURS'",
     ],
 )
-def test_vacuum_of_what_is_kept_is_refused(session, table, text):
+def test_vacuum_of_what_is_kept_is_refused(session, unchanged, text):
     """However it comes to Spark; the error is that of the statement itself."""
-    session.conf.set("zz.table", table)
+    session.conf.set("zz.table", unchanged)
     with pytest.raises(RetainedError, match="192 hours"):
         session.sql(text)
 
 
-def test_vacuum_by_a_caller_in_the_jvm(session, table):
+def test_vacuum_by_a_caller_in_the_jvm(session, unchanged):
     """JVM code that has the session, and one that it has made."""
     session.sql(f"USE {session.catalog.currentDatabase()}")
     fresh = session._jsparkSession.newSession()
@@ -95,12 +116,12 @@ def test_what_a_script_drops_comes_back(session, table, drop):
     assert values(session.table(table)) == [1, 2]
 
 
-def test_a_drop_that_does_not_run_drops_nothing(session, table):
+def test_a_drop_that_does_not_run_drops_nothing(session, unchanged):
     """Nothing happens when a script is parsed."""
     session.sql("BEGIN IF 1 = 2 THEN DROP TABLE t; END IF; END")
     session._jsparkSession.sessionState().sqlParser().parsePlan("DROP TABLE t")
     session.sql("EXPLAIN DROP TABLE t")
-    assert session.catalog.tableExists(table)
+    assert session.catalog.tableExists(unchanged)
 
 
 @pytest.mark.parametrize(
@@ -122,13 +143,13 @@ def test_a_drop_that_does_not_run_drops_nothing(session, table):
         ),
     ],
 )
-def test_the_past_on_every_way(session, table, text, args):
+def test_the_past_on_every_way(session, unchanged, text, args):
     """Version 1 holds the one row."""
     frame = session.sql(text, args=args) if args else session.sql(text)
     assert values(frame) == [1]
 
 
-def test_the_past_by_a_timestamp(session, table):
+def test_the_past_by_a_timestamp(session, unchanged):
     """`AT (TIMESTAMP => :t)` with a value of Python's, and with one of a script."""
     (moment,) = session.sql("DESCRIBE HISTORY t").where("version = 1").select("timestamp").first()
     frame = session.sql("SELECT a FROM t AT (TIMESTAMP => :t)", args={"t": moment})
@@ -138,7 +159,7 @@ def test_the_past_by_a_timestamp(session, table):
     assert values(session.sql(script)) == [1]
 
 
-def test_the_past_of_a_caller_in_the_jvm(session, table):
+def test_the_past_of_a_caller_in_the_jvm(session, unchanged):
     """Its text is rewritten as that of `spark.sql` is."""
     java = session._jsparkSession
     assert rows(java.sql("SELECT a FROM t AT (VERSION => 1)")) == "[[1]]"
@@ -262,7 +283,7 @@ def test_a_failure_inside_is_on_record(session, table):
     assert next(q.execution_status for q in known(session, handled)) == "SUCCESS"
 
 
-def test_sparks_own_errors_stay_as_they_are(session, table):
+def test_sparks_own_errors_stay_as_they_are(session, unchanged):
     """What Spark raises for a statement that is watched over: class, condition and text are the same."""
     java = session._jsparkSession.newSession()
     for run in (session.sql, java.sql, lambda text: java.sql(f"EXECUTE IMMEDIATE '{text}'")):

@@ -111,7 +111,16 @@ def test_publishing_again_after_a_kill_is_a_no_op(spark, source, tmp_path):
     assert statuses(spark, tmp_path) == {running.query_id: "RUNNING"}
 
 
-@pytest.mark.parametrize("committed", ["access_history", "column_lineage", "query_history"])
+@pytest.mark.parametrize(
+    "committed",
+    [
+        "access_history",
+        *(
+            pytest.param(name, marks=pytest.mark.long("behind another of the four commits"))
+            for name in ("column_lineage", "query_history")
+        ),
+    ],
+)
 def test_a_batch_run_again_adds_nothing(spark, source, tmp_path, monkeypatch, committed):
     """Killed behind the commit of any table, the batch, run again with more, makes each row once."""
     source.access = WRITE

@@ -360,7 +360,9 @@ FAILING = [
 ]
 
 
-@pytest.mark.parametrize("policy", ["near", "mapped"])
+@pytest.mark.parametrize(
+    "policy", ["near", pytest.param("mapped", marks=pytest.mark.long("the same texts over another policy"))]
+)
 def test_hidden_rows_never_fail(session, make, policy):
     """Whatever fails on a hidden row would tell of it: each query answers as over the visible rows alone."""
     make("t", policy)

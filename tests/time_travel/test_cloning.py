@@ -244,11 +244,20 @@ def actions(session, table):
 @pytest.mark.parametrize(
     "table",
     [
-        "PARTITIONED BY (p) TBLPROPERTIES (",
-        "CLUSTER BY (k) TBLPROPERTIES ('delta.columnMapping.mode' = 'name', ",
-        "TBLPROPERTIES ('delta.enableRowTracking' = 'true', ",
+        pytest.param(
+            "PARTITIONED BY (p) TBLPROPERTIES (",
+            marks=pytest.mark.long("a clustered, mapped table has more to copy"),
+            id="partitioned",
+        ),
+        pytest.param(
+            "CLUSTER BY (k) TBLPROPERTIES ('delta.columnMapping.mode' = 'name', ", id="clustered and mapped"
+        ),
+        pytest.param(
+            "TBLPROPERTIES ('delta.enableRowTracking' = 'true', ",
+            marks=pytest.mark.long("one more feature of the protocol"),
+            id="rows tracked",
+        ),
     ],
-    ids=["partitioned", "clustered and mapped", "rows tracked"],
 )
 def test_a_clone_is_as_deltas_own(session, schema, spark, table):
     """File by file, deletion vectors and names of partitions included; of a short log and of a checkpoint."""

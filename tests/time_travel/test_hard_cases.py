@@ -475,7 +475,9 @@ def test_daylight_saving(session, spark, schema, tmp_path):
         session.conf.set("spark.sql.session.timeZone", "UTC")
 
 
-@pytest.mark.parametrize("timed", [True, False])
+@pytest.mark.parametrize(
+    "timed", [True, pytest.param(False, marks=pytest.mark.long("the same by the times of files"))]
+)
 def test_a_log_that_has_been_cleaned(session, spark, schema, timed):
     """Forty versions, a checkpoint each ten, the oldest gone: what is left is read, what is gone says so."""
     session.sql("CREATE TABLE t (a INT) TBLPROPERTIES ('delta.checkpointInterval' = '10')")

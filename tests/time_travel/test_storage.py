@@ -291,7 +291,9 @@ def test_clones_of_clones(session, schema, clock, day):
     assert {name.rpartition(".")[2] for name, _ in purge(session, clock)} == {"a", "b", "c"}
 
 
-@pytest.mark.parametrize("has_checksum", [True, False])
+@pytest.mark.parametrize(
+    "has_checksum", [False, pytest.param(True, marks=pytest.mark.long("the checksum is one more witness"))]
+)
 def test_a_damaged_log(session, schema, clock, day, has_checksum):
     """The views leave the table out and say so; a purge deletes nothing: it may be a clone of any."""
     cut, fine = (f"{name}_{has_checksum}".lower() for name in ("cut", "fine"))
