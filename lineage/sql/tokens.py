@@ -40,6 +40,22 @@ def tokenize(text: str) -> list[Token] | None:
     return tokenize_with_types(text)[0]
 
 
+def words_of(text: str) -> dict[str, None]:
+    """The words of an expression in lower case, in order; not those of its strings.
+
+    What stands in double quotes counts: Spark takes it for a name under ANSI settings.
+
+    >>> list(words_of("Upper(`a` || 'b')"))
+    ['upper', '(', 'a', '||', ')']
+    """
+    named = (one for one in tokenize(text) or () if not _is_string(one) or text[one.start] == '"')
+    return dict.fromkeys(token.text.lower() for token in named)
+
+
+def _is_string(token: Token) -> bool:
+    return token.token_type is TokenType.STRING
+
+
 def tokenize_with_types(text: str) -> tuple[list[Token] | None, set[TokenType]]:
     """The tokens of a text, None where it cannot be cut into any, and the types that occur among them."""
     try:

@@ -20,7 +20,7 @@ from audit.policies.statements.set_tag import column_of, set_tag_events
 from lineage.catalog.object_ids import object_id
 from lineage.model import Domain
 from lineage.names import qualify, quote_name
-from lineage.sql.tokens import tokenize
+from lineage.sql.tokens import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -239,8 +239,7 @@ def _require_maskable(column: str, found: CatalogObject, known: ProtectedObject 
     for other, expression in found.generated.items():
         key = found.columns[other.lower()][1]
         # Delta keeps a generation expression as SQL text, in the metadata of its column.
-        names = {token.text.lower() for token in tokenize(expression) or []}
-        if column.lower() in names and key not in masked:
+        if column.lower() in words_of(expression) and key not in masked:
             raise BadPolicyError(
                 f"column {other} of {quote_name(found.name)} is generated from {column}: {expression}",
                 f"mask {other} first, or drop it",

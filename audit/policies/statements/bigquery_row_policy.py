@@ -13,7 +13,7 @@ from audit.policies.errors import BadPolicyError, PolicyExistsError, UnknownPoli
 from audit.policies.model.events import GovernanceEvent
 from lineage.model import Column, Domain, Policy
 from lineage.names import quote_name, sql_text
-from lineage.sql.tokens import tokenize
+from lineage.sql.tokens import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -127,8 +127,7 @@ def _granted(grantees: Sequence[str], name: str) -> str:
 
 def _named(body: str, found: CatalogObject) -> list[tuple[str, str, int, str]]:
     """The columns whose names occur in a filter: its parameters."""
-    names = dict.fromkeys(token.text.lower() for token in tokenize(body) or [])
-    return [found.columns[name] for name in names if name in found.columns]
+    return [found.columns[name] for name in words_of(body) if name in found.columns]
 
 
 def _event(
