@@ -250,6 +250,7 @@ def test_a_create_with_retention_in_a_script(session, schema):
     session.sql(f"DROP SCHEMA {schema}_4")
 
 
+@pytest.mark.slow("ten statements")
 def test_the_columns_are_those_of_the_front_door(session, table):
     """What `columns_of` says holds for the DataFrame of `spark.sql` as well."""
     for text in (

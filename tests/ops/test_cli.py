@@ -102,6 +102,7 @@ def test_a_root_without_tables_is_one_line_and_exit_code_2(spark, tmp_path):
     assert said.splitlines()[-1].startswith(f"audit: AUDIT_TABLE_MISSING: the audit table {tmp_path}")
 
 
+@pytest.mark.slow("a command with a JVM of its own")
 def test_query_runs_a_file_by_path(spark, root, tmp_path):
     """A file with a parameter and a default, over the views of a root, in a process without a metastore."""
     file = tmp_path / "question.sql"

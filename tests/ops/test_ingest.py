@@ -121,6 +121,7 @@ def test_publishing_again_after_a_kill_is_a_no_op(spark, source, tmp_path):
         ),
     ],
 )
+@pytest.mark.slow("two batches and their repetition")
 def test_a_batch_run_again_adds_nothing(spark, source, tmp_path, monkeypatch, committed):
     """Killed behind the commit of any table, the batch, run again with more, makes each row once."""
     source.access = WRITE
@@ -198,6 +199,7 @@ def test_a_gap_is_a_row(spark, source, tmp_path):
     assert list(recorded(spark, tmp_path)) == [started.query_id]
 
 
+@pytest.mark.slow("nine batches")
 def test_small_files_are_compacted(spark, source, tmp_path, monkeypatch):
     """However many small ingests there were, a partition has a bounded number of files, and every row."""
     monkeypatch.setattr("audit.store.compaction.EVERY", 3)

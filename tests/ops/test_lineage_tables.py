@@ -97,6 +97,7 @@ def test_a_root_of_before_gains_them(spark, source, tmp_path):
     assert [commits(tmp_path, name) for name in (*LINEAGE, "query_history")] == [2, 2, 3]
 
 
+@pytest.mark.slow("rewrites an old root")
 def test_a_root_of_before_functions_gains_their_fields(spark, source, tmp_path):
     """What an older version wrote stays as it was, and a function is on record among the sources."""
     shutil.rmtree(tmp_path / "access_history")

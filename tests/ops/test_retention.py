@@ -25,6 +25,7 @@ def test_a_day_goes_at_midnight(now, first):
 
 
 @pytest.mark.spark
+@pytest.mark.slow("deletes from four tables")
 def test_days_are_deleted_whole_and_freed(spark, tmp_path):
     """Of four days the two too old go, to the microsecond, from all tables; their files when Delta may."""
     make_tables(spark, tmp_path)

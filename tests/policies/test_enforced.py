@@ -65,6 +65,7 @@ READS = {
 }
 
 
+@pytest.mark.slow("many queries, each refused and granted")
 def test_reads(session, schema):
     """SELECT on the table, and some privilege on its schema; whoever lacks one is told which."""
 

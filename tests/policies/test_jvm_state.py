@@ -78,6 +78,7 @@ def test_a_users_own_function_stands_again(spark, tmp_path):
     assert session.sql("SELECT current_role()").first()[0] == "mine"
 
 
+@pytest.mark.slow("two roots")
 def test_two_roots_of_one_jvm_answer_each_for_its_own(spark, tmp_path):
     """Users, roles and policies of a root are that root's: in its sessions, their clones, on one thread."""
     one = attached(spark, tmp_path / "one", "ann")
@@ -123,6 +124,7 @@ def test_two_roots_of_one_jvm_answer_each_for_its_own(spark, tmp_path):
         "r = top_area()",
     ],
 )
+@pytest.mark.slow("attaches twice")
 def test_what_a_policy_reads_is_known_before_it_is_asked(spark, tmp_path, body):
     """In a new driver, too, only administrators change what the body of a policy looks up."""
     session = attached(spark, tmp_path, "ann")

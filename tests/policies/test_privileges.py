@@ -63,6 +63,7 @@ def test_who_created_a_table_may_undrop_it(session, schema):
     assert session.table("t").count() == 1
 
 
+@pytest.mark.slow("many grants and refusals")
 def test_of_writers_clones_and_a_select(session, schema):
     """Each way to make a table names its owner; a clone is its maker's, whose ever the source is."""
     session.sql(f"GRANT CREATE TABLE ON SCHEMA {schema} TO USER bob")
@@ -77,6 +78,7 @@ def test_of_writers_clones_and_a_select(session, schema):
     refused(session, "bob", "UNDROP TABLE cloned", "owned by user eve")
 
 
+@pytest.mark.slow("many grants and refusals")
 def test_ownership_goes_to_a_role(session, schema, roles):
     """By GRANT OWNERSHIP; who holds the role that has it owns it, and who created it no longer does."""
     run(session, "bob", "CREATE TABLE t (a INT)", "GRANT OWNERSHIP ON TABLE t TO ROLE hr")
@@ -132,6 +134,7 @@ def test_a_role_taken_from_a_role(session, roles):
     session.sql("DROP ROLE above")
 
 
+@pytest.mark.slow("many grants and refusals")
 def test_views(session, schema):
     """Known by their name: the newest object of a name is its creator's."""
     session.sql(f"GRANT CREATE VIEW ON SCHEMA {schema} TO ROLE public")
@@ -144,6 +147,7 @@ def test_views(session, schema):
     assert session.table("v").first().a == 2
 
 
+@pytest.mark.slow("many grants and refusals")
 def test_schemas(session, schema):
     """UNDROP SCHEMA needs its OWNERSHIP, and CREATE SCHEMA on the account; what is in it comes with it."""
     run(session, "bob", "CREATE SCHEMA mine", "CREATE TABLE mine.t (a INT)", "DROP SCHEMA mine CASCADE")

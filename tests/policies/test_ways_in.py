@@ -163,6 +163,7 @@ QUERIES = [
 PAIRS = list(product(SEEN, USERS))
 
 
+@pytest.mark.slow("52 queries over two tables")
 def test_queries(session, walled):
     """Text in its many forms, each by one of the users over one kind of protection."""
     for query, (kind, user) in zip(QUERIES, cycle(PAIRS), strict=False):
@@ -253,6 +254,7 @@ ACTIONS = [
 ]
 
 
+@pytest.mark.slow("13 frames times 7 actions")
 def test_frames_by_each_action(session, walled):
     """DataFrames, however they are made, whatever is done with them."""
     plain = list(_frames(session, "both_sam"))
@@ -263,6 +265,7 @@ def test_frames_by_each_action(session, walled):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.slow("13 frames times 3 users")
 def test_frames_of_each_user(session, walled, kind):
     """The same by all users over all kinds of protection, with one action each."""
     actions = cycle(ACTIONS)
@@ -490,6 +493,7 @@ PAST = [
 ]
 
 
+@pytest.mark.slow("many ways to read the past")
 def test_the_past_behind_a_mask(session, past):
     """Old versions and changes are read behind the mask of today, whatever is restored."""
     place, statement = past

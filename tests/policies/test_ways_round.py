@@ -363,6 +363,7 @@ FAILING = [
 @pytest.mark.parametrize(
     "policy", ["near", pytest.param("mapped", marks=pytest.mark.long("the same texts over another policy"))]
 )
+@pytest.mark.slow("many texts over one table")
 def test_hidden_rows_never_fail(session, make, policy):
     """Whatever fails on a hidden row would tell of it: each query answers as over the visible rows alone."""
     make("t", policy)

@@ -23,6 +23,7 @@ SAID = (
 )
 
 
+@pytest.mark.slow("the whole demo, in a Spark of its own")
 def test_to_its_end(tmp_path):
     """Each part has its answer, all is on record in full, nothing fails or warns."""
     command = [sys.executable, "-m", "examples.demo", "--root", str(tmp_path / "root")]

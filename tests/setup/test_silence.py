@@ -35,6 +35,7 @@ def start(root, then="", **environ):
     )
 
 
+@pytest.mark.slow("starts two drivers")
 def test_start_and_first_table_print_nothing(tmp_path):
     """Start, a Delta table written, read and kept in the metastore, stop: not one byte on the terminal.
 

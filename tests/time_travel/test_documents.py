@@ -37,6 +37,7 @@ def last_id(session):
     return session.sql("DESCRIBE HISTORY t LIMIT 1").collect()[0].userMetadata
 
 
+@pytest.mark.slow("many points of one table")
 def test_points_by_offset_and_statement(session, schema, clock, day):
     """OFFSET counts from now; neither it nor a statement reaches beyond the retention period.
 
@@ -202,6 +203,7 @@ def test_a_window_from_the_beginning(session, schema, day):
     session.sql("DROP SCHEMA narrow CASCADE")
 
 
+@pytest.mark.slow("two schemas, measured day by day")
 def test_storage_by_both_billing_models(session, schema, day):
     """One changed cell moves the whole file; physical billing counts it, logical billing does not."""
     session.sql("CREATE TABLE cells AS SELECT /*+ REPARTITION(1) */ id, 'x' AS c FROM range(1000)")

@@ -235,6 +235,7 @@ def test_replay(session, told, schema):
     session.sql(f"USE {schema}")
 
 
+@pytest.mark.slow("several replays")
 def test_replay_of_a_write(session, told):
     """Of INSERT … SELECT and CREATE TABLE … AS SELECT it is the query, over what was before the write."""
     text = "INSERT INTO t (a, b) SELECT a + 10, b FROM t"
@@ -257,6 +258,7 @@ def test_replay_by_path(session, told, tmp_path):
         assert rows(time_travel.replay(session, last_id(session, text))) == answer
 
 
+@pytest.mark.slow("several replays")
 def test_replay_of_two_versions(session, told):
     """One table read at two points: each is bound to its own version on record, an OFFSET's as well."""
     text = (
@@ -270,6 +272,7 @@ def test_replay_of_two_versions(session, told):
     assert rows(time_travel.replay(session, last_id(session, offset))) == [(2,)]
 
 
+@pytest.mark.slow("several replays")
 def test_replay_refuses(session, told):
     """What cannot be run again is an error of its own that says why."""
     session.sql("CREATE TABLE p USING parquet AS SELECT 1 AS a")

@@ -331,6 +331,7 @@ def test_read_while_it_is_dropped(session, schema):
     assert sorted(row.id for row in resolved.collect()) == list(range(80))
 
 
+@pytest.mark.slow("many statements at once")
 def test_threads_of_one_session(session, schema):
     """Each drops and restores its own tables; what one does is not another's."""
 
@@ -437,6 +438,7 @@ def test_a_copied_folder(session, schema, tmp_path):
     assert rows(session, f"SELECT a FROM copy AT (STATEMENT => '{commit.userMetadata}')") == [(1,)]
 
 
+@pytest.mark.slow("many points of one table")
 def test_daylight_saving(session, spark, schema, tmp_path):
     """The hour that comes twice and the one that never does; without in-commit timestamps."""
     path = tmp_path / "t"
@@ -478,6 +480,7 @@ def test_daylight_saving(session, spark, schema, tmp_path):
 @pytest.mark.parametrize(
     "timed", [True, pytest.param(False, marks=pytest.mark.long("the same by the times of files"))]
 )
+@pytest.mark.slow("forty commits")
 def test_a_log_that_has_been_cleaned(session, spark, schema, timed):
     """Forty versions, a checkpoint each ten, the oldest gone: what is left is read, what is gone says so."""
     session.sql("CREATE TABLE t (a INT) TBLPROPERTIES ('delta.checkpointInterval' = '10')")

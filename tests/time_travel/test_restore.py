@@ -24,6 +24,7 @@ def rows(session, table="t"):
     return sorted(row[0] for row in session.sql(f"SELECT a FROM {table}").collect())
 
 
+@pytest.mark.slow("RESTORE takes three seconds")
 def test_every_form(session, schema, told):
     """Delta's words and those of AT | BEFORE lead to the same version, by name, in full and by path."""
     location = session.sql("DESCRIBE DETAIL t").collect()[0].location.removeprefix("file:")
@@ -93,6 +94,7 @@ def test_outside_retention(session, schema):
             session.sql(f"RESTORE TABLE {name} TO AT (OFFSET => -1)")
 
 
+@pytest.mark.slow("RESTORE takes three seconds")
 def test_retention_is_not_restored(session, schema, told):
     """What is kept, and for how long, is no part of the past: a clone counts on it, and so does a user."""
     session.sql("CREATE TABLE c CLONE t")

@@ -51,6 +51,7 @@ def files(session, table):
     )
 
 
+@pytest.mark.slow("fifteen days, measured and purged")
 def test_the_data_retention_example(session, schema, clock, day):
     """The table of the document: 200, of which 50 are deleted, with a window of seven days."""
     session.sql(f"ALTER SCHEMA {schema} SET OPTIONS (max_time_travel_hours = 168)")
@@ -84,6 +85,7 @@ def test_the_data_retention_example(session, schema, clock, day):
     assert session.sql("SELECT count(*) FROM example").collect()[0][0] == 3000
 
 
+@pytest.mark.slow("three purges")
 def test_a_dropped_table_goes_after_fail_safe(session, schema, clock, day):
     """A day in Time Travel, seven in Fail-safe, then gone; a transient one has no Fail-safe."""
     session.sql("CREATE TABLE t AS SELECT 1 AS a")
@@ -118,6 +120,7 @@ def test_only_a_clone_needs_it(session, spark, schema, clock, day):
     assert session.sql("SELECT a FROM c").collect()[0][0] == 1
 
 
+@pytest.mark.slow("three purges")
 def test_what_a_clone_needs_stays(session, schema, clock, day):
     """The source is emptied, purged, dropped, purged: the clone reads on, until it is past it all, too."""
     session.sql("CREATE TABLE t AS SELECT /*+ REPARTITION(1) */ id AS a FROM range(100)")
@@ -222,6 +225,7 @@ def test_vacuum_keeps_what_is_kept(session, schema):
         session.sql("VACUUM t RETAIN 1000 HOURS")
 
 
+@pytest.mark.slow("four purges")
 def test_a_purge_that_was_broken_off(session, schema, clock, day, monkeypatch):
     """Half a folder deleted, its log damaged; past versions deleted in part: the next purge ends it."""
     session.sql("CREATE TABLE kept AS SELECT id AS a FROM range(4) DISTRIBUTE BY id")
@@ -294,6 +298,7 @@ def test_clones_of_clones(session, schema, clock, day):
 @pytest.mark.parametrize(
     "has_checksum", [False, pytest.param(True, marks=pytest.mark.long("the checksum is one more witness"))]
 )
+@pytest.mark.slow("three purges")
 def test_a_damaged_log(session, schema, clock, day, has_checksum):
     """The views leave the table out and say so; a purge deletes nothing: it may be a clone of any."""
     cut, fine = (f"{name}_{has_checksum}".lower() for name in ("cut", "fine"))
@@ -325,6 +330,7 @@ def test_a_damaged_log(session, schema, clock, day, has_checksum):
     assert (f"spark_catalog.{schema}.{fine}", "TABLE") in purge(session, clock)
 
 
+@pytest.mark.slow("two purges")
 def test_deletion_vectors(session, schema, clock, day):
     """A clone needs the source's vectors as it needs its files; others go with their versions."""
     session.sql(
@@ -354,6 +360,7 @@ def test_deletion_vectors(session, schema, clock, day):
     assert session.sql("SELECT count(*), count_if(a % 7 IN (3, 4)) FROM c").collect() == [(714, 0)]
 
 
+@pytest.mark.slow("a purge of many partitions")
 def test_hostile_partitions(session, schema, clock, day):
     """Whatever a path holds: what a clone needs is found under its name, and no table's own file goes."""
     values = ["a b", "a+b", "a%20b", "a%2Bb", "ü/ß", "a:b=c", "it''s", "#?&", "雪"]

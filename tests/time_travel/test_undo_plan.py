@@ -59,6 +59,7 @@ def test_what_was_touched_and_derived(session, schema, story):
     assert rows(session, "sales") == [0, 10]  # nothing has run
 
 
+@pytest.mark.slow("three plans over the audit tables")
 def test_run(session, schema, story):
     """Each step is a statement on record; what is left to undo afterwards is nothing."""
     time_travel.plan_undo(session, story).run(session)
@@ -116,6 +117,7 @@ MORE_DDL = {
     [DDL, pytest.param(MORE_DDL, marks=pytest.mark.long("the same for other kinds"))],
     ids=["tables", "more"],
 )
+@pytest.mark.slow("four statements, each planned and undone")
 def test_ddl(session, schema, undone):
     """What was dropped comes back, what was made is dropped, what was replaced is restored."""
     session.sql("CREATE TABLE t AS SELECT 1 AS a")
@@ -138,6 +140,7 @@ def newest(session, text):
     return [one.query.query_id for one in records(session) if one.query.query_text == text][-1]
 
 
+@pytest.mark.slow("four plans over the audit tables")
 def test_what_cannot_be_taken_back(session, spark, schema, tmp_path):
     """Tables without versions, a version whose files are gone, a name that is taken: said, not tried."""
     session.sql("CREATE TABLE t AS SELECT 1 AS a")

@@ -70,6 +70,7 @@ def test_by_path(session, schema, tmp_path):
     assert marks(session, table)[3] == "ours"
 
 
+@pytest.mark.slow("every builder of Delta's")
 def test_delta_tables(session, schema):
     """update, delete, merge, restore and optimize of a DeltaTable; its conditions may be columns."""
     session.range(3).write.saveAsTable("t")
