@@ -115,35 +115,35 @@ def test_two_roots_of_one_jvm_answer_each_for_its_own(spark, tmp_path):
             spark.sql(f"DROP SCHEMA IF EXISTS {schema} CASCADE")
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "EXISTS (SELECT 1 FROM areas WHERE area = r)",
-        "r IN (TABLE areas)",
-        "EXISTS (FROM areas |> WHERE area = r)",
-        "r = top_area()",
-    ],
+LOOK_UPS = (
+    "EXISTS (SELECT 1 FROM areas_0 WHERE area = r)",
+    "r IN (TABLE areas_1)",
+    "EXISTS (FROM areas_2 |> WHERE area = r)",
+    "r = top_area()",
 )
-@pytest.mark.slow("attaches twice")
-def test_what_a_policy_reads_is_known_before_it_is_asked(spark, tmp_path, body):
+
+
+@pytest.mark.slow("attaches twice, and makes eight tables")
+def test_what_a_policy_reads_is_known_before_it_is_asked(spark, tmp_path):
     """In a new driver, too, only administrators change what the body of a policy looks up."""
     session = attached(spark, tmp_path, "ann")
     session.sql("CREATE SCHEMA walls")
     try:
         session.sql("USE walls")
-        session.sql("CREATE TABLE areas AS SELECT 'eu' AS area")
-        session.sql("CREATE TABLE t AS SELECT 'us' AS region")
-        session.sql("CREATE FUNCTION top_area() RETURNS STRING RETURN (SELECT max(area) FROM walls.areas)")
-        session.sql(f"CREATE ROW ACCESS POLICY shown AS (r STRING) RETURNS BOOLEAN -> {body}")
-        session.sql("ALTER TABLE t ADD ROW ACCESS POLICY shown ON (region)")
+        for number in range(len(LOOK_UPS)):
+            session.sql(f"CREATE TABLE areas_{number} AS SELECT 'eu' AS area")
+        session.sql("CREATE FUNCTION top_area() RETURNS STRING RETURN (SELECT max(area) FROM walls.areas_3)")
+        for number, body in enumerate(LOOK_UPS):
+            session.sql(f"CREATE TABLE t_{number} AS SELECT 'us' AS region")
+            session.sql(f"CREATE ROW ACCESS POLICY shown_{number} AS (r STRING) RETURNS BOOLEAN -> {body}")
+            session.sql(f"ALTER TABLE t_{number} ADD ROW ACCESS POLICY shown_{number} ON (region)")
         audit.detach(session)
         session = attached(spark, tmp_path, "ann")
-        with (
-            audit.as_user(session, "eve"),
-            pytest.raises(AccessDeniedError, match="shown reads what this statement changes"),
-        ):
-            session.sql("INSERT INTO walls.areas VALUES ('us')")
-        assert session.table("walls.t").count() == 0
+        for number in range(len(LOOK_UPS)):
+            refused = f"shown_{number} reads what this statement changes"
+            with audit.as_user(session, "eve"), pytest.raises(AccessDeniedError, match=refused):
+                session.sql(f"INSERT INTO walls.areas_{number} VALUES ('us')")
+            assert session.table(f"walls.t_{number}").count() == 0
     finally:
         session.sql("DROP SCHEMA walls CASCADE")
         audit.detach(session)

@@ -254,7 +254,7 @@ ACTIONS = [
 ]
 
 
-@pytest.mark.slow("13 frames times 7 actions")
+@pytest.mark.long("13 frames times 7 actions; the next test does one of them to each frame")
 def test_frames_by_each_action(session, walled):
     """DataFrames, however they are made, whatever is done with them."""
     plain = list(_frames(session, "both_sam"))
