@@ -348,6 +348,7 @@ COPIES = [
 ]
 
 
+@pytest.mark.slow("many ways to write")
 def test_what_is_written_is_what_is_seen(session, walled):
     """A copy holds what its maker sees, over each kind of protection, in one of many ways."""
     for (kind, user), (number, copy) in zip(PAIRS, cycle(enumerate(COPIES)), strict=False):

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from audit.cli import main
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.hive("the commands look for the embedded metastore")]
 
 
 @pytest.fixture(scope="module")
