@@ -32,7 +32,7 @@ class Timers:
 
     def watch(self, owner: Any, name: str, label: str) -> None:
         """Add the time of each call of a method or function to a label."""
-        original: Callable[..., Any] = owner.__dict__[name]
+        original: Callable[..., Any] = getattr(owner, name)
 
         @functools.wraps(original)
         def timed(*args: Any, **kwargs: Any) -> Any:
