@@ -91,7 +91,7 @@ class History:
     @classmethod
     def read(cls, columns: pa.Table, tables: pa.Table) -> History:
         """The rows of both tables as arrays."""
-        tables, schema_drops = _without_schemas(tables)
+        tables, schema_changes = _without_schemas(tables)
         # One numbering for both tables, so that their rows can be compared.
         both = (columns, tables)
         names, object_names = _texts(*(t[f"{end}_object_name"] for t in both for end in _ENDS))
@@ -154,8 +154,8 @@ class History:
             users=user_names,
             transformations=transformations,
             query_ids=query_ids,
-            events=_with_schema_drops(
-                _events(both, objects, names, times, is_view, queries[1]), object_names, schema_drops
+            events=_with_schemas(
+                _events(both, objects, names, times, is_view, queries[1]), object_names, schema_changes
             ),
         )
 
@@ -325,53 +325,67 @@ def _events(
     )
 
 
-_SchemaDrops = list[tuple[int, str]]  # when a schema was dropped, and its name
+_SchemaChanges = list[tuple[int, str, bool]]
+"""When a schema was dropped or came back, its name, and whether it was dropped."""
 
 
-def _without_schemas(tables: pa.Table) -> tuple[pa.Table, _SchemaDrops]:
-    """The rows about tables, and the schemas that were dropped, in the order of time."""
+def _without_schemas(tables: pa.Table) -> tuple[pa.Table, _SchemaChanges]:
+    """The rows about tables, and the schemas that were dropped or came back, in the order of time."""
     (codes,), types = _texts(tables["query_type"])
-    of_schema = np.isin(codes, [at for at, text in enumerate(types) if text == "DROP_SCHEMA"])
+    kinds = ("DROP_SCHEMA", "UNDROP_SCHEMA")
+    of_schema = np.isin(codes, [at for at, text in enumerate(types) if text in kinds])
     if not of_schema.any():
         return tables, []
-    gone = tables.take(np.flatnonzero(of_schema))
-    names = gone["target_object_name"].cast(pa.string()).to_pylist()
-    return tables.take(np.flatnonzero(~of_schema)), sorted(zip(_micros(gone).tolist(), names, strict=True))
+    changed = tables.take(np.flatnonzero(of_schema))
+    names = changed["target_object_name"].cast(pa.string()).to_pylist()
+    dropped = [text == kinds[0] for text in changed["query_type"].cast(pa.string()).to_pylist()]
+    changes = sorted(zip(_micros(changed).tolist(), names, dropped, strict=True))
+    return tables.take(np.flatnonzero(~of_schema)), changes
 
 
-def _with_schema_drops(events: Events, names: tuple[str, ...], schema_drops: _SchemaDrops) -> Events:
-    """A schema takes along what is in it: a drop of each object whose name at that time lies in it."""
-    if not schema_drops:
+def _with_schemas(events: Events, names: tuple[str, ...], changes: _SchemaChanges) -> Events:
+    """A schema takes along what is in it, by its name of that time; UNDROP SCHEMA brings the same back."""
+    if not changes:
         return events
-    prefixes = tuple({f"{schema.casefold()}." for _, schema in schema_drops})
+    prefixes = tuple({f"{schema.casefold()}." for _, schema, _ in changes})
     folded = [name.casefold() for name in names]
     inside = np.array([name.startswith(prefixes) for name in folded], bool)
     of_schemas = np.flatnonzero(np.isin(events.obj, events.obj[inside[events.name]]))
     of_schemas = of_schemas[np.argsort(events.time[of_schemas], kind="stable")]
     newest: dict[int, int] = {}
-    dropped_events: list[int] = []
-    times: list[int] = []
+    # What each schema took along when it was dropped last.
+    taken: dict[str, list[int]] = {}
+    added: list[tuple[int, int, bool]] = []
     at = 0
-    for time, schema in schema_drops:
+    for time, schema, is_drop in changes:
         until = int(np.searchsorted(events.time[of_schemas], time))
         newest.update(
             zip(events.obj[of_schemas[at:until]].tolist(), of_schemas[at:until].tolist(), strict=True)
         )
         at = until
         prefix = f"{schema.casefold()}."
-        for obj, event in list(newest.items()):
-            if folded[events.name[event]].startswith(prefix) and not events.drops[event]:
-                dropped_events.append(event)
-                times.append(time)
-                # It is dropped now: a later drop of that schema does not drop it again.
-                del newest[obj]
-    yes, no = np.ones(len(dropped_events), bool), np.zeros(len(dropped_events), bool)
+        if is_drop:
+            taken[prefix] = [
+                event
+                for event in newest.values()
+                if folded[events.name[event]].startswith(prefix) and not events.drops[event]
+            ]
+            # It is dropped now: a later drop of that schema does not drop it again.
+            for event in taken[prefix]:
+                del newest[int(events.obj[event])]
+            added += [(event, time, True) for event in taken[prefix]]
+        else:
+            back = taken.pop(prefix, [])
+            newest.update((int(events.obj[event]), event) for event in back)
+            added += [(event, time, False) for event in back]
+    of = [event for event, _, _ in added]
+    drops = np.array([is_drop for _, _, is_drop in added], bool)
     return Events(
-        obj=np.concatenate([events.obj, events.obj[dropped_events]]),
-        time=np.concatenate([events.time, np.array(times, np.int64)]),
-        name=np.concatenate([events.name, events.name[dropped_events]]),
-        resets=np.concatenate([events.resets, yes]),
-        defines=np.concatenate([events.defines, no]),
-        drops=np.concatenate([events.drops, yes]),
-        undrops=np.concatenate([events.undrops, no]),
+        obj=np.concatenate([events.obj, events.obj[of]]),
+        time=np.concatenate([events.time, np.array([time for _, time, _ in added], np.int64)]),
+        name=np.concatenate([events.name, events.name[of]]),
+        resets=np.concatenate([events.resets, drops]),
+        defines=np.concatenate([events.defines, np.zeros(len(of), bool)]),
+        drops=np.concatenate([events.drops, drops]),
+        undrops=np.concatenate([events.undrops, ~drops]),
     )

@@ -63,8 +63,9 @@ def _of_ddl(access: Access) -> list[Json]:
     ddl = access.object_modified_by_ddl
     if ddl is None or access.objects_modified:
         return []
-    if ddl.domain is Domain.SCHEMA and ddl.operation_type != "DROP":
-        return []  # one that is dropped takes its tables along; what else happens to it touches no lineage
+    # A schema that is dropped takes its tables along, UNDROP brings them back; the rest touches no lineage.
+    if ddl.domain is Domain.SCHEMA and ddl.operation_type not in ("DROP", "UNDROP"):
+        return []
     new_name = ddl.properties.get("objectName", {}).get("value")
     if not new_name and ddl.operation_type not in ("DROP", "UNDROP", "REPLACE"):
         return []

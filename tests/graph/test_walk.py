@@ -132,6 +132,22 @@ def test_a_dropped_schema_takes_its_tables_along(story):
     assert story.edges("s.t.x") == ["q.b.x > s.t.x"]
 
 
+def test_a_schema_that_comes_back_brings_its_tables(story):
+    """Those that went with its last drop; what was dropped before by itself stays gone."""
+    story.write("s.t", {"x": ["q.a.x"]})
+    story.write("s.gone", {"x": ["q.a.x"]})
+    story.end("s.gone")
+    for _ in range(2):
+        story.end("s", "DROP_SCHEMA")
+        assert story.edges("s.t.x") == []
+        story.end("s", "UNDROP_SCHEMA")
+        assert story.edges("s.t.x") == ["q.a.x > s.t.x"]
+        assert story.ask("s.t").nodes[0].dropped is None
+    assert story.edges("s.gone.x") == []
+    story.write("s.m", {"x": ["s.t.x"]})
+    assert story.edges("s.m.x") == ["q.a.x > s.t.x", "s.t.x > s.m.x"]
+
+
 def test_a_rename_keeps_a_node_one_node(story):
     """Before and after it is the same node, by the name of the moment."""
     story.write("s.old", {"x": ["s.a.x"]})

@@ -7,6 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+
+from audit.cli import main
 
 pytestmark = pytest.mark.spark
 
@@ -31,3 +34,7 @@ def test_to_its_end(tmp_path):
     assert done.returncode == 0, done.stderr
     assert [said for said in ("Traceback", "Warning") if said in done.stderr] == []
     assert [said for said in SAID if said not in done.stdout] == []
+    # What the screen proposes next has an answer, though the schema was dropped and has come back.
+    assert "lineage" in done.stdout.partition("What next")[2]
+    asked = CliRunner().invoke(main, ["lineage", "mart.carrier_delay", "--root", str(tmp_path / "root")])
+    assert "spark_catalog.clean.flights.arr_delay" in asked.stdout, asked.output
