@@ -28,7 +28,7 @@ demo: setup ## The main job on real data: load, transform, answer; leaves everyt
 # A module stays in one process, since its tests share fixtures; the modules that take longest come first.
 pytest := $(python) -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
-# The tests that need a Hive metastore are few: PYTEST may have chosen none of them.
+# Tests that need a Hive metastore run in a process of their own. PYTEST may choose none of a kind, but one of both.
 hive := $(python) -m pytest --hive -m hive --quiet
 NO_TESTS := 5
 
@@ -37,8 +37,10 @@ quick: setup ## The tests that start no JVM; PYTEST="-k name" chooses, here and 
 
 test: setup $(VENV)/.archive ## The tests of each change, see docs/testing.md
 	@$(python) java/tools.py test
-	@$(pytest) --tier test --durations 15 $(PYTEST)
-	@$(hive) --tier test $(PYTEST) || test $$? -eq $(NO_TESTS)
+	@$(pytest) --tier test --durations 15 $(PYTEST); first=$$?; \
+	test $$first -eq 0 || test $$first -eq $(NO_TESTS) || exit $$first; \
+	$(hive) --tier test $(PYTEST); second=$$?; \
+	test $$second -eq 0 || { test $$second -eq $(NO_TESTS) && test $$first -eq 0; }
 
 test-all: setup $(VENV)/.archive ## All tests, before a release
 	@$(python) java/tools.py test
