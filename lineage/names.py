@@ -21,7 +21,6 @@ SCHEMAS_NOUNS = ("SCHEMAS", "DATABASES", "NAMESPACES")
 
 # Inside back-ticks a back-tick is doubled, and blanks may stand around the dots, as in Spark's grammar.
 _PART = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([^.`\s][^.`]*?))\s*(?:\.|$)")
-_QUOTED_PART = re.compile(r"`((?:[^`]|``)+)`")
 _LENIENT_PART = re.compile(r"`((?:[^`]|``)*)`|([^.`]+)")
 _SCHEMA_AND_NAME = 2
 

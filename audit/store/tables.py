@@ -17,7 +17,7 @@ from audit.core.file_paths import local_path
 from audit.spark import scala_values
 from audit.spark.delta import delta_log
 from audit.store.conflicts import retried
-from lineage.names import delta_path, split_name, sql_name
+from lineage.names import delta_path, split_name, sql_name, sql_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -337,7 +337,7 @@ def register_tables(
     for table in tables:
         name = f"{sql_name(split_name(schema))}.{table.name}"
         location = table.location(root)
-        spark.sql(f"CREATE TABLE IF NOT EXISTS {name} USING delta LOCATION '{sql_string(location)}'")
+        spark.sql(f"CREATE TABLE IF NOT EXISTS {name} USING delta LOCATION {sql_text(location)}")
         # IF NOT EXISTS says nothing of a table that exists elsewhere.
         described = spark.sql(f"DESCRIBE TABLE EXTENDED {name}").where("col_name = 'Location'").collect()
         known = str(described[0]["data_type"]) if described else location
@@ -363,12 +363,6 @@ def missing_rows(table: AuditTable, root: str, rows: DataFrame, existing_where: 
 def path_name(table: AuditTable, root: str) -> str:
     """A table by its path, as SQL names it."""
     return delta_path(table.location(root))
-
-
-def sql_string(text: str) -> str:
-    """A text for use between single quotes in Spark SQL."""
-    # In a string of Spark SQL a backslash escapes (unless spark.sql.parser.escapedStringLiterals is set).
-    return text.replace("\\", "\\\\").replace("'", "\\'")
 
 
 def exists(spark: SparkSession, table: AuditTable, root: str) -> bool:

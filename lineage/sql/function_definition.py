@@ -9,14 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sqlglot.tokenizer_core import TokenType
-
 from lineage.errors import BadFunctionError
 from lineage.model import Function
 from lineage.names import sql_name
 from lineage.sql.commands.governance.policy import take_if
 from lineage.sql.cursor import Cursor
-from lineage.sql.tokens import tokenize
+from lineage.sql.tokens import tokenize, without_semicolons
 
 if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
@@ -82,10 +80,7 @@ def read_function(text: str) -> Function:
     >>> read_function("CREATE FUNCTION f(n INT) RETURNS INT RETURN n + 1").argument_signature
     '(n INT)'
     """
-    tokens = tokenize(text) or []
-    while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
-        tokens.pop()
-    found = read_create_function(tokens, text)
+    found = read_create_function(without_semicolons(tokenize(text) or []), text)
     if found is None:
         raise BadFunctionError(text)
     return found.function

@@ -26,7 +26,15 @@ from lineage.sql.syntax.pipe_syntax import without_pipes
 from lineage.sql.syntax.retry_syntax import rewrite_for_retry
 from lineage.sql.syntax.spark_syntax import literal_identifiers, rewrite_for_sqlglot
 from lineage.sql.targets import targets_of_tree
-from lineage.sql.tokens import bracket_depth, deeper_than, parse_tokens, tokenize, tokenize_with_types, word
+from lineage.sql.tokens import (
+    bracket_depth,
+    deeper_than,
+    parse_tokens,
+    tokenize,
+    tokenize_with_types,
+    without_semicolons,
+    word,
+)
 from lineage.sql.typed import Typed, command_of
 
 if TYPE_CHECKING:
@@ -75,7 +83,7 @@ def typed_of(sql: str) -> Typed | None:
     >>> typed_of("DROP TABLE IF EXISTS s.t;").name
     ('s', 't')
     """
-    tokens = _trimmed(tokenize(sql) or [])
+    tokens = without_semicolons(tokenize(sql) or [])
     if not tokens or _holds_semicolon(tokens):
         return None
     return read_typed(literal_identifiers(tokens, sql.upper()), sql)
@@ -85,7 +93,7 @@ def _understood(sql: str) -> Statement:
     tokens, types = tokenize_with_types(sql)
     if tokens is None:
         return Statement(sql, "UNKNOWN", changes_session=True, reason="text that cannot be cut into tokens")
-    tokens = _trimmed(tokens)
+    tokens = without_semicolons(tokens)
     if not tokens:
         return Statement(sql, "UNKNOWN", reason="no statement")
     upper = sql.upper()
@@ -101,15 +109,6 @@ def _understood(sql: str) -> Statement:
     else:
         found = _of_tokens(sql, tokens, types, upper)
     return found if typed is None and not points else replace(found, typed=typed, points=points)
-
-
-def _trimmed(tokens: list[Token]) -> list[Token]:
-    """Without the semicolons around the statement."""
-    while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
-        tokens.pop()
-    while tokens and tokens[0].token_type is TokenType.SEMICOLON:
-        tokens.pop(0)
-    return tokens
 
 
 def _of_tokens(sql: str, tokens: list[Token], types: AbstractSet[TokenType], upper: str) -> Statement:

@@ -206,14 +206,24 @@ def closing_bracket(tokens: list[Token], at: int) -> int:
     depth = 0
     for place in range(at, len(tokens)):
         here = word(tokens, place)
-        depth += (here in _OPENING_TEXTS) - (here in _CLOSING_TEXTS)
+        depth += (here in OPENING) - (here in CLOSING)
         if depth == 0:
             return place
     return len(tokens) - 1
 
 
-_OPENING_TEXTS = frozenset({"(", "["})
-_CLOSING_TEXTS = frozenset({")", "]"})
+OPENING = frozenset({"(", "["})
+CLOSING = frozenset({")", "]"})
+"""The brackets of expressions, as `word` gives them."""
+
+
+def without_semicolons(tokens: list[Token]) -> list[Token]:
+    """The same list, without the semicolons around the statement."""
+    while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
+        tokens.pop()
+    while tokens and tokens[0].token_type is TokenType.SEMICOLON:
+        tokens.pop(0)
+    return tokens
 
 
 def split_statements(text: str) -> list[str]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from lineage.sql.tokens import new_token, spark, word
+from lineage.sql.tokens import CLOSING, OPENING, new_token, spark, word
 
 # The alias of a query so far: columns of it may still be named by the tables that they came from.
 PIPED = "__piped"
@@ -26,8 +26,6 @@ _NOT_FROM = frozenset(
     {"SELECT", "WHERE", "GROUP", "GROUP BY", "ORDER", "ORDER BY", "LIMIT", "HAVING", *_SETS}
 )
 _AFTER_ITEMS = frozenset({"WINDOW", "GROUP", "GROUP BY"})
-_OPENING = frozenset({"(", "["})
-_CLOSING = frozenset({")", "]"})
 _NAMES = frozenset({TokenType.VAR, TokenType.IDENTIFIER})
 _ENDS = _NAMES | {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.NUMBER, TokenType.STRING, TokenType.END}
 Tokens = list[Token]
@@ -102,7 +100,7 @@ def _inner(tokens: Tokens) -> Tokens:
 def _closing(tokens: Tokens, at: int) -> int:
     depth = 0
     for n in range(at, len(tokens)):
-        depth += (word(tokens, n) in _OPENING) - (word(tokens, n) in _CLOSING)
+        depth += (word(tokens, n) in OPENING) - (word(tokens, n) in CLOSING)
         if depth == 0:
             return n
     return len(tokens)
@@ -114,10 +112,10 @@ def _at_top(tokens: Tokens, fits: Callable[[int], bool]) -> list[int]:
     depth = 0
     for at in range(len(tokens)):
         text = word(tokens, at)
-        depth -= text in _CLOSING
+        depth -= text in CLOSING
         if depth == 0 and fits(at):
             found.append(at)
-        depth += text in _OPENING
+        depth += text in OPENING
     return found
 
 
