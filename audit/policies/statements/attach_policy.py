@@ -14,6 +14,7 @@ from audit.policies.model.apply_events import state_after
 from audit.policies.model.events import GovernanceEvent
 from audit.policies.model.governed_objects import ProtectedObject
 from audit.policies.model.types import fits
+from audit.policies.statements.attachment_event import attachment_event
 from audit.policies.statements.bigquery_row_policy import revoke_row_policies
 from audit.policies.statements.policy_functions import function_policy_events, policy_of_function
 from audit.policies.statements.set_tag import column_of, set_tag_events
@@ -190,19 +191,19 @@ def _change(
                 f" {state.policies[mask.policy].policy.name} already",
                 "add FORCE to put another mask in its place, or UNSET MASKING POLICY first",
             )
-        return [_event(actor, "SET_MASKING_POLICY", identity, found, columns)]
+        return [attachment_event(actor, "SET_MASKING_POLICY", identity, found, columns)]
     replaced: list[GovernanceEvent] = []
     # Databricks: SET ROW FILTER replaces the table's filter; Snowflake's ADD does not.
     if change.function and known is not None:
         filters = [row for row in known.rows if _replaces(change, row, state)]
-        replaced = [_event(actor, "DROP_ROW_ACCESS_POLICY", row, found, []) for row in filters]
+        replaced = [attachment_event(actor, "DROP_ROW_ACCESS_POLICY", row, found, []) for row in filters]
     if known is not None and (known.grants or len(known.rows) > len(replaced)):
         there = state.policies[next(iter((*known.rows.values(), *known.grants.values()))).policy].policy.name
         raise PolicyExistsError(
             f"{quote_name(found.name)} has row access policy {there} already",
             "a table has one: drop that first, or change its body",
         )
-    return [*replaced, _event(actor, "ADD_ROW_ACCESS_POLICY", identity, found, columns)]
+    return [*replaced, attachment_event(actor, "ADD_ROW_ACCESS_POLICY", identity, found, columns)]
 
 
 def _made(
@@ -261,7 +262,7 @@ def _unmask(
             f"column {change.column} of {quote_name(found.name)} has no masking policy",
             "there is nothing to unset",
         )
-    return [_event(actor, "UNSET_MASKING_POLICY", masks[key].policy, found, [], column=key)]
+    return [attachment_event(actor, "UNSET_MASKING_POLICY", masks[key].policy, found, [], column=key)]
 
 
 def _drop_rows(
@@ -283,7 +284,7 @@ def _drop_rows(
     if not change.name:
         granted = [] if known is None or change.function else revoke_row_policies(known.grants, found, actor)
         return [
-            *(_event(actor, "DROP_ROW_ACCESS_POLICY", identity, found, []) for identity in rows),
+            *(attachment_event(actor, "DROP_ROW_ACCESS_POLICY", identity, found, []) for identity in rows),
             *granted,
         ]
     identity, policy = _policy(change, current, state)
@@ -291,7 +292,7 @@ def _drop_rows(
         raise UnknownPolicyError(
             f"{policy.policy.name} does not protect {quote_name(found.name)}", "there is nothing to drop"
         )
-    return [_event(actor, "DROP_ROW_ACCESS_POLICY", identity, found, [])]
+    return [attachment_event(actor, "DROP_ROW_ACCESS_POLICY", identity, found, [])]
 
 
 def _policy(change: Change, current: tuple[str, str], state: GovernanceState) -> tuple[str, StoredPolicy]:
@@ -319,21 +320,3 @@ def _require_fitting(
                 f" policy {policy.policy.name} is {parameter.type.lower()}",
                 "make a policy of the column's own type, a decimal with all of its digits",
             )
-
-
-def _event(
-    actor: Actor,
-    kind: str,
-    of_id: str,
-    found: CatalogObject,
-    columns: list[tuple[str, str, int, str]],
-    **more: Any,
-) -> GovernanceEvent:
-    details = {
-        "object_domain": (Domain.VIEW if found.is_view else Domain.TABLE).value,
-        "object_id": found.object_id,
-        "columns": [[key, name, identity] for name, key, identity, _ in columns],
-        **more,
-    }
-    name = quote_name(found.name)
-    return GovernanceEvent.of(actor, kind, of_id=of_id, key=found.key, name=name, details=details)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from audit.policies.errors import BadPolicyError, PolicyExistsError, UnknownPolicyError
 from audit.policies.model.events import GovernanceEvent
+from audit.policies.statements.attachment_event import attachment_event
 from lineage.model import Column, Domain, Policy
 from lineage.names import quote_name, sql_text
 from lineage.sql.tokens import words_of
@@ -78,14 +79,21 @@ def row_policy_events(
         "returns": "BOOLEAN",
     }
     made = GovernanceEvent.of(actor, "CREATE_POLICY", name=name, details=details)
-    return [*replaced, made, _event(actor, "GRANT_ROWS", made.event_id, found, label, columns)]
+    return [
+        *replaced,
+        made,
+        attachment_event(actor, "GRANT_ROWS", made.event_id, found, columns, granted=label),
+    ]
 
 
 def revoke_row_policies(
     grants: Mapping[str, PolicyUse], found: CatalogObject, actor: Actor
 ) -> list[GovernanceEvent]:
     """The events that remove policies from their table."""
-    return [_event(actor, "REVOKE_ROWS", use.policy, found, label, []) for label, use in grants.items()]
+    return [
+        attachment_event(actor, "REVOKE_ROWS", use.policy, found, [], granted=label)
+        for label, use in grants.items()
+    ]
 
 
 def _dropped(
@@ -128,21 +136,3 @@ def _granted(grantees: Sequence[str], name: str) -> str:
 def _named(body: str, found: CatalogObject) -> list[tuple[str, str, int, str]]:
     """The columns whose names occur in a filter: its parameters."""
     return [found.columns[name] for name in words_of(body) if name in found.columns]
-
-
-def _event(
-    actor: Actor,
-    kind: str,
-    policy: str,
-    found: CatalogObject,
-    label: str,
-    columns: Sequence[tuple[str, str, int, str]],
-) -> GovernanceEvent:
-    details = {
-        "object_domain": (Domain.VIEW if found.is_view else Domain.TABLE).value,
-        "object_id": found.object_id,
-        "columns": [[key, name, identity] for name, key, identity, _ in columns],
-        "granted": label,
-    }
-    name = quote_name(found.name)
-    return GovernanceEvent.of(actor, kind, of_id=policy, key=found.key, name=name, details=details)
