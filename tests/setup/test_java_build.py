@@ -76,7 +76,6 @@ def test_a_java_without_a_compiler_compiles_too(elsewhere, without_javac):
     assert java_classes._verified() == elsewhere
 
 
-@pytest.mark.long("compiles all of the Java")
 @pytest.mark.slow("compiles all of the Java")
 def test_all_of_the_java_compiles_without_a_jdk(without_javac, tmp_path):
     """ECJ takes Scala's methods otherwise than javac does: `Scala.java` is written for both."""

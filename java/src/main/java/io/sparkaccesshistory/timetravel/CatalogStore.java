@@ -57,8 +57,9 @@ public class CatalogStore {
     SessionCatalog catalog = spark.sessionState().catalog();
     Seq<String> parts = spark.sessionState().sqlParser().parseMultipartIdentifier(name);
     if (catalog.isTempView(parts)) {
-      Option<String> schema = parts.size() > 1 ? Option.apply(parts.head()) : Option.empty();
-      TableIdentifier id = new TableIdentifier(parts.last(), schema, Option.empty());
+      List<String> words = Scala.list(parts);
+      Option<String> schema = words.size() > 1 ? Option.apply(words.get(0)) : Option.empty();
+      TableIdentifier id = new TableIdentifier(words.get(words.size() - 1), schema, Option.empty());
       return text(described(catalog.getTempViewOrPermanentTableMetadata(id), true));
     }
     Identifier id = inSessionCatalog(spark, parts);
