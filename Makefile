@@ -28,19 +28,12 @@ demo: setup ## The main job on real data: load, transform, answer; leaves everyt
 # A module stays in one process, since its tests share fixtures; the modules that take longest come first.
 pytest := $(python) -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
-# Tests that need a Hive metastore run in a process of their own. PYTEST may choose none of a kind, but one of both.
-hive := $(python) -m pytest --hive -m hive --quiet
-NO_TESTS := 5
-
 quick: setup ## The tests that start no JVM; PYTEST="-k name" chooses, here and in the next two
 	@$(pytest) --tier quick --quiet $(PYTEST)
 
 test: setup $(VENV)/.archive ## The tests of each change, see docs/testing.md
 	@$(python) java/tools.py test
-	@$(pytest) --tier test --durations 15 $(PYTEST); first=$$?; \
-	test $$first -eq 0 || test $$first -eq $(NO_TESTS) || exit $$first; \
-	$(hive) --tier test $(PYTEST); second=$$?; \
-	test $$second -eq 0 || { test $$second -eq $(NO_TESTS) && test $$first -eq 0; }
+	@$(python) -m tests --tier test --durations 15 $(PYTEST)
 
 test-all: setup $(VENV)/.archive ## All tests, before a release
 	@$(python) java/tools.py test

@@ -62,6 +62,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--hive", action="store_true", help="Spark has a Hive metastore, as at home; else a catalog in memory"
     )
+    group.addoption("--hive-alone", action="store_true", help="as --hive, but only for what needs it")
     group.addoption("--store-durations", action="store_true", help=f"write tests/{DURATIONS.name}")
     group.addoption(
         "--limit-seconds",
@@ -73,6 +74,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the markers, and the plugin that counts and checks."""
+    config.option.hive |= config.option.hive_alone
     for line in MARKERS:
         config.addinivalue_line("markers", line)
     config.pluginmanager.register(_Run(config), "tiers-run")
@@ -92,11 +94,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 )
         modules[module_of(item.nodeid)].add(tier_of(item))
     left_out = LEFT_OUT[config.option.tier or "all"] | (set() if config.option.hive else {"hive"})
-    config.hook.pytest_deselected(items=[item for item in items if markers_of(item) & left_out])
+    wanted = {"hive"} if config.option.hive_alone else set()
+    fits = {item: wanted <= markers_of(item) and not markers_of(item) & left_out for item in items}
+    config.hook.pytest_deselected(items=[item for item in items if not fits[item]])
     seconds = stored_durations()["modules"]
     # A stable sort: the tests of a module keep their order. A module without a duration comes first.
     items[:] = sorted(
-        (item for item in items if not markers_of(item) & left_out),
+        (item for item in items if fits[item]),
         key=lambda item: -seconds.get(module_of(item.nodeid), float("inf")),
     )
 

@@ -9,10 +9,16 @@ from pathlib import Path
 
 import pytest
 
+import audit
+from examples.run import run
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
+OWN_SPARK = 'spark = audit.session(root=root, user="ann")'
+WITH_A_SPARK = 'audited = audit.attach(spark, user="ann", root=root)'
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow("a Spark of its own, and some twenty statements")]
+pytestmark = [pytest.mark.spark, pytest.mark.slow("some twenty statements")]
+each = pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
 
 
 def shown(notebook):
@@ -26,9 +32,34 @@ def shown(notebook):
     ]
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
-def test_it_shows_what_is_committed(path, tmp_path):
-    """Run as a reader would, in a folder of one's own: the same answers, and a picture of the lineage."""
+@pytest.fixture
+def of_a_reader(spark):
+    """A session that a reader has already; the notebook's objects are gone afterwards."""
+    session = spark.newSession()
+    yield session
+    session.sql("USE default")
+    session.sql("DROP SCHEMA shop CASCADE")
+    audit.detach(session)
+    session.sql("DROP SCHEMA account_usage CASCADE")
+
+
+@each
+def test_it_shows_what_is_committed(path, tmp_path, of_a_reader):
+    """Run with a Spark that is there, as the notebook says how: the same answers, and a picture."""
+    text = path.read_text(encoding="utf-8")
+    own, with_a_spark = (json.dumps(line)[1:-1] for line in (OWN_SPARK, WITH_A_SPARK))
+    assert text.count(own) == 1
+    copy = tmp_path / path.name
+    copy.write_text(text.replace(own, with_a_spark), encoding="utf-8")
+    after = run(copy, {"__name__": "__main__", "spark": of_a_reader})
+    assert shown(after) == shown(json.loads(text))
+    assert "image/svg+xml" in json.dumps(after)
+
+
+@pytest.mark.long("the same in a Spark of its own")
+@each
+def test_it_runs_by_itself(path, tmp_path):
+    """As a reader runs it who has no Spark, in a folder of their own."""
     copy = tmp_path / path.name
     copy.write_bytes(path.read_bytes())
     command = [sys.executable, str(EXAMPLES / "run.py"), str(copy)]

@@ -1,0 +1,53 @@
+"""Runs the tests on both catalogs at once: `python -m tests --tier test`, and further options of pytest.
+
+Two processes run the tests on a catalog in memory; beside them a third runs those marked `hive`, since a JVM
+has one catalog. Out: both reports, that of Hive at the end; the exit status of the first run that failed.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+
+import pytest
+
+# A module stays in one process, since its tests share fixtures; the modules that take longest come first.
+IN_MEMORY = ("--numprocesses", "2", "--dist", "loadfile", "--no-loadscope-reorder")
+ON_HIVE = ("--hive-alone", "--quiet")
+OF_ONE_RUN = {"--store-durations"}
+
+
+def main(arguments: list[str]) -> int:
+    """Run both; options may choose tests of one kind alone."""
+    of_hive = [one for one in arguments if one not in OF_ONE_RUN]
+    with tempfile.TemporaryFile() as report:
+        beside = subprocess.Popen(command(*ON_HIVE, *of_hive), stdout=report, stderr=subprocess.STDOUT)
+        try:
+            statuses = [subprocess.call(command(*IN_MEMORY, *arguments)), beside.wait()]
+        finally:
+            beside.terminate()  # by Ctrl-C, for example
+            beside.wait()
+        report.seek(0)
+        sys.stdout.flush()
+        sys.stdout.buffer.write(b"\nOn a Hive metastore:\n" + report.read())
+    return status_of_both(statuses)
+
+
+def command(*options: str) -> list[str]:
+    """How to run pytest with this Python."""
+    return [sys.executable, "-m", "pytest", *options]
+
+
+def status_of_both(statuses: list[int]) -> int:
+    """The first failure; a run without a test is one only where the other has none either.
+
+    >>> status_of_both([0, 5]), status_of_both([5, 0]), status_of_both([5, 1]), status_of_both([5, 5])
+    (0, 0, 1, 5)
+    """
+    nothing = int(pytest.ExitCode.NO_TESTS_COLLECTED)
+    return next((one for one in statuses if one not in (0, nothing)), min(statuses))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
