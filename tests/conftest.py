@@ -39,8 +39,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def spark(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[SparkSession]:
     """The embedded session, un-audited, with a root of its own; one a test process."""
     root = tmp_path_factory.mktemp("root")
-    catalog = {} if pytestconfig.option.hive else quick_spark.CATALOG_IN_MEMORY
-    session = embedded(root, app_name="tests", master="local[2]", conf=quick_spark.SETTINGS | catalog)
+    conf = quick_spark.SETTINGS | ({} if pytestconfig.option.hive else quick_spark.QUICKER)
+    session = embedded(root, app_name="tests", master="local[2]", conf=conf)
     quick_spark.use_plain_files(session)
     yield session
     session.stop()

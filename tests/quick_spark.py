@@ -24,8 +24,7 @@ JAVA = (
 JAVA_OF_ONE_TEST = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 SETTINGS = {
     "spark.sql.shuffle.partitions": "2",
-    # Each plan runs once, over a few rows. Without any generated code (factoryMode NO_CODEGEN) Spark 4.2
-    # cannot decode the rows of its own catalog: EXPRESSION_DECODING_FAILED of spark.catalog.listTables.
+    # Each plan runs once, over a few rows.
     "spark.sql.codegen.wholeStage": "false",
     "spark.default.parallelism": "2",
     "spark.databricks.delta.snapshotPartitions": "1",
@@ -45,8 +44,12 @@ SETTINGS = {
     "spark.driver.extraJavaOptions": JAVA,
 }
 
-# A metastore on Derby takes a fifth of a run. Processes of a test's own have one, as users have.
-CATALOG_IN_MEMORY = {"spark.sql.catalogImplementation": "in-memory"}
+# What `--hive` does without, and processes of a test's own: they are as users have Spark.
+QUICKER = {
+    "spark.sql.catalogImplementation": "in-memory",  # a metastore on Derby takes a fifth of a run
+    # Generated code takes a quarter. Without it Spark 4.2 cannot decode what spark.catalog.listTables gives.
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
 
 
 def use_plain_files(spark: SparkSession) -> None:

@@ -25,7 +25,7 @@ MARKERS = (
     f"slow(reason): may take longer than the {LIMIT_SECONDS:.0f} s that a test has",
     "crash: kills drivers; `-m crash` chooses these tests",
     "long(reason): runs in `make test-all` alone",
-    "hive(reason): needs a Hive metastore, and runs with `--hive` alone",
+    "hive(reason): needs a Hive metastore or generated code, and runs with `--hive` alone",
 )
 
 TIERS_OF_MODULES = pytest.StashKey[dict[str, set[str]]]()
@@ -60,7 +60,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("tiers")
     group.addoption("--tier", choices=list(LEFT_OUT), help="which tests run (default: all)")
     group.addoption(
-        "--hive", action="store_true", help="Spark has a Hive metastore, as at home; else a catalog in memory"
+        "--hive", action="store_true", help="Spark has a Hive metastore and generated code, as users have it"
     )
     group.addoption("--hive-alone", action="store_true", help="as --hive, but only for what needs it")
     group.addoption("--store-durations", action="store_true", help=f"write tests/{DURATIONS.name}")
