@@ -44,11 +44,21 @@ SETTINGS = {
     "spark.driver.extraJavaOptions": JAVA,
 }
 
-# What `--hive` does without, and processes of a test's own: they are as users have Spark.
+GENERATED_CODE = "spark.sql.codegen.factoryMode"
+# What `--hive` does without: it has Spark as users have it.
 QUICKER = {
     "spark.sql.catalogImplementation": "in-memory",  # a metastore on Derby takes a fifth of a run
-    # Generated code takes a quarter. Without it Spark 4.2 cannot decode what spark.catalog.listTables gives.
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # Each plan runs once: to generate its code, and to compile that, takes a good part of its time.
+    GENERATED_CODE: "NO_CODEGEN",
+}
+# Of a driver that a test starts and whose Spark is not what it tests.
+DRIVER_OF_ONE_TEST = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.sql.codegen.wholeStage": "false",
+    GENERATED_CODE: "NO_CODEGEN",
+    "spark.driver.memory": "1g",
+    "spark.driver.extraJavaOptions": JAVA_OF_ONE_TEST,
 }
 
 

@@ -17,13 +17,7 @@ from pyspark.sql import functions as f
 
 import audit
 from audit.spark.embedded.spark import by_path
-
-CONF = {
-    "spark.sql.shuffle.partitions": "1",
-    "spark.databricks.delta.snapshotPartitions": "1",
-    "spark.driver.memory": "1g",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto",
-}
+from tests.quick_spark import DRIVER_OF_ONE_TEST
 
 
 def kinds(spark, name):
@@ -55,7 +49,7 @@ def work(spark, name, say):
 def main():
     """The driver."""
     root, name, say = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    conf = {**CONF, "spark.sql.warehouse.dir": f"{root}/warehouse/{name}"}
+    conf = {**DRIVER_OF_ONE_TEST, "spark.sql.warehouse.dir": f"{root}/warehouse/{name}"}
     spark = by_path(conf, master="local[2]")
     audit.attach(spark, user="nobody", root=f"{root}/audit", ingest_interval_seconds=1)
     os.write(say, b"A\n")

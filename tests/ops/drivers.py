@@ -10,20 +10,14 @@ import sys
 
 import audit
 from audit.spark.embedded.spark import by_path
+from tests.quick_spark import DRIVER_OF_ONE_TEST
 
 
 def main():
     """The driver."""
     root, number, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     spark = by_path(
-        {
-            "spark.sql.warehouse.dir": f"{root}/warehouse{number}",
-            "spark.sql.shuffle.partitions": "1",
-            "spark.databricks.delta.snapshotPartitions": "1",
-            "spark.driver.memory": "1g",
-            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-        },
-        master="local[1]",
+        DRIVER_OF_ONE_TEST | {"spark.sql.warehouse.dir": f"{root}/warehouse{number}"}, master="local[1]"
     )
     sys.stdout.write("ready\n")
     sys.stdout.flush()

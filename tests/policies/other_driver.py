@@ -11,20 +11,13 @@ import sys
 
 import audit
 from audit.spark.embedded.spark import by_path
+from tests.quick_spark import DRIVER_OF_ONE_TEST
 
 
 def main():
     """The driver."""
     root, folder, place = sys.argv[1:]
-    spark = by_path(
-        {
-            "spark.sql.warehouse.dir": folder,
-            "spark.sql.shuffle.partitions": "1",
-            "spark.driver.memory": "1g",
-            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-        },
-        master="local[1]",
-    )
+    spark = by_path(DRIVER_OF_ONE_TEST | {"spark.sql.warehouse.dir": folder}, master="local[1]")
     spark.sql(f"CREATE TABLE t USING delta LOCATION '{place}'")
     audit.attach(spark, user="ann", root=root)
     for line in sys.stdin:

@@ -182,6 +182,8 @@ spark = (
     .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
     .config("spark.sql.warehouse.dir", f"{folder}/warehouse")
     .config("spark.ui.enabled", "false")
+    .config("spark.sql.shuffle.partitions", "1")
+    .config("spark.databricks.delta.snapshotPartitions", "1")
     .getOrCreate()
 )
 parser = lambda of: of._jsparkSession.sessionState().sqlParser().getClass().getSimpleName()

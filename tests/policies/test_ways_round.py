@@ -9,6 +9,7 @@ from pyspark.sql import functions
 import audit
 from audit import attached_sessions
 from audit.policies.errors import AccessDeniedError, BadPolicyError, PolicyError, PolicyExistsError
+from tests.quick_spark import GENERATED_CODE
 
 ROWS = "VALUES (1, '111', 'eu', 10.00), (2, '222', 'us', 20.00), (3, '333', 'eu', 30.00)"
 COLUMNS = "id INT, ssn STRING, region STRING, pay DECIMAL(10,2)"
@@ -368,9 +369,11 @@ def test_hidden_rows_never_fail(session, make, policy):
     """Whatever fails on a hidden row would tell of it: each query answers as over the visible rows alone."""
     make("t", policy)
     session.sql("CREATE TABLE seen AS SELECT * FROM t WHERE region = 'eu'")
+    session.conf.set(GENERATED_CODE, "FALLBACK")  # else Delta 4.1 loses a metric where a filter fails
     for query in FAILING:
         wanted = sorted(map(repr, _tried(session, query.format(t="seen"))))
         assert sorted(map(repr, _tried(session, query.format(t="t")))) == wanted, query
+    session.conf.unset(GENERATED_CODE)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ START = """
     import sys
     from audit.spark.embedded.spark import embedded
     quick = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
+    quick["spark.sql.codegen.wholeStage"] = "false"
     spark = embedded(sys.argv[1], master="local[2]", conf=quick)
 """
 

@@ -15,14 +15,9 @@ import audit
 from audit.spark.delta.delta_catalog import DeltaCatalog
 from audit.spark.embedded.spark import embedded
 from audit.time_travel.dropped.drop_registry import DropRegistry
+from tests.quick_spark import DRIVER_OF_ONE_TEST
 
-CONF = {
-    "spark.sql.shuffle.partitions": "1",
-    "spark.databricks.delta.snapshotPartitions": "1",
-    "spark.driver.memory": "1g",
-    "spark.sql.sources.default": "delta",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto",
-}
+CONF = {**DRIVER_OF_ONE_TEST, "spark.sql.sources.default": "delta"}
 # After which call of its thread a statement is killed, by the name of the thread.
 POINTS = {
     "told": (DropRegistry, "append", "DROP TABLE told.t"),

@@ -203,7 +203,7 @@ def test_a_window_from_the_beginning(session, schema, day):
     session.sql("DROP SCHEMA narrow CASCADE")
 
 
-@pytest.mark.slow("two schemas, measured day by day")
+@pytest.mark.long("measured over 91 days; test_storage::test_the_data_retention_example has fifteen")
 def test_storage_by_both_billing_models(session, schema, day):
     """One changed cell moves the whole file; physical billing counts it, logical billing does not."""
     session.sql("CREATE TABLE cells AS SELECT /*+ REPARTITION(1) */ id, 'x' AS c FROM range(1000)")

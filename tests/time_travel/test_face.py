@@ -247,6 +247,7 @@ def test_replay_of_a_write(session, told):
     assert rows(time_travel.replay(session, last_id(session, text))) == [(12,)]
 
 
+@pytest.mark.long("replay by path; test_replay is by name")
 def test_replay_by_path(session, told, tmp_path):
     """What was read by path is there under the name of the table that lies there, or under the path."""
     registered = session.sql("DESCRIBE DETAIL t").collect()[0].location
@@ -258,7 +259,7 @@ def test_replay_by_path(session, told, tmp_path):
         assert rows(time_travel.replay(session, last_id(session, text))) == answer
 
 
-@pytest.mark.slow("several replays")
+@pytest.mark.long("two points at once; test_replay and test_replay_of_a_write have one")
 def test_replay_of_two_versions(session, told):
     """One table read at two points: each is bound to its own version on record, an OFFSET's as well."""
     text = (

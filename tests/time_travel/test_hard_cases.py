@@ -193,6 +193,7 @@ def test_a_schema_half_dropped(session, spark, other, schema, monkeypatch):
     half_dropped(session, spark, other, schema, monkeypatch, shared=False)
 
 
+@pytest.mark.long("the test before, with clones elsewhere")
 def test_a_schema_half_dropped_in_place(session, spark, other, schema, monkeypatch):
     """So it does where clones elsewhere read the files in its folder."""
     half_dropped(session, spark, other, schema, monkeypatch, shared=True)
@@ -345,10 +346,10 @@ def test_threads_of_one_session(session, schema):
         return number
 
     with ThreadPoolExecutor(4) as pool:
-        numbers = list(pool.map(one, range(8)))
+        numbers = list(pool.map(one, range(4)))
     assert dropped(session.sql("SHOW TABLES HISTORY")) == [f"t{n}" for n in numbers]
-    session.sql("UNDROP TABLE t5")
-    assert rows(session, "SELECT a FROM t5") == [(-1,), (5,)]
+    session.sql("UNDROP TABLE t3")
+    assert rows(session, "SELECT a FROM t3") == [(-1,), (3,)]
 
 
 def test_renamed_altered_and_overwritten(session, schema):

@@ -263,6 +263,7 @@ def test_a_purge_that_was_broken_off(session, schema, clock, day, monkeypatch):
     assert session.sql("SELECT a FROM kept").collect() == [(7,)]
 
 
+@pytest.mark.long("a rare layout; test_a_dropped_table_goes_after_fail_safe has the usual one")
 def test_tables_in_tables_folders(session, schema, clock, day, tmp_path):
     """What lies in the folder of a table that was dropped stays as long as it is a table of its own."""
     session.sql("CREATE TABLE outer_one AS SELECT 1 AS a")
@@ -279,6 +280,7 @@ def test_tables_in_tables_folders(session, schema, clock, day, tmp_path):
     assert not folder.exists()
 
 
+@pytest.mark.long("one more link than in test_what_a_clone_needs_stays")
 def test_clones_of_clones(session, schema, clock, day):
     """The middle one goes first, then the oldest: the youngest reads on."""
     session.sql("CREATE TABLE a AS SELECT 1 AS x")
@@ -330,7 +332,7 @@ def test_a_damaged_log(session, schema, clock, day, has_checksum):
     assert (f"spark_catalog.{schema}.{fine}", "TABLE") in purge(session, clock)
 
 
-@pytest.mark.slow("two purges")
+@pytest.mark.long("vectors are found as the files of test_what_a_clone_needs_stays are")
 def test_deletion_vectors(session, schema, clock, day):
     """A clone needs the source's vectors as it needs its files; others go with their versions."""
     session.sql(
@@ -360,7 +362,7 @@ def test_deletion_vectors(session, schema, clock, day):
     assert session.sql("SELECT count(*), count_if(a % 7 IN (3, 4)) FROM c").collect() == [(714, 0)]
 
 
-@pytest.mark.slow("a purge of many partitions")
+@pytest.mark.long("odd names of folders; test_what_a_clone_needs_stays has ordinary ones")
 def test_hostile_partitions(session, schema, clock, day):
     """Whatever a path holds: what a clone needs is found under its name, and no table's own file goes."""
     values = ["a b", "a+b", "a%20b", "a%2Bb", "ü/ß", "a:b=c", "it''s", "#?&", "雪"]

@@ -189,6 +189,7 @@ def test_renamed_and_dropped_since(session, schema):
     )
 
 
+@pytest.mark.long("a rare state; test_what_cannot_be_taken_back has the usual reasons")
 def test_restore_of_a_state_of_long_ago(session, spark, schema, tmp_path):
     """A version that was committed long ago and was the state until now is within retention."""
     spark.sql(f"CREATE TABLE {schema}.o USING delta LOCATION '{tmp_path}/o' AS SELECT 1 AS a")
