@@ -57,17 +57,22 @@ def main() -> int:
     except AuditError as error:
         print(error, file=sys.stderr)
         return 2
-    _work(screen, spark, Path(arguments.root))
+    show(screen, spark, arguments.root)
+    if arguments.svg is not None:
+        screen.save(arguments.svg, title="make demo")
+    spark.stop()
+    return 0
+
+
+def show(screen: Screen, spark: SparkSession, root: str) -> None:
+    """All that the demo shows, by an audited session whose landing folder is under the root."""
+    _work(screen, spark, Path(root))
     _answer(screen, spark)
     _protect(screen, spark)
     _travel(screen, spark)
     cost = _measure(screen, spark)
     _account(screen, spark, cost)
-    _what_next(screen, arguments.root)
-    if arguments.svg is not None:
-        screen.save(arguments.svg, title="make demo")
-    spark.stop()
-    return 0
+    _what_next(screen, root)
 
 
 def _arguments() -> argparse.Namespace:

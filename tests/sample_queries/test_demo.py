@@ -9,7 +9,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+import audit
 from audit.cli import main
+from examples.demo import workload
+from examples.demo.__main__ import show
+from examples.demo.screen import Screen
 
 pytestmark = pytest.mark.spark
 
@@ -26,15 +30,39 @@ SAID = (
 )
 
 
-@pytest.mark.slow("the whole demo, in a Spark of its own")
+def is_shown(text, root):
+    """Each part has its answer; what the screen proposes next has one, though the schema has come back."""
+    assert [said for said in SAID if said not in text] == []
+    assert "lineage" in text.partition("What next")[2]
+    asked = CliRunner().invoke(main, ["lineage", "mart.carrier_delay", "--root", str(root)])
+    assert "spark_catalog.clean.flights.arr_delay" in asked.stdout, asked.output
+
+
+@pytest.fixture
+def of_the_demo(spark, tmp_path):
+    """A session of the tests' Spark as `audit.session` gives it to the demo."""
+    session = spark.newSession()
+    audit.attach(session, user="loader", root=str(tmp_path))
+    yield session
+    audit.detach(session)
+    for schema in ("raw", "staging", "clean", "mart", "account_usage"):
+        spark.sql(f"DROP SCHEMA IF EXISTS {schema} CASCADE")
+
+
+@pytest.mark.slow("the whole demo")
+def test_what_it_shows(of_the_demo, tmp_path, capsys):
+    """In the Spark of the tests; `.ci/run` runs the command itself."""
+    workload.write_landing(tmp_path / "landing")
+    show(Screen(record=False), of_the_demo, str(tmp_path))
+    is_shown(capsys.readouterr().out, tmp_path)
+
+
+@pytest.mark.long("the whole demo, in a Spark of its own; .ci/run runs it, too")
 def test_to_its_end(tmp_path):
-    """Each part has its answer, all is on record in full, nothing fails or warns."""
-    command = [sys.executable, "-m", "examples.demo", "--root", str(tmp_path / "root")]
+    """All is on record in full, nothing fails or warns."""
+    root = tmp_path / "root"
+    command = [sys.executable, "-m", "examples.demo", "--root", str(root)]
     done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert [said for said in ("Traceback", "Warning") if said in done.stderr] == []
-    assert [said for said in SAID if said not in done.stdout] == []
-    # What the screen proposes next has an answer, though the schema was dropped and has come back.
-    assert "lineage" in done.stdout.partition("What next")[2]
-    asked = CliRunner().invoke(main, ["lineage", "mart.carrier_delay", "--root", str(tmp_path / "root")])
-    assert "spark_catalog.clean.flights.arr_delay" in asked.stdout, asked.output
+    is_shown(done.stdout, root)

@@ -102,9 +102,9 @@ DDL = {
     "DROP TABLE t": "UNDROP TABLE {schema}.`t`",
     "CREATE TABLE n (a INT)": "DROP TABLE {schema}.`n`",
     "CREATE OR REPLACE TABLE t USING delta AS SELECT 'x' AS b": "RESTORE",
-    "ALTER TABLE t ADD COLUMN more INT": "RESTORE",
 }
 MORE_DDL = {
+    "ALTER TABLE t ADD COLUMN more INT": "RESTORE",
     "DROP VIEW v": "UNDROP VIEW {schema}.`v`",
     "CREATE TABLE c CLONE t": "DROP TABLE {schema}.`c`",
     "CREATE VIEW x AS SELECT 1 AS a": "DROP VIEW {schema}.`x`",
