@@ -63,7 +63,7 @@ def test_who_created_a_table_may_undrop_it(session, schema):
     assert session.table("t").count() == 1
 
 
-@pytest.mark.slow("many grants and refusals")
+@pytest.mark.long("each way to make a table; test_who_created_a_table_may_undrop_it has the first")
 def test_of_writers_clones_and_a_select(session, schema):
     """Each way to make a table names its owner; a clone is its maker's, whose ever the source is."""
     session.sql(f"GRANT CREATE TABLE ON SCHEMA {schema} TO USER bob")

@@ -14,6 +14,7 @@ from audit.cli import main
 from examples.demo import workload
 from examples.demo.__main__ import show
 from examples.demo.screen import Screen
+from tests.quick_spark import GENERATED_CODE
 
 pytestmark = pytest.mark.spark
 
@@ -42,6 +43,8 @@ def is_shown(text, root):
 def of_the_demo(spark, tmp_path):
     """A session of the tests' Spark as `audit.session` gives it to the demo."""
     session = spark.newSession()
+    session.conf.set(GENERATED_CODE, "FALLBACK")  # for a table of 336,776 rows it pays
+    session.conf.set("spark.sql.codegen.wholeStage", "true")
     audit.attach(session, user="loader", root=str(tmp_path))
     yield session
     audit.detach(session)

@@ -143,8 +143,12 @@ def test_a_name_stands_for_one_object(session, objects):
 
 
 def test_a_name_is_one_of_the_current_catalog(session, objects):
-    """In another catalog, a name without a catalog is never one of the session catalog's."""
-    schema, _ = objects
+    """In another catalog, a name without a catalog is never one of the session catalog's.
+
+    Spark's SQL knows no path there. Time Travel does: readers of DataFrames and Delta's VACUUM take paths in
+    any catalog.
+    """
+    schema, path = objects
     session.sql("USE elsewhere.FAR")
     for parts, expected in {
         ("AWAY",): OTHER,
@@ -153,8 +157,11 @@ def test_a_name_is_one_of_the_current_catalog(session, objects):
         (schema, "t"): NOTHING,
         ("spark_catalog", schema, "t"): ("table", "spark_catalog", schema, "t"),
         ("shadowed",): ("temporary", "shadowed"),
+        ("spark_catalog", "delta", path): ("path", path),
+        ("elsewhere", "delta", path): NOTHING,
     }.items():
         _same(session, parts, expected)
+    assert meanings(session, ("delta", path)) == (("path", path), NOTHING, NOTHING)
 
 
 def test_a_failed_replacement_leaves_the_answers_alike(session, schema):
