@@ -21,8 +21,8 @@ IN_MEMORY = ("--numprocesses", "2", "--dist", "loadfile", "--no-loadscope-reorde
 ON_HIVE = ("--hive-alone", "--quiet")
 UNTIMED = ("--limit-seconds", "0")
 OF_ONE_RUN = {"--store-durations"}
-# JVMs that warm up at the same time wait for each other's compilers: two take twice as long beside a third. So
-# it begins later, and takes what the two leave; how long a test takes there says nothing.
+# JVMs that warm up at the same time wait for each other's compilers: two take twice as long beside a third.
+# So the third begins later, and takes what the two leave; how long a test takes there says nothing.
 HEAD_START_SECONDS = 180
 NICE = ("nice",) if shutil.which("nice") else ()
 

@@ -36,7 +36,7 @@ class CatalogEntries(InSession):
         alone: for tables that Spark cannot read, and in one call of the metastore.
         """
         # Delta's catalog (4.4) takes a path for a name of the schema `delta` (SupportsPathIdentifier).
-        # Readers of DataFrames and VACUUM take one in any catalog, so without a catalog it is a path here, too.
+        # Readers of DataFrames and VACUUM take one in any catalog, so `delta` alone stands for a path here.
         local = parts[1:] if len(parts) == _FULL and parts[0].lower() == SESSION_CATALOG else parts
         if is_path(local):
             return Table(("delta", local[1]), local[1], "delta", managed=False)
