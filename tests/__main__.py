@@ -7,7 +7,6 @@ has one catalog. Out: both reports, that of Hive at the end; the exit status of 
 from __future__ import annotations
 
 import contextlib
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,9 +21,8 @@ ON_HIVE = ("--hive-alone", "--quiet")
 UNTIMED = ("--limit-seconds", "0")
 OF_ONE_RUN = {"--store-durations"}
 # JVMs that warm up at the same time wait for each other's compilers: two take twice as long beside a third.
-# So the third begins later, and takes what the two leave; how long a test takes there says nothing.
-HEAD_START_SECONDS = 180
-NICE = ("nice",) if shutil.which("nice") else ()
+# So the third begins later; how long a test takes in it says nothing.
+HEAD_START_SECONDS = 240
 
 
 def main(arguments: list[str]) -> int:
@@ -33,7 +31,7 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryFile() as report, ended(command(*IN_MEMORY, *arguments)) as first:
         with contextlib.suppress(subprocess.TimeoutExpired):
             first.wait(HEAD_START_SECONDS)
-        on_hive = [*NICE, *command(*ON_HIVE, *of_hive, *UNTIMED)]
+        on_hive = command(*ON_HIVE, *of_hive, *UNTIMED)
         with ended(on_hive, stdout=report, stderr=subprocess.STDOUT) as second:
             statuses = [first.wait(), second.wait()]
         report.seek(0)
