@@ -21,6 +21,7 @@ from audit.core.actor import Actor
 from audit.core.clock import SystemClock
 from audit.core.ids import IdGenerator
 from audit.spark.delta.delta_catalog import DeltaCatalog
+from audit.spark.delta.event_table import HistoryTable
 from audit.spark.sessions import own_session
 from audit.time_travel import errors
 from audit.time_travel.service import TimeTravel
@@ -330,6 +331,16 @@ def test_read_while_it_is_dropped(session, schema):
     found += [row.id for row in begun]
     assert sorted(found) == list(range(80))
     assert sorted(row.id for row in resolved.collect()) == list(range(80))
+
+
+def test_the_first_events_of_several_at_once(spark, tmp_path):
+    """Who comes second finds the folder of the table made, and waits for its first commit."""
+    columns = (("event_time", "TIMESTAMP", "when"),)
+    for number in range(4):
+        tables = [HistoryTable(own_session(spark), f"{tmp_path}/{number}", columns) for _ in range(4)]
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(HistoryTable.create, tables))
+        assert [table.version() for table in tables] == [0] * 4
 
 
 @pytest.mark.slow("many statements at once")

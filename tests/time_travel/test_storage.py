@@ -294,7 +294,8 @@ def test_clones_of_clones(session, schema, clock, day):
         assert session.sql("SELECT x FROM c ORDER BY x").collect() == [(1,), (2,)]
     session.sql("DROP TABLE c")
     day(27)
-    assert {name.rpartition(".")[2] for name, _ in purge(session, clock)} == {"a", "b", "c"}
+    gone = {name for name, _ in purge(session, clock)}
+    assert gone >= {f"spark_catalog.{schema}.{name}" for name in "abc"}  # and what other tests have left
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,16 @@ import uuid
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+
 from audit.spark import java_classes, jvm
 from lineage.names import delta_path
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+_PAUSES = (0.1, 0.3, 1.0)  # seconds for another to end its commit
 Columns = Sequence[tuple[str, str, str]]
 """Name, type (STRING, BIGINT, DOUBLE or TIMESTAMP) and meaning of each column."""
 
@@ -123,11 +127,23 @@ class HistoryTable:
         }
 
     def create(self) -> None:
-        """Make the table where there is none."""
+        """Make the table where there is none; several may do it at once."""
         # A checkpoint takes seconds, which a statement would wait for: each tenth at the default.
         lines = ", ".join(f"{name} {kind} COMMENT '{text}'" for name, kind, text in self._columns)
-        self._session.sql(
+        text = (
             f"CREATE TABLE IF NOT EXISTS {delta_path(self.location)} ({lines}) USING delta"
             " TBLPROPERTIES ('delta.enableDeletionVectors' = 'false', 'delta.checkpointInterval' = '100',"
             " 'delta.logRetentionDuration' = 'interval 3650 days')"
         )
+        for pause in _PAUSES:
+            try:
+                self._session.sql(text)
+            except (PySparkException, Py4JJavaError):  # noqa: PERF203 - a statement takes a tenth of a second
+                # Delta 4.4 refuses a folder that another thread or driver has made and not yet committed to,
+                # and a first commit where another has made one meanwhile: DELTA_PROTOCOL_CHANGED.
+                time.sleep(pause)
+                if self.version() >= 0:
+                    return
+            else:
+                return
+        self._session.sql(text)
