@@ -369,11 +369,12 @@ def test_hidden_rows_never_fail(session, make, policy):
     """Whatever fails on a hidden row would tell of it: each query answers as over the visible rows alone."""
     make("t", policy)
     session.sql("CREATE TABLE seen AS SELECT * FROM t WHERE region = 'eu'")
-    session.conf.set(GENERATED_CODE, "FALLBACK")  # else Delta 4.1 loses a metric where a filter fails
+    before = session.conf.get(GENERATED_CODE)
+    session.conf.set(GENERATED_CODE, "FALLBACK")  # else Delta 4.4 loses a metric where a filter fails
     for query in FAILING:
         wanted = sorted(map(repr, _tried(session, query.format(t="seen"))))
         assert sorted(map(repr, _tried(session, query.format(t="t")))) == wanted, query
-    session.conf.unset(GENERATED_CODE)
+    session.conf.set(GENERATED_CODE, before)
 
 
 @pytest.mark.parametrize(

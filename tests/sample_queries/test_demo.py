@@ -56,7 +56,7 @@ def of_the_demo(spark, tmp_path):
 def test_what_it_shows(of_the_demo, tmp_path, capsys):
     """In the Spark of the tests; `.ci/run` runs the command itself."""
     workload.write_landing(tmp_path / "landing")
-    show(Screen(record=False), of_the_demo, str(tmp_path))
+    show(Screen(), of_the_demo, str(tmp_path))
     is_shown(capsys.readouterr().out, tmp_path)
 
 

@@ -357,10 +357,10 @@ def test_threads_of_one_session(session, schema):
         return number
 
     with ThreadPoolExecutor(4) as pool:
-        numbers = list(pool.map(one, range(4)))
+        numbers = list(pool.map(one, range(8)))
     assert dropped(session.sql("SHOW TABLES HISTORY")) == [f"t{n}" for n in numbers]
-    session.sql("UNDROP TABLE t3")
-    assert rows(session, "SELECT a FROM t3") == [(-1,), (3,)]
+    session.sql("UNDROP TABLE t5")
+    assert rows(session, "SELECT a FROM t5") == [(-1,), (5,)]
 
 
 def test_renamed_altered_and_overwritten(session, schema):
