@@ -26,18 +26,18 @@ demo: setup ## The main job on real data: load, transform, answer; leaves everyt
 	@$(python) -m examples.demo
 
 # A module stays in one process, since its tests share fixtures; the modules that take longest come first.
-pytest := $(python) -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+processes := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 quick: setup ## The tests that start no JVM; PYTEST="-k name" chooses, here and in the next two
-	@$(pytest) --tier quick --quiet $(PYTEST)
+	@$(python) -m pytest $(processes) --tier quick --quiet $(PYTEST)
 
 test: setup $(VENV)/.archive ## The tests of each change, see docs/testing.md
 	@$(python) java/tools.py test
-	@$(python) -m tests --tier test --durations 15 $(PYTEST)
+	@$(python) -m tests $(processes) --tier test --durations 15 $(PYTEST)
 
 test-all: setup $(VENV)/.archive ## All tests, before a release
 	@$(python) java/tools.py test
-	@$(pytest) --tier all --hive --durations 15 $(PYTEST)
+	@$(python) -m pytest $(processes) --tier all --hive --durations 15 $(PYTEST)
 
 bench: setup ## The benchmarks; writes benchmarks/RESULTS.md
 	@$(python) -m benchmarks

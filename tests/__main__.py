@@ -1,7 +1,7 @@
-"""Runs the tests on both catalogs at once: `python -m tests --tier test`, and further options of pytest.
+"""Runs the tests on both catalogs at once: `python -m tests`, and options of pytest; see the Makefile.
 
-Two processes run the tests on a catalog in memory; beside them a third runs those marked `hive`, since a JVM
-has one catalog. Out: both reports, that of Hive at the end; the exit status of the first run that failed.
+One run is on a catalog in memory; beside it another process runs the tests marked `hive`, since a JVM has
+one catalog. Out: both reports, that of Hive at the end; the exit status of the first run that failed.
 """
 
 from __future__ import annotations
@@ -15,9 +15,7 @@ from typing import Any
 
 import pytest
 
-# A module stays in one process, since its tests share fixtures; the modules that take longest come first.
-IN_MEMORY = ("--numprocesses", "2", "--dist", "loadfile", "--no-loadscope-reorder")
-ON_HIVE = ("--hive-alone", "--quiet")
+ON_HIVE = ("--hive-alone", "--quiet", "--numprocesses", "0")
 UNTIMED = ("--limit-seconds", "0")
 OF_ONE_RUN = {"--store-durations"}
 # JVMs that warm up at the same time wait for each other's compilers: two take twice as long beside a third.
@@ -28,10 +26,10 @@ HEAD_START_SECONDS = 240
 def main(arguments: list[str]) -> int:
     """Run both; options may choose tests of one kind alone."""
     of_hive = [one for one in arguments if one not in OF_ONE_RUN]
-    with tempfile.TemporaryFile() as report, ended(command(*IN_MEMORY, *arguments)) as first:
+    with tempfile.TemporaryFile() as report, ended(command(*arguments)) as first:
         with contextlib.suppress(subprocess.TimeoutExpired):
             first.wait(HEAD_START_SECONDS)
-        on_hive = command(*ON_HIVE, *of_hive, *UNTIMED)
+        on_hive = command(*of_hive, *ON_HIVE, *UNTIMED)
         with ended(on_hive, stdout=report, stderr=subprocess.STDOUT) as second:
             statuses = [first.wait(), second.wait()]
         report.seek(0)

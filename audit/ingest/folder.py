@@ -28,11 +28,11 @@ from audit.core.ids import id_micros
 from audit.ingest.edges import HAS_EDGES, edge_rows, edge_schema, has_edges
 from audit.ingest.running import Published, publish
 from audit.record.access_record import Started
+from audit.spark.delta.conflicts import retried
 from audit.spool import ingest_lock, remove_checkpoint, remove_ingested
 from audit.spool.layout import Layout
 from audit.store.commit_lock import commit_lock
 from audit.store.compaction import compact
-from audit.store.conflicts import retried
 from audit.store.error_translation import as_ingest_error
 from audit.store.tables import (
     ACCESS_HISTORY,

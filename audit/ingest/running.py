@@ -17,9 +17,9 @@ import orjson
 
 from audit.core.json_text import to_json
 from audit.record.access_record import Ended, Started, build_row
+from audit.spark.delta.conflicts import retried
 from audit.spool import read_segment
 from audit.spool.layout import Layout, write_file
-from audit.store.conflicts import retried
 from audit.store.tables import QUERY_HISTORY, missing_rows, path_name
 
 if TYPE_CHECKING:

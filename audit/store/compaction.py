@@ -17,7 +17,8 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 from audit.spark.delta import delta_log
-from audit.store.conflicts import is_conflict
+from audit.spark.delta.conflicts import is_conflict
+from audit.spark.java_errors import JVM_ERRORS
 from audit.store.tables import path_name
 
 if TYPE_CHECKING:
@@ -50,14 +51,12 @@ def compact(spark: SparkSession, table: AuditTable, root: str, first: date, comm
     Returns:
         Whether it was done; False where it was not due, or another commit came in between.
     """
-    from pyspark.errors import PySparkException
-
     if not is_due(_version(spark, table.location(root)), commits, EVERY):
         return False
     since = first - timedelta(days=1)
     try:
         spark.sql(f"OPTIMIZE {path_name(table, root)} WHERE query_date >= DATE'{since}'").collect()
-    except PySparkException as error:
+    except JVM_ERRORS as error:
         if is_conflict(error):
             return False
         raise

@@ -19,9 +19,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from audit.core.clock import to_datetime
+from audit.spark.delta.conflicts import retried
 from audit.spark.sessions import own_session
 from audit.store.commit_lock import commit_lock
-from audit.store.conflicts import retried
 from audit.store.error_translation import as_ingest_error
 from audit.store.tables import AUDIT_TABLES, AuditTable, path_name, require_tables
 

@@ -16,7 +16,7 @@ from audit.core.errors import AttachError, TableAlteredError, TableMissingError
 from audit.core.file_paths import local_path
 from audit.spark import scala_values
 from audit.spark.delta import delta_log
-from audit.store.conflicts import retried
+from audit.spark.delta.conflicts import retried
 from lineage.names import delta_path, split_name, sql_name, sql_text
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from pyspark.errors import AnalysisException, PySparkException
 
 from audit.core.clock import to_micros
 from audit.core.errors import AuditError, IngestError, SpoolBusyError
+from audit.spark.delta.conflicts import TRIES, is_conflict, retried
 from audit.store.compaction import is_due
-from audit.store.conflicts import TRIES, is_conflict, retried
 from audit.store.error_translation import as_ingest_error
 from audit.store.retention import oldest_kept
 from audit.store.tables import (

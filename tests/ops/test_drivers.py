@@ -6,12 +6,17 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from delta.exceptions import captured
+from pyspark.sql.functions import udf
 
 import audit
+from audit.spark.delta.conflicts import retried
 
 from .helpers import ingest_all, read, statuses
 
@@ -58,6 +63,39 @@ def test_drivers_at_once_lose_nothing(spark, tmp_path, drivers):
     assert set(statuses(spark, root).values()) == {"SUCCESS"}
     assert Counter(row.user_name for row in read(spark, root)) == expected
     assert Counter(row.user_name for row in read(spark, root, "access_history")) == expected
+
+
+@pytest.mark.parametrize("translated", [True, False], ids=["delta_imported", "delta_not_imported"])
+def test_a_conflict_of_two_writers_is_tried_again(spark, tmp_path, monkeypatch, translated):
+    """One replaces rows, another appends. A driver that has not imported Delta's Python tries again, too."""
+    if not translated:
+        monkeypatch.setattr(captured, "_convert_delta_exception", lambda _: None)
+    table, started, go = (tmp_path / name for name in ("table", "started", "go"))
+    spark.range(2).write.format("delta").save(str(table))
+
+    @udf("long")
+    def waiting(number):
+        started.touch()
+        deadline = time.monotonic() + 60
+        while not go.exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return number
+
+    def replace_rows():
+        tries.append(1)
+        rows = spark.range(1).coalesce(1).select(waiting("id").alias("id"))
+        rows.write.format("delta").mode("overwrite").option("replaceWhere", "id < 9").save(str(table))
+
+    tries = []
+    with ThreadPoolExecutor(1) as pool:
+        replacing = pool.submit(retried, replace_rows)
+        while not started.exists() and not replacing.done():
+            time.sleep(0.01)
+        spark.range(5, 6).write.format("delta").mode("append").save(str(table))
+        go.touch()
+        replacing.result(60)
+    assert len(tries) == 2
+    assert [row.id for row in spark.read.format("delta").load(str(table)).collect()] == [0]
 
 
 def test_two_users_are_never_mixed(spark, tmp_path):

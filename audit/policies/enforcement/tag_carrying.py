@@ -60,7 +60,7 @@ def propagate_tags(
 def _propagate_to(
     enforcer: Enforcer, event_log: EventLog, spark: SparkSession, ones: Sequence[ModifiedObject], actor: Actor
 ) -> list[PolicyError]:
-    from pyspark.errors import PySparkException
+    from audit.spark.java_errors import JVM_ERRORS, java_text
 
     target, reads = ones[0], cache(enforcer.reads)
     if target.domain is Domain.STAGE and target.location is None:
@@ -81,8 +81,8 @@ def _propagate_to(
             found = enforcer.describe(spark, split_name(target.name))
         event_log.change(decide)
     # The statement has committed already, so a target that Spark no longer finds must not fail it.
-    except PySparkException as error:
-        reason = str(error).partition("\n")[0]
+    except JVM_ERRORS as error:
+        reason = java_text(error).partition("\n")[0]
         return [BadPolicyError(f"{target.name} carries no tags: {reason}", "write to a Delta table")]
     except PolicyError as error:
         return [error]

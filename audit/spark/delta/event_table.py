@@ -11,18 +11,16 @@ import json
 import time
 import uuid
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
-
 from audit.spark import java_classes, jvm
+from audit.spark.delta.conflicts import is_creation_conflict, retried
 from lineage.names import delta_path
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_PAUSES = (0.1, 0.3, 1.0)  # seconds for another to end its commit
 Columns = Sequence[tuple[str, str, str]]
 """Name, type (STRING, BIGINT, DOUBLE or TIMESTAMP) and meaning of each column."""
 
@@ -135,15 +133,4 @@ class HistoryTable:
             " TBLPROPERTIES ('delta.enableDeletionVectors' = 'false', 'delta.checkpointInterval' = '100',"
             " 'delta.logRetentionDuration' = 'interval 3650 days')"
         )
-        for pause in _PAUSES:
-            try:
-                self._session.sql(text)
-            except (PySparkException, Py4JJavaError):  # noqa: PERF203 - a statement takes a tenth of a second
-                # Delta 4.4 refuses a folder that another thread or driver has made and not yet committed to,
-                # and a first commit where another has made one meanwhile: DELTA_PROTOCOL_CHANGED.
-                time.sleep(pause)
-                if self.version() >= 0:
-                    return
-            else:
-                return
-        self._session.sql(text)
+        retried(partial(self._session.sql, text), conflict=is_creation_conflict)
