@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 
 from audit.spark.delta import delta_log
 from audit.spark.delta.conflicts import is_conflict
-from audit.spark.java_errors import JVM_ERRORS
 from audit.store.tables import path_name
 
 if TYPE_CHECKING:
@@ -51,6 +50,8 @@ def compact(spark: SparkSession, table: AuditTable, root: str, first: date, comm
     Returns:
         Whether it was done; False where it was not due, or another commit came in between.
     """
+    from audit.spark.java_errors import JVM_ERRORS
+
     if not is_due(_version(spark, table.location(root)), commits, EVERY):
         return False
     since = first - timedelta(days=1)

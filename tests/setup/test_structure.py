@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -146,3 +147,14 @@ def test_folders_are_small() -> None:
             count[folder] = count.get(folder, 0) + 1
     full = {folder for folder, files in count.items() if files > FULLEST_FOLDER}
     assert full == set()
+
+
+def test_a_command_starts_without_pyspark() -> None:
+    """Importing it takes a quarter of a second: who does not start Spark does without."""
+    of_spark = {"audit.cli.doctor", "audit.cli.setup"}  # look at what is installed
+    commands = sorted(name for name in modules() if name.startswith("audit.cli") and name not in of_spark)
+    names = [*commands, "audit", "audit.store.tables", "audit.store.compaction", "lineage"]
+    code = f"import importlib, sys; [importlib.import_module(name) for name in {names}]; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert {"pyspark", "py4j"}.isdisjoint(done.stdout.split())
+    assert "audit.cli.query" in done.stdout.split()

@@ -12,8 +12,6 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from audit.spark.java_errors import JVM_ERRORS
-
 T = TypeVar("T")
 
 TRIES = 8
@@ -69,6 +67,9 @@ def retried(
     Raises:
         PySparkException, Py4JJavaError: another error, or a conflict at the last try.
     """
+    # The command line reads the tables' names from modules that import this one; PySpark takes 0.2 s.
+    from audit.spark.java_errors import JVM_ERRORS
+
     for attempt in range(tries - 1):
         try:
             return write()
