@@ -19,6 +19,7 @@ from lineage.resolve.nodes import (
     dots_of,
     is_aggregate_name,
     keeps_value,
+    named_arguments,
     path_of,
     value_arguments,
 )
@@ -32,7 +33,7 @@ from lineage.resolve.scope import (
     SourceSet,
 )
 from lineage.resolve.stars import expand_star
-from lineage.resolve.views import open_function
+from lineage.resolve.views import bind_arguments, open_function
 from lineage.transformation import AGGREGATED, BELOW, COMPUTED
 from lineage.types import element_type, field_type
 
@@ -294,20 +295,21 @@ def _aggregate(trace: Trace, node: Node, scope: Scope, sink: SourceSet) -> None:
 def add_call(trace: Trace, parts: Sequence[str], node: Node, scope: Scope, sink: SourceSet) -> None:
     """A call of a function that sqlglot does not know: a user's, or one of Spark's own."""
     function = trace.function(parts)
-    arguments = value_arguments(parts[-1], node)
     if function is None:
+        arguments = value_arguments(parts[-1], node)
         if is_aggregate_name(parts[-1]):
             sink.transformation |= AGGREGATED
             scope = scope.rows or scope
         add_sources(trace, arguments, scope, sink)
         return
     sink.call(trace.record_call(function))
-    outs = [resolve_expression(trace, item, scope) for item in arguments]
+    named = [(name, resolve_expression(trace, item, scope)) for name, item in named_arguments(node)]
+    outs = [out for _, out in named]
     if function.body is None:
         for out in outs:
             sink.merge(out)
         return
-    result = open_function(trace, function, outs)
+    result = open_function(trace, function, bind_arguments(function, named))
     sink.separate()
     for out in outs:
         sink.direct.update(out.direct)
@@ -355,16 +357,25 @@ def _element_fields(trace: Trace, node: Node, scope: Scope) -> dict[str, Resolve
     structs = [
         _struct_fields(trace, item, scope) for item in node.expressions if isinstance(item, exp.Struct)
     ]
-    first = structs[0] if structs and len(structs) == len(node.expressions) else None
-    if first is None or any(other is None or len(other) != len(first) for other in structs):
+    if not structs or len(structs) != len(node.expressions) or len({len(one) for one in structs}) > 1:
         return None
-    for at, field in enumerate(first.values()):
-        for other in structs[1:]:
-            field.merge(list((other or {}).values())[at])
-    return first
+    if len(structs) == 1:
+        return structs[0]
+    return {
+        key: _merged(name.name, fields)
+        for (key, name), *fields in zip(structs[0].items(), *(one.values() for one in structs), strict=True)
+    }
 
 
-def _struct_fields(trace: Trace, node: Node, scope: Scope) -> dict[str, ResolvedColumn] | None:
+def _merged(name: str, values: Sequence[ResolvedColumn]) -> ResolvedColumn:
+    # A new column: each of them may be a table's own.
+    out = ResolvedColumn(name)
+    for value in values:
+        out.merge(value)
+    return out
+
+
+def _struct_fields(trace: Trace, node: Node, scope: Scope) -> dict[str, ResolvedColumn]:
     fields: dict[str, ResolvedColumn] = {}
     for at, item in enumerate(node.expressions, 1):
         if isinstance(item, exp.PropertyEQ):

@@ -10,12 +10,12 @@ from typing import Any
 
 from sqlglot import exp
 
-from lineage.resolve.columns import resolve_column
+from lineage.resolve.columns import origin_of, resolve_column
 from lineage.resolve.context import Trace
 from lineage.resolve.expressions import add_indirect_sources, add_sources, resolve_expression
 from lineage.resolve.from_clause.generators import function_title, generated, is_generator
 from lineage.resolve.from_clause.table_functions import function_arguments, table_function_columns
-from lineage.resolve.nodes import is_aggregate
+from lineage.resolve.nodes import column_parts, is_aggregate
 from lineage.resolve.output_names import column_name, niladic_name
 from lineage.resolve.scope import Frame, FromItem, ResolvedColumn, Scope, SourceSet
 from lineage.resolve.stars import expand_star, expand_struct
@@ -48,9 +48,9 @@ def read_select(trace: Trace, scope: Scope, args: dict[str, Any]) -> Frame:
         for out in outs:
             shape.add_indirect(out)
         add_indirect_sources(trace, distinct.args.get("on"), scope, shape)
-    return record_reads(
-        trace, Frame(outs, shape, open_=any(s.open for s in scope.sources) and _starred(args))
-    )
+    frame = Frame(outs, shape, open_=any(s.open for s in scope.sources) and _starred(args))
+    frame.origins = scope.origins
+    return record_reads(trace, frame)
 
 
 def record_reads(trace: Trace, frame: Frame) -> Frame:
@@ -109,7 +109,7 @@ def _named_window(trace: Trace, window: Node, scope: Scope) -> None:
 def _select_list(trace: Trace, expressions: list[Node], scope: Scope) -> list[ResolvedColumn]:
     outs: list[ResolvedColumn] = []
     for item in expressions:
-        kind = type(item)
+        kind, before = type(item), len(outs)
         if kind is exp.Alias:
             out = _aliased_output(trace, item, scope)
             outs.append(out)
@@ -126,7 +126,22 @@ def _select_list(trace: Trace, expressions: list[Node], scope: Scope) -> list[Re
             if kind is exp.Aliases:
                 for out in several:
                     scope.aliases.setdefault(out.key, out)
+        if scope.origins is not None:
+            scope.origins += _origins(item, outs[before:], scope)
     return outs
+
+
+def _origins(item: Node, outs: list[ResolvedColumn], scope: Scope) -> list[FromItem | None]:
+    """The items of the FROM whose columns an item of the select list yields as they are."""
+    if type(item) is exp.Column and type(item.args["this"]) is exp.Identifier:
+        return [origin_of(column_parts(item), scope)]
+    pairs = iter(scope.joined()[0])
+    found: list[FromItem | None] = []
+    for out in outs:
+        # In order: a self-join has the same column twice.
+        owner = next((owner for owner, column in pairs if column is out), None)
+        found.append(owner.origins.get(out) if owner is not None and owner.origins else owner)
+    return found
 
 
 def _aliased_output(trace: Trace, item: Node, scope: Scope) -> ResolvedColumn:

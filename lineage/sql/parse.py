@@ -24,9 +24,10 @@ from lineage.sql.statement_types import QUERY_STARTS, SESSION_KINDS, kind_of_tre
 from lineage.sql.syntax.inline_policies import blank_clauses, inline_policies, without_clauses
 from lineage.sql.syntax.pipe_syntax import without_pipes
 from lineage.sql.syntax.retry_syntax import rewrite_for_retry
-from lineage.sql.syntax.spark_syntax import literal_identifiers, rewrite_for_sqlglot
+from lineage.sql.syntax.spark_syntax import literal_identifiers, rewrite_for_sqlglot, schema_evolution_at
 from lineage.sql.targets import targets_of_tree
 from lineage.sql.tokens import (
+    SCHEMA_EVOLUTION,
     bracket_depth,
     deeper_than,
     parse_tokens,
@@ -128,6 +129,8 @@ def _of_plain_tokens(sql: str, tokens: list[Token], types: AbstractSet[TokenType
     tree, reason = _tree(rewrite_for_sqlglot(readable, types, upper), sql)
     if tree is None:
         return _without_tree(sql, tokens, reason)
+    if "EVOLUTION" in upper and schema_evolution_at(tokens) is not None:
+        tree.meta[SCHEMA_EVOLUTION] = True
     return _of_tree(sql, tokens, tree)
 
 

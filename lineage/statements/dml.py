@@ -9,14 +9,17 @@ from __future__ import annotations
 from sqlglot import exp
 
 from lineage.model import Access, Column, Domain
+from lineage.resolve.columns import assigned_column
 from lineage.resolve.context import Trace
 from lineage.resolve.expressions import add_indirect_sources, resolve_expression
 from lineage.resolve.from_clause.items import read_from, read_item
+from lineage.resolve.nodes import column_parts, path_of
 from lineage.resolve.policies import apply_policies
 from lineage.resolve.query import read_ctes
 from lineage.resolve.scope import Entry, Frame, FromItem, Scope, SourceSet
 from lineage.sql.statement import Statement
 from lineage.sql.targets import parts_of
+from lineage.sql.tokens import SCHEMA_EVOLUTION
 from lineage.statements.access_builder import build_access, modified_object
 from lineage.statements.insert import target_relation
 
@@ -70,21 +73,28 @@ def trace_merge(trace: Trace, statement: Statement, tree: exp.Merge) -> Access:
     # NOT MATCHED BY SOURCE sees the target alone.
     alone = Scope(None, scope.ctes)
     alone.add(target)
+    evolves = trace.auto_merge or bool(tree.meta.get(SCHEMA_EVOLUTION))
     for when in whens.expressions:
         seen = alone if when.args.get("source") and not when.args.get("matched") else scope
         add_indirect_sources(trace, when.args.get("condition"), seen, scope.indirect)
-        _branch(trace, when, entry, (seen, target, source), written)
+        _branch(trace, when, entry, (seen, source), written, evolves=evolves)
     return _changed(trace, statement, entry, scope, written)
 
 
 def _branch(
-    trace: Trace, when: Node, entry: Entry, scopes: tuple[Scope, FromItem, FromItem], written: WrittenColumns
+    trace: Trace,
+    when: Node,
+    entry: Entry,
+    scopes: tuple[Scope, FromItem],
+    written: WrittenColumns,
+    *,
+    evolves: bool,
 ) -> None:
-    scope, target, source = scopes
+    scope, source = scopes
     then = when.args.get("then")
     if isinstance(then, exp.Update):
         if _is_star(then.expressions):
-            _all_by_name(trace, entry, source, written)
+            _all_by_name(trace, entry, source, written, evolves=evolves)
         else:
             _assignments(trace, then.expressions, entry, scope, written)
         return
@@ -93,7 +103,7 @@ def _branch(
     columns, values = then.args.get("this"), then.args.get("expression")
     if columns is None or isinstance(columns, exp.Star):
         if values is None:
-            _all_by_name(trace, entry, source, written)
+            _all_by_name(trace, entry, source, written, evolves=evolves)
             return
         names = [c.name for c in entry.relation.columns]
     else:
@@ -106,21 +116,22 @@ def _branch(
         trace.mark_partial("MERGE INSERT with another number of values")
     for name, item in zip(names, items, strict=False):
         _write(trace, item, name, entry, alone, written)
-    del target
 
 
 def _is_star(expressions: list[Node]) -> bool:
     return len(expressions) == 1 and isinstance(expressions[0], exp.Star)
 
 
-def _all_by_name(trace: Trace, entry: Entry, source: FromItem, written: WrittenColumns) -> None:
+def _all_by_name(
+    trace: Trace, entry: Entry, source: FromItem, written: WrittenColumns, *, evolves: bool
+) -> None:
     # UPDATE SET * and INSERT *: each target column takes the source column of its name; with schema
-    # evolution the source's further columns are added (Delta 4.4).
+    # evolution the target gains the source's further columns (Delta 4.4).
     if source.open or entry.open:
         trace.mark_partial("MERGE with * over unknown columns")
     for out in source.columns():
         column = entry.index.get(out.key)
-        if column is None and not entry.open:
+        if column is None and not entry.open and not evolves:
             continue
         _, sink = written.setdefault(out.key, (column or Column(out.name), SourceSet()))
         sink.merge(out)
@@ -133,18 +144,12 @@ def _assignments(
         if not isinstance(item, exp.EQ):
             trace.mark_partial(f"assignment {item.sql('spark')[:60]}")
             continue
-        name = _assigned(item.args["this"], entry)
+        name = assigned_column(_path(item.args["this"]), scope.sources[0])
         _write(trace, item.args["expression"], name, entry, scope, written)
 
 
-def _assigned(node: Node, entry: Entry) -> str:
-    # t.a, a, a.field (a struct's field writes the column a), alias.a.field
-    parts = [p.name for p in node.find_all(exp.Identifier)]
-    parts = [p.name for p in node.parts] if isinstance(node, exp.Column) else parts
-    for part in parts:
-        if part.lower() in entry.index:
-            return part
-    return parts[-1] if parts else node.name
+def _path(node: Node) -> list[str]:
+    return (column_parts(node) if isinstance(node, exp.Column) else path_of(node)) or [node.name]
 
 
 def _write(trace: Trace, value: Node, name: str, entry: Entry, scope: Scope, written: WrittenColumns) -> None:
@@ -164,7 +169,7 @@ def _target_scope(trace: Trace, tree: Node, ctes: dict[str, Frame] | None = None
     alias = table.args.get("alias")
     scope = Scope(None, ctes)
     name = alias.name if alias is not None else (parts[-1] if parts else "")
-    full = () if alias is not None else tuple(relation.name.lower().split("."))
+    full = () if alias is not None else relation.name
     scope.add(apply_policies(trace, entry, FromItem(name, entry=entry, parts=full), scope))
     return entry, scope
 

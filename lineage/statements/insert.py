@@ -20,6 +20,7 @@ from lineage.resolve.scope import Frame, FromItem, ResolvedColumn, Scope, Source
 from lineage.resolve.select import read_select
 from lineage.sql.statement import Statement
 from lineage.sql.targets import parts_of
+from lineage.sql.tokens import SCHEMA_EVOLUTION
 from lineage.statements.access_builder import build_access, modified_object
 
 Node = exp.Expr
@@ -95,6 +96,7 @@ def _written(trace: Trace, tree: exp.Insert, frame: Frame) -> ModifiedObject:
         )
     relation = target_relation(trace, target)
     replaced = _replaced_rows(trace, tree, target)
+    evolves = trace.auto_merge or bool(tree.meta.get(SCHEMA_EVOLUTION))
     parts = _partition(tree, target)
     static = [item.args["this"].name.lower() for item in parts if isinstance(item, exp.EQ)]
     # PARTITION (c = 1) writes a constant.
@@ -107,7 +109,7 @@ def _written(trace: Trace, tree: exp.Insert, frame: Frame) -> ModifiedObject:
     elif relation.columns:
         # A dynamic partition has the place that the table gives it: Delta as declared, Parquet last.
         free = [c for c in relation.columns if c.name.lower() not in static]
-        pairs += _by_position(trace, free, frame, relation)
+        pairs += _by_position(trace, free, frame, relation, evolves=evolves)
     else:
         trace.mark_partial(f"columns of {relation.name}")
         pairs += _by_output(frame)
@@ -124,8 +126,11 @@ def _by_output(frame: Frame) -> list[tuple[Column, SourceSet | None]]:
 
 
 def _by_position(
-    trace: Trace, columns: Sequence[Column], frame: Frame, relation: Relation
+    trace: Trace, columns: Sequence[Column], frame: Frame, relation: Relation, *, evolves: bool = False
 ) -> list[tuple[Column, SourceSet | None]]:
+    if evolves:
+        # What the table lacks is added to it, under the query's names (Delta 4.4).
+        columns = [*columns, *(Column(out.name) for out in frame.columns[len(columns) :])]
     if len(frame.columns) > len(columns) or frame.open:
         trace.mark_partial(f"number of columns written to {relation.name}")
     # Spark 3.4+ fills columns that the query lacks with their defaults.

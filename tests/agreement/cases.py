@@ -43,7 +43,6 @@ REASONS = {
     "VERSION AS OF 3": "the table has no such version",
     "t@v3": "Spark's grammar lacks it",
     "parquet.`s3://": "Spark looks for the file",
-    "|> EXTEND 1 AS": "partial from text; a reading of the plan decides",
     "EXCEPT (st.x)": "partial from text; a reading of the plan decides",
     "|> SELECT a UNION": "read from the plan",
     "GROUP BY 1": "read from the plan",

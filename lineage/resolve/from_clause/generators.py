@@ -99,7 +99,7 @@ def _exploded(source: ResolvedColumn, call: exp.Expr) -> list[ResolvedColumn]:
         return [_derived("key", source, pair[0]), _derived("value", source, pair[1])]
     # An element of an array has the array's fields.
     out = _derived("col", source, element_type(source.type) or "")
-    out.plain = source.plain
+    out.plain, out.fields = source.plain, source.fields
     return [out]
 
 

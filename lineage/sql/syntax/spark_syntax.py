@@ -101,12 +101,17 @@ def _replace_table(tokens: list[Token]) -> list[Token]:
 
 
 def _schema_evolution(tokens: list[Token]) -> list[Token]:
-    for at in range(len(tokens) - 3):
-        if word(tokens, at) in ("MERGE", "INSERT") and [word(tokens, at + n) for n in (1, 2, 3)] == [
-            "WITH", "SCHEMA", "EVOLUTION",
-        ]:  # fmt: skip
-            return tokens[: at + 1] + tokens[at + 4 :]
-    return tokens
+    at = schema_evolution_at(tokens)
+    return tokens if at is None else tokens[:at] + tokens[at + 3 :]
+
+
+def schema_evolution_at(tokens: list[Token]) -> int | None:
+    """Where a MERGE or an INSERT says WITH SCHEMA EVOLUTION."""
+    for at in range(1, len(tokens) - 2):
+        words = [word(tokens, at + n) for n in (-1, 0, 1, 2)]
+        if words[0] in ("MERGE", "INSERT") and words[1:] == ["WITH", "SCHEMA", "EVOLUTION"]:
+            return at
+    return None
 
 
 def _directory(tokens: list[Token]) -> list[Token]:
