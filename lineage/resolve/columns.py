@@ -74,7 +74,9 @@ def _in_scope(trace: Trace, keys: list[str], parts: Sequence[str], scope: Scope)
     # A column of the FROM comes before an alias of the select list (lateral column aliases, Spark 3.4 and
     # later).
     found = _in_from_items(trace, keys[0], scope) or scope.aliases.get(keys[0])
-    return None if found is None else found.field(parts[1:])
+    if found is None or (len(parts) > 1 and not found.has_fields):
+        return None
+    return found.field(parts[1:])
 
 
 def assigned_column(parts: Sequence[str], target: FromItem) -> str:

@@ -33,6 +33,7 @@ from lineage.resolve.scope import (
     SourceSet,
 )
 from lineage.resolve.stars import expand_star
+from lineage.resolve.value_types import made_type, makes_arrays, struct_of
 from lineage.resolve.views import bind_arguments, open_function
 from lineage.transformation import AGGREGATED, BELOW, COMPUTED
 from lineage.types import element_type, field_type
@@ -126,7 +127,16 @@ def _computed(trace: Trace, node: Node, scope: Scope, out: ResolvedColumn) -> Re
         out.fields = _struct_fields(trace, node, scope)
     elif isinstance(node, exp.Array):
         out.fields = _element_fields(trace, node, scope)
+    elif makes_arrays(node):
+        out.layout = made_type(node, lambda item: _layout(resolve_expression(trace, item, scope)))
     return out
+
+
+def _layout(value: ResolvedColumn) -> str:
+    if value.fields is None:
+        return value.type or value.layout
+    # Of an array of structs, too: whatever takes one apart asks for the fields alone.
+    return struct_of(field.name for field in value.fields.values())
 
 
 def _column(trace: Trace, node: Node, scope: Scope, sink: SourceSet) -> None:
@@ -345,7 +355,11 @@ def _element(trace: Trace, node: Node, scope: Scope, out: ResolvedColumn) -> Res
         # s['x'] is s.x, and of an array arr['x'] the field of each element
         return of.field((index.name,)).renamed(out.name or index.name)
     element = element_type(of.type)
-    if element is not None and isinstance(index, exp.Literal):
+    if of.fields is not None and isinstance(index, exp.Literal):
+        if index.is_string and index.name.lower() in of.fields:
+            return of.field((index.name,)).renamed(out.name or index.name)
+        out.fields = of.fields
+    elif element is not None and isinstance(index, exp.Literal):
         out.plain, out.type = of.plain, element
     else:
         add_sources(trace, index, scope, out)

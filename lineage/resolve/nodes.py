@@ -96,6 +96,12 @@ def named_arguments(node: Node) -> list[tuple[str, Node]]:
     return [(v.name, v.args["expression"]) if isinstance(v, exp.Kwarg) else ("", v) for v in found]
 
 
+def function_title(call: Node) -> str:
+    """The lower-case name of the function that a node calls (sqlglot's class `_ExplodeOuter` too)."""
+    name = call.name if isinstance(call, exp.Anonymous) else type(call).__name__
+    return name.lower().lstrip("_")
+
+
 def value_arguments(name: str, node: Node) -> list[Node]:
     """The arguments of a call without the name of a unit that `date_add(DAY, 1, d)` begins with."""
     arguments = call_arguments(node)

@@ -14,7 +14,7 @@ from lineage.resolve.from_clause.relations import with_aliases
 from lineage.resolve.scope import Frame, FromItem, ResolvedColumn, Scope, SourceSet
 from lineage.resolve.select import add_keys, read_select, record_reads
 from lineage.resolve.stars import all_columns
-from lineage.sql.syntax.pipe_syntax import PIPED
+from lineage.sql.syntax.pipe_syntax import KEEPING_NAMES
 
 Node = exp.Expr
 _ROUNDS = 25
@@ -186,7 +186,7 @@ def _is_piped(node: Node) -> bool:
     """Whether `|>` stands behind a query, or behind a set operation that begins with it."""
     parent, place = node.parent, node.arg_key
     while parent is not None and place == "this" and isinstance(parent, (exp.Subquery, exp.SetOperation)):
-        if parent.alias == PIPED:
+        if parent.alias in KEEPING_NAMES:
             return True
         parent, place = parent.parent, parent.arg_key
     return False

@@ -126,13 +126,18 @@ class SourceSet:
             self.direct_indirect.update(other.direct_indirect)
 
 
+_NESTED = ("struct", "map", "array", "variant", "string")
+"""Types with something behind a dot or, of JSON in a STRING, behind a colon, which is read as a dot."""
+
+
 class ResolvedColumn(SourceSet):
     """A column that a query or a relation yields; `plain` where it is one source unchanged.
 
+    `layout` is a type without the types of its fields, of what a function makes: it names columns, no more.
     Once it is in a `Frame` or a `FromItem` it does not change: several may share its dicts.
     """
 
-    __slots__ = ("fields", "key", "name", "plain", "type")
+    __slots__ = ("fields", "key", "layout", "name", "plain", "type")
 
     def __init__(self, name: str, type_text: str = "") -> None:
         super().__init__()
@@ -141,6 +146,7 @@ class ResolvedColumn(SourceSet):
         self.type = type_text
         self.plain = False
         self.fields: dict[str, ResolvedColumn] | None = None
+        self.layout = ""
 
     def renamed(self, name: str) -> ResolvedColumn:
         """The same column under another name."""
@@ -154,9 +160,10 @@ class ResolvedColumn(SourceSet):
             self.direct_indirect,
             self.base_indirect,
         )
-        out.plain, out.fields, out.transformation, out.calls = (
+        out.plain, out.fields, out.layout, out.transformation, out.calls = (
             self.plain,
             self.fields,
+            self.layout,
             self.transformation,
             self.calls,
         )
@@ -165,6 +172,11 @@ class ResolvedColumn(SourceSet):
     def copy(self) -> ResolvedColumn:
         """The same column as another value: two items of a FROM that share one are told apart by it."""
         return self._named(self.name)
+
+    @property
+    def has_fields(self) -> bool:
+        """Whether a name may go on behind it: of `t.a` the column t of an INT is not meant."""
+        return self.fields is not None or self.type == "" or self.type.lower().startswith(_NESTED)
 
     def field(self, path: Sequence[str]) -> ResolvedColumn:
         """A field inside this column, as deep as `path` says."""

@@ -13,12 +13,13 @@ from sqlglot import exp
 from lineage.resolve.columns import origin_of, resolve_column
 from lineage.resolve.context import Trace
 from lineage.resolve.expressions import add_indirect_sources, add_sources, resolve_expression
-from lineage.resolve.from_clause.generators import function_title, generated, is_generator
+from lineage.resolve.from_clause.generators import generated, is_generator
 from lineage.resolve.from_clause.table_functions import function_arguments, table_function_columns
-from lineage.resolve.nodes import column_parts, is_aggregate
+from lineage.resolve.nodes import column_parts, function_title, is_aggregate
 from lineage.resolve.output_names import column_name, niladic_name
 from lineage.resolve.scope import Frame, FromItem, ResolvedColumn, Scope, SourceSet
 from lineage.resolve.stars import expand_star, expand_struct
+from lineage.resolve.value_types import struct_of
 from lineage.transformation import COMPUTED
 
 Node = exp.Expr
@@ -40,6 +41,11 @@ def read_select(trace: Trace, scope: Scope, args: dict[str, Any]) -> Frame:
         add_indirect_sources(trace, where.args["this"], scope, shape)
     for window in args.get("windows") or ():
         _named_window(trace, window, scope)
+    # Behind the select list columns keep the names of the items that they came from.
+    if scope.origins is None and any(args.get(key) is not None for key in _AFTER):
+        scope.origins = []
+    if args.get("group") is not None:
+        _time_windows(trace, args["group"], scope)
     outs = _select_list(trace, args["expressions"], scope)
     _group(trace, args.get("group"), args["expressions"], outs, scope)
     _read_after(trace, args, outs, scope)
@@ -69,8 +75,11 @@ def _read_after(trace: Trace, args: dict[str, Any], outs: list[ResolvedColumn], 
         return
     output = Scope(scope, scope.ctes)
     output.windows = scope.windows
+    named = [out.copy() for out in outs]
     # A struct's field hides no column of its name.
-    output.add(FromItem("", sorted(outs, key=_is_field)))
+    item = FromItem("", sorted(named, key=_is_field))
+    item.origins = {out: of for out, of in zip(named, scope.origins or (), strict=True) if of is not None}
+    output.add(item)
     for key, clause in clauses:
         if key == "having":
             add_indirect_sources(
@@ -93,6 +102,19 @@ def _having_scope(trace: Trace, group: Node | None, output: Scope, scope: Scope)
     inner.windows, inner.rows = output.windows, scope
     inner.add(FromItem("", [out for out in columns if out is not None]))
     return inner
+
+
+_TIME_WINDOWS = frozenset({"window", "session_window"})
+
+
+def _time_windows(trace: Trace, group: Node, scope: Scope) -> None:
+    # GROUP BY window(ts, '10 minutes') makes a column of that name (Spark 4.2, TimeWindowing).
+    for call in group.find_all(exp.Anonymous):
+        name = call.name.lower()
+        if name in _TIME_WINDOWS and call.expressions:
+            out = resolve_expression(trace, call, scope, name)
+            out.layout = struct_of(("start", "end"))
+            scope.aliases.setdefault(name, out)
 
 
 def _named_window(trace: Trace, window: Node, scope: Scope) -> None:

@@ -83,7 +83,7 @@ def expand_struct(trace: Trace, out: ResolvedColumn | None) -> list[ResolvedColu
         return []
     if out.fields is not None:
         return list(out.fields.values())
-    fields = struct_fields(out.type)
+    fields = struct_fields(out.type or out.layout)
     if not fields:
         trace.mark_partial("star over a struct of unknown fields")
         return [out]

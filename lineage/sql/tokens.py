@@ -180,6 +180,11 @@ def new_token(kind: TokenType, text: str, first: Token, last: Token | None = Non
     return Token(kind, text, first.line, first.col, first.start, (last or first).end, [])
 
 
+def made_tokens(text: str, near: Token) -> list[Token]:
+    """Words as sqlglot's own tokenizer cuts them, at the place of another token."""
+    return [new_token(token.token_type, token.text, near) for token in spark().tokenize(text)]
+
+
 def read_name(tokens: list[Token], at: int) -> tuple[tuple[str, ...], int]:
     """A dotted name from `at` on, and where it ends; () where there is none."""
     parts: list[str] = []

@@ -29,7 +29,7 @@ WrittenColumns = dict[str, tuple[Column, SourceSet]]
 
 def trace_update(trace: Trace, statement: Statement, tree: exp.Update) -> Access:
     """UPDATE t SET a = … [FROM …] [WHERE …]."""
-    entry, scope = _target_scope(trace, tree)
+    entry, scope = _target_scope(trace, tree, _ctes(trace, tree))
     if tree.args.get("from_") is not None:
         read_from(trace, tree, scope)
     written: WrittenColumns = {}
@@ -42,7 +42,7 @@ def trace_update(trace: Trace, statement: Statement, tree: exp.Update) -> Access
 
 def trace_delete(trace: Trace, statement: Statement, tree: exp.Delete) -> Access:
     """DELETE FROM t [WHERE …]: the object, no columns."""
-    entry, scope = _target_scope(trace, tree)
+    entry, scope = _target_scope(trace, tree, _ctes(trace, tree))
     where = tree.args.get("where")
     if where is not None:
         add_indirect_sources(trace, where.args["this"], scope, scope.indirect)
@@ -61,9 +61,7 @@ def trace_truncate(trace: Trace, statement: Statement, tree: exp.TruncateTable) 
 
 def trace_merge(trace: Trace, statement: Statement, tree: exp.Merge) -> Access:
     """MERGE INTO t USING s: every branch writes; a column's sources are those of all its branches."""
-    with_ = tree.args.get("with_")
-    ctes = read_ctes(trace, with_, None, {}) if with_ is not None else {}
-    entry, scope = _target_scope(trace, tree, ctes)
+    entry, scope = _target_scope(trace, tree, _ctes(trace, tree))
     target = scope.sources[0]
     source = read_item(trace, tree.args["using"], scope)
     scope.add(source)
@@ -161,7 +159,12 @@ def _write(trace: Trace, value: Node, name: str, entry: Entry, scope: Scope, wri
     sink.merge(resolve_expression(trace, value, scope))
 
 
-def _target_scope(trace: Trace, tree: Node, ctes: dict[str, Frame] | None = None) -> tuple[Entry, Scope]:
+def _ctes(trace: Trace, tree: Node) -> dict[str, Frame]:
+    with_ = tree.args.get("with_")
+    return read_ctes(trace, with_, None, {}) if with_ is not None else {}
+
+
+def _target_scope(trace: Trace, tree: Node, ctes: dict[str, Frame]) -> tuple[Entry, Scope]:
     table = tree.args["this"]
     relation = target_relation(trace, table)
     parts = parts_of(table)

@@ -13,12 +13,13 @@ from lineage.model import Access, Column, Domain, ModifiedObject, Relation
 from lineage.resolve.columns import resolve_name
 from lineage.resolve.context import Trace
 from lineage.resolve.expressions import add_indirect_sources
-from lineage.resolve.from_clause.items import add_item, read_from, values_table
+from lineage.resolve.from_clause.items import add_item, read_from, read_item, values_table
 from lineage.resolve.policies import apply_policies
 from lineage.resolve.query import read_ctes, read_query
 from lineage.resolve.scope import Frame, FromItem, ResolvedColumn, Scope, SourceSet
 from lineage.resolve.select import read_select
 from lineage.sql.statement import Statement
+from lineage.sql.syntax.pipe_syntax import REPLACING
 from lineage.sql.targets import parts_of
 from lineage.sql.tokens import SCHEMA_EVOLUTION
 from lineage.statements.access_builder import build_access, modified_object
@@ -95,7 +96,7 @@ def _written(trace: Trace, tree: exp.Insert, frame: Frame) -> ModifiedObject:
             trace, relation, _by_output(frame), frame.indirect, overwrites=bool(tree.args.get("overwrite"))
         )
     relation = target_relation(trace, target)
-    replaced = _replaced_rows(trace, tree, target)
+    replaced = _replaced_rows(trace, tree, target, frame)
     evolves = trace.auto_merge or bool(tree.meta.get(SCHEMA_EVOLUTION))
     parts = _partition(tree, target)
     static = [item.args["this"].name.lower() for item in parts if isinstance(item, exp.EQ)]
@@ -157,8 +158,8 @@ def _partition(tree: exp.Insert, target: Node) -> list[Node]:
     return list(partition.expressions) if isinstance(partition, exp.Partition) else []
 
 
-def _replaced_rows(trace: Trace, tree: exp.Insert, target: Node) -> SourceSet:
-    # INSERT INTO t REPLACE WHERE p reads the target's columns in p.
+def _replaced_rows(trace: Trace, tree: exp.Insert, target: Node, frame: Frame) -> SourceSet:
+    # INSERT INTO t REPLACE WHERE p reads the target's columns in p, REPLACE ON those of the query, too.
     condition = tree.args.get("where")
     keys = tree.args.get("using")
     own = SourceSet()
@@ -166,11 +167,18 @@ def _replaced_rows(trace: Trace, tree: exp.Insert, target: Node) -> SourceSet:
         return own
     scope = Scope()
     entry = trace.entry(parts_of(target))
-    scope.add(apply_policies(trace, entry, FromItem("", entry=entry), scope))
+    name = target.alias or parts_of(target)[-1]
+    item = FromItem(name, entry=entry, parts=() if target.alias else entry.relation.name)
+    scope.add(apply_policies(trace, entry, item, scope))
+    source = tree.args["expression"].args.get("from_") if tree.args.get("expression") else None
+    if source is not None and source.args["this"].alias == REPLACING:
+        scope.add(read_item(trace, source.args["this"], scope))
     add_indirect_sources(trace, condition, scope, own)
     for key in keys or ():
         out = resolve_name(trace, [key.name], scope)
         own.add_indirect(out or ResolvedColumn(key.name))
+        # The rows are those whose keys the query yields.
+        own.add_indirect(next((c for c in frame.columns if c.key == key.name.lower()), ResolvedColumn("")))
     trace.ledger.add_reads(scope.indirect)
     trace.ledger.add_reads(own)
     return own

@@ -84,3 +84,28 @@ def test_arguments_of_table_functions_have_names_too(catalog):
     assert [sources(column)[1] for column in by_name.columns] == [{"a"}, {"b"}]
     default = analyze("SELECT q.x, q.y FROM t, LATERAL both(lo => t.b) q", catalog)
     assert [sources(column)[1] for column in default.columns] == [{"b"}, set()]
+
+
+def test_a_table_that_a_function_gets_is_read_with_all_its_columns():
+    """f(TABLE(t)), of a table, a CTE or a query, with keys or a name, reads every column and makes rows of it."""
+    catalog = MemoryCatalog(
+        {"s.t": {"a": "int", "b": "int"}},
+        functions={
+            "s.rows_of": Function(
+                "rows_of", parameters=(Column("input", "TABLE"),), data_type="struct<x:int>", is_table=True
+            )
+        },
+        current_schema="s",
+    )
+    for argument in (
+        "TABLE(t)",
+        "TABLE(s.t) PARTITION BY a ORDER BY b",
+        "TABLE(SELECT * FROM t) WITH SINGLE PARTITION",
+        "input => TABLE(t) PARTITION BY (a, b) SORT BY (b DESC)",
+        "TABLE(q)",
+        "input => TABLE(q), 3",
+    ):
+        access = analyze(f"WITH q AS (SELECT * FROM t) SELECT x FROM rows_of({argument})", catalog)
+        assert access.analysis == "full", (argument, access.reason)
+        assert sources(access.columns[0]) == ({"a", "b"}, {"a", "b"}), argument
+        assert {c.name for c in access.direct_objects_accessed[0].columns} == {"a", "b"}

@@ -24,7 +24,7 @@ NOT_READ = "EXPLAIN EXTENDED SELECT 1"
     ],
 )
 def test_a_statement_that_sqlglot_cannot_read_is_no_warning_of_the_users(caplog, sql):
-    """sqlglot's "contains unsupported syntax" reaches no logger of the process."""
+    """Sqlglot's "contains unsupported syntax" reaches no logger of the process."""
     with caplog.at_level(logging.DEBUG):
         parse(sql)
         analyze(sql, MemoryCatalog({}))

@@ -12,14 +12,13 @@ from sqlglot import exp
 
 from lineage.resolve.context import Trace
 from lineage.resolve.expressions import add_indirect_sources, resolve_expression
-from lineage.resolve.from_clause.generators import function_title
 from lineage.resolve.from_clause.joins import merge_using_keys, natural_keys
 from lineage.resolve.from_clause.pivots import pivoted
 from lineage.resolve.from_clause.relations import relation_item, with_aliases
 from lineage.resolve.from_clause.table_functions import table_function_columns
-from lineage.resolve.nodes import table_parts
+from lineage.resolve.nodes import function_title, table_parts
 from lineage.resolve.scope import Frame, FromItem, ResolvedColumn, Scope
-from lineage.sql.syntax.pipe_syntax import PIPED
+from lineage.sql.syntax.pipe_syntax import KEEPING_NAMES
 from lineage.sqlglot_log import spark_sql
 
 Node = exp.Expr
@@ -121,7 +120,7 @@ def _derived_table(trace: Trace, frame: Frame, node: Node, scope: Scope) -> From
     alias = node.args.get("alias")
     outs = with_aliases(trace, frame.columns, alias)
     origins: dict[ResolvedColumn, FromItem] = {}
-    if frame.origins is not None and alias is not None and alias.name == PIPED:
+    if frame.origins is not None and alias is not None and alias.name in KEEPING_NAMES:
         outs = [out.copy() for out in outs]
         origins = {out: of for out, of in zip(outs, frame.origins, strict=True) if of is not None}
     item = FromItem(alias.name if alias else "", outs, view=frame, open_=frame.open)

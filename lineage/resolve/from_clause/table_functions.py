@@ -12,9 +12,9 @@ from sqlglot import exp
 from lineage.model import Function
 from lineage.resolve.context import Trace
 from lineage.resolve.expressions import add_sources, resolve_expression
-from lineage.resolve.from_clause.generators import FIXED_ROWS, function_title, generated, is_generator
+from lineage.resolve.from_clause.generators import FIXED_ROWS, generated, is_generator
 from lineage.resolve.from_clause.relations import relation_item
-from lineage.resolve.nodes import named_arguments
+from lineage.resolve.nodes import function_title, named_arguments
 from lineage.resolve.scope import CALLED_BASE, CALLED_DIRECT, ResolvedColumn, Scope, SourceSet
 from lineage.resolve.views import bind_arguments, open_function
 from lineage.transformation import BELOW, COMPUTED
@@ -33,7 +33,7 @@ def table_function_columns(
     function = trace.function([*prefix, title])
     outs: list[ResolvedColumn] | None
     if function is not None:
-        outs = _user_table_function(trace, function, named)
+        outs = _user_table_function(trace, function, named, scope)
     else:
         outs = generated(title, call, arguments)
     if outs is None or (names and len(names) != len(outs) and is_generator(title)):
@@ -67,7 +67,7 @@ def _named_arguments(trace: Trace, call: Node, scope: Scope) -> list[tuple[str, 
 
 
 def _user_table_function(
-    trace: Trace, function: Function, arguments: list[tuple[str, ResolvedColumn]]
+    trace: Trace, function: Function, arguments: list[tuple[str, ResolvedColumn]], scope: Scope
 ) -> list[ResolvedColumn] | None:
     whole = SourceSet()
     whole.transformation = COMPUTED
@@ -83,6 +83,10 @@ def _user_table_function(
             outs.append(out)
         return outs or None
     frame = open_function(trace, function, bind_arguments(function, arguments))
+    # What chooses the function's rows shapes those beside it, as in a view.
+    shape = SourceSet()
+    shape.base_indirect = {**frame.indirect.base_indirect, **frame.indirect.base}
+    scope.indirect.add_indirect(shape)
     # RETURNS TABLE (…) names the columns.
     declared = [name for name, _ in struct_fields(function.data_type)]
     names = declared if len(declared) == len(frame.columns) else [inner.name for inner in frame.columns]
