@@ -179,17 +179,12 @@ class Promises:
                 table.periods.append((now, days))
 
     def is_promised(self, table: Table, moment: int) -> bool:
-        """Whether AT (TIMESTAMP | OFFSET) has to give the rows: the moment is within retention."""
+        """Whether a moment, or a statement of that moment, is within retention."""
         return moment > table.horizon(self.now) + MARGIN
 
     def is_refused(self, table: Table, moment: int) -> bool:
         """Whether the moment "falls outside the data retention period": "the query fails"."""
         return moment < table.horizon(self.now) - MARGIN
-
-    def is_kept(self, table: Table, state: State) -> bool:
-        """Whether its version has to be readable: it was current at some time within retention."""
-        replaced = table.next_of(state)
-        return replaced is None or replaced.began > table.horizon(self.now) + MARGIN
 
     def is_recoverable(self, table: Table, state: State) -> bool:
         """Whether it is in Fail-safe: the administrator can recover it."""
@@ -210,7 +205,7 @@ class Promises:
         self.tables[name].states.append(state)
 
     def rename(self, old: str, new: str) -> None:
-        """A table keeps its past; it inherits from the schema where it now is."""
+        """A table keeps its past under another name."""
         self.tables[new] = self.tables.pop(old)
 
     def drop(self, name: str) -> None:
@@ -220,8 +215,9 @@ class Promises:
         self.drops.append(Drop(name, table, self.now, days, 0 if table.transient else FAIL_SAFE))
 
     def undroppable(self, name: str) -> Drop | None:
-        """The newest drop of a name, if that is retained: of a table by itself, not with its schema."""
+        """The newest drop of a name that is retained: of a table by itself, not with its schema."""
         found = [drop for drop in self.drops if drop.name == name and drop.schema is None]
+        found = [drop for drop in found if not drop.is_gone(self.now)]
         return found[-1] if found and found[-1].is_retained(self.now) else None
 
     def undrop(self, drop: Drop) -> None:

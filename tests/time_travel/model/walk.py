@@ -127,8 +127,8 @@ class Walk:
         return None
 
     def rename(self, old: str, new: str) -> bool | None:
-        """ALTER TABLE … RENAME TO, also into another schema."""
-        if old not in self.model.tables or not self._is_free(new):
+        """ALTER TABLE … RENAME TO; Spark (4.2) renames within a schema alone."""
+        if old not in self.model.tables or not self._is_free(new) or schema_of(old) != schema_of(new):
             return False
         self._run(f"ALTER TABLE {self._sql(old)} RENAME TO {self._sql(new)}")
         self.model.rename(old, new)
@@ -477,13 +477,13 @@ class Walk:
             if self.model.is_promised(table, moment):
                 yield f"AT ({_timestamp(moment)})"
                 yield f"AT (OFFSET => -{(self.clock.now() - moment) // 1_000_000})"
-        if self.model.is_kept(table, state):
+        if self.model.is_promised(table, state.began):
             yield f"VERSION AS OF {state.version}"
             if state.query_id is not None:
                 yield f"AT (STATEMENT => '{state.query_id}')"
-            replaced = table.next_of(state)
-            if replaced is not None and replaced.query_id is not None:
-                yield f"BEFORE (STATEMENT => '{replaced.query_id}')"
+        replaced = table.next_of(state)
+        if replaced is not None and replaced.query_id and self.model.is_promised(table, replaced.began):
+            yield f"BEFORE (STATEMENT => '{replaced.query_id}')"
 
     def _compare_reads(self, reads: Sequence[Read]) -> None:
         texts = [
@@ -613,9 +613,9 @@ class Walk:
     def _is_beyond_kept(self, table: Table, state: State) -> bool | None:
         """Whether the version of a state has left Time Travel; None where that is not sure."""
         replaced = table.next_of(state)
-        if self.model.is_kept(table, state) or replaced is None:
+        if self.model.is_promised(table, state.began):
             return False
-        return True if self.model.is_refused(table, replaced.time) else None
+        return True if replaced is not None and self.model.is_refused(table, replaced.time) else None
 
     def _delta(self, name: str) -> Any:
         from delta.tables import DeltaTable
