@@ -592,8 +592,8 @@ class Walk:
         return State(self._began, self.clock.now(), tuple(sorted(rows)), int(versions[-1].stem), query_id)
 
     def _folder(self, name: str) -> str:
-        location = self.outside.sql(f"DESCRIBE DETAIL {self._sql(name)}").first().location
-        return str(location).removeprefix("file:")
+        table = time_travel_of(self.session).maintenance.catalog.find(tuple(self._sql(name).split(".")))
+        return str(table.location).removeprefix("file:")
 
     def _past(self, name: str, back: int) -> tuple[State, str] | None:
         """A state so many states back, and the clause for it; None where it may be there or not."""
