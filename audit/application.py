@@ -15,6 +15,7 @@ from audit.policies import attached as governed
 from audit.recorder import Recorder
 from audit.services import build
 from audit.spark import sessions
+from audit.spark.sessions import SESSION_MARK
 from audit.spool import Spool
 from audit.time_travel import attached
 
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from audit.core.config import Config
     from audit.core.identity import Identity
     from audit.core.ids import IdGenerator
-
-SESSION_MARK = "spark.audit.session"
 
 
 class Application:
@@ -61,11 +60,7 @@ class Application:
 
     def adopt(self, spark: SparkSession, identity: Identity) -> AuditedSession:
         """Audit a session as long as it is used and one is attached."""
-        session = AuditedSession(spark, identity, self.services, self.recorder)
-        self.services.sessions.add(session)
-        spark.__dict__["_audit"] = session
-        attached.bind(spark, self.services.time_travel)
-        governed.bind(spark, self.services.policies)
+        session = self._bound(AuditedSession(spark, identity, self.services, self.recorder))
         # Clones of the session in the JVM, as foreachBatch has one, are found by this property.
         spark.conf.set(SESSION_MARK, session.session_id)
         self.services.policies.install(spark, session.session_id, identity.user, identity.roles)
@@ -76,12 +71,40 @@ class Application:
         found = self.services.sessions.find(session_id)
         return found if isinstance(found, AuditedSession) else None
 
+    def find(self, spark: SparkSession) -> AuditedSession | None:
+        """The audited side of a session that was attached, or cloned from one in the JVM."""
+        # A clone has the settings of its parent, so it has the mark, too.
+        parent = self.session(spark.conf.get(SESSION_MARK, "") or "")
+        if parent is None or parent.is_busy():
+            # Inside a statement the clone is one of the audit's own, which no statement of a user's sees.
+            return parent
+        jvm_id = sessions.session_id(spark)
+        if jvm_id == parent.jvm_id:
+            spark.__dict__["_audit"] = parent
+            return parent
+        # A stream gives each micro-batch another object of Python's for the same clone (PySpark 4.2).
+        clone = self.session(jvm_id)
+        if clone is None:
+            return self._bound(parent.of_clone(spark))
+        spark.__dict__["_audit"] = clone
+        return clone
+
+    def _bound(self, session: AuditedSession) -> AuditedSession:
+        """The same, known to its Python object and to the application."""
+        self.services.sessions.add(session)
+        session.spark.__dict__["_audit"] = session
+        attached.bind(session.spark, self.services.time_travel)
+        governed.bind(session.spark, self.services.policies)
+        return session
+
     def release(self, session: AuditedSession) -> None:
-        """Stop auditing a session; the last one closes the application."""
+        """Stop auditing a session and its clones; the last one closes the application."""
         self._attached.pop(session.session_id, None)
-        self.services.sessions.discard(session.session_id)
-        session.spark.conf.unset(SESSION_MARK)
-        _forget(session.spark)
+        for known in self._sessions_in_use():
+            if known.session_id == session.session_id:
+                self.services.sessions.discard(known.jvm_id)
+                known.spark.conf.unset(SESSION_MARK)
+                _forget(known.spark)
         if not self._attached:
             self.close()
 
@@ -104,10 +127,12 @@ class Application:
             steps.callback(self.recorder.close)
 
     def _forget_sessions(self) -> None:
-        for session in self.services.sessions.living():
-            if isinstance(session, AuditedSession):
-                _forget(session.spark)
+        for session in self._sessions_in_use():
+            _forget(session.spark)
         self._attached.clear()
+
+    def _sessions_in_use(self) -> list[AuditedSession]:
+        return [one for one in self.services.sessions.living() if isinstance(one, AuditedSession)]
 
 
 def _forget(spark: SparkSession) -> None:

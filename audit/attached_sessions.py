@@ -11,7 +11,7 @@ import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from audit.application import SESSION_MARK, Application
+from audit.application import Application
 from audit.capture.jvm_statements import JvmStatements
 from audit.capture.wrappers import install
 from audit.core.clock import SystemClock
@@ -93,16 +93,8 @@ def find(spark: SparkSession) -> AuditedSession | None:
         if found is None or not found.is_closed:
             return found
         del spark.__dict__["_audit"]
-    applications = _open_applications()
-    if not applications:
-        return None
-    # A clone made in the JVM has its parent's settings, so it has the mark, too.
-    mark = spark.conf.get(SESSION_MARK, "") or ""
-    marked = (application.session(mark) for application in applications)
-    found = next((audited for audited in marked if audited is not None), None)
-    if found is not None:
-        spark.__dict__["_audit"] = found
-    return found
+    marked = (application.find(spark) for application in _open_applications())
+    return next((audited for audited in marked if audited is not None), None)
 
 
 def _open_applications() -> list[Application]:

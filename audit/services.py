@@ -19,6 +19,7 @@ from audit.policies.service import Policies
 from audit.spark import jvm
 from audit.spark.catalog.session_catalog import SessionCatalog
 from audit.spark.plans.plan_facts import PlanFactsReader
+from audit.spark.plans.rdd_origins import RddOrigins
 from audit.spark.pyspark_api.commit_tagging import CommitTagging
 from audit.spark.sessions import own_session
 from audit.store.changes import changes_since
@@ -60,6 +61,7 @@ class Services:
         spark: a session of the audit's own, which no policy governs.
         failures: guarded errors of the audit.
         plans: reads Spark's analyzed plans.
+        rdd_origins: learns which plans RDDs are made of.
         catalog: what `spark` knows of names.
         sessions: the audited ones.
         policies: masking and row access policies, tags, roles, grants.
@@ -74,6 +76,7 @@ class Services:
     spark: SparkSession
     failures: Failures
     plans: PlanFactsReader
+    rdd_origins: RddOrigins
     catalog: SessionCatalog
     sessions: Sessions
     policies: Policies
@@ -138,6 +141,7 @@ def build(
         own,
         failures,
         plans,
+        RddOrigins(jvm.view(spark.sparkContext)),
         SessionCatalog(own, plans),
         sessions,
         policies,

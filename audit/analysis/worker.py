@@ -224,6 +224,10 @@ class Worker:
             return
         executions.take_delivered()
         self._streams.take_batches(executions, self._write)
+        for inside in self._streams.take_statements(executions):
+            made = self._rows.unseen(*inside)
+            if made is not None:
+                self._write(*made)
         late = [
             e
             for query_id in executions.ended_ids()

@@ -94,6 +94,7 @@ def facts_of(text: str, registered: Mapping[str, str] | None = None, current: st
         tuple(_completed(_target(target), current) for target in found["targets"]),
         tuple(map(_view, found.get("views", ()))),
         dict(registered or {}),
+        {int(number): nodes for number, nodes in found.get("origins", {}).items()},
     )
 
 
