@@ -29,6 +29,7 @@ public class PlanFacts {
       Set.of(
           "isTempView",
           "isByName",
+          "isLazy",
           "ordinal",
           "id",
           "cteId",
