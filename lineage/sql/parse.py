@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from sqlglot.errors import SqlglotError
@@ -37,15 +36,17 @@ from lineage.sql.tokens import (
     word,
 )
 from lineage.sql.typed import Typed, command_of
+from lineage.text_cache import TextCache
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
     from lineage.sql.commands.command import Command
 
-# A tree takes about seventy times its text (TPC-DS: 100 KB a query): the cache holds some 100 MB at
+# A tree takes about seventy times its text (TPC-DS: 100 KB a query): the cache holds some 50 MB at
 # most of such queries, and a text longer than 32 KiB is not kept.
-_CACHE = 1024
+_KEPT = 512
+_REMEMBERED = 16 * 1024
 _CACHED_LENGTH = 32 * 1024
 # sqlglot's compiled parser goes as deep as the text does: on a thread with a stack of 256 KiB, 150 levels end
 # the process, and no exception tells of it. What is nested deeper is read from Spark's plan.
@@ -60,15 +61,10 @@ def parse(sql: str) -> Statement:
     (('s', 't'),)
     """
     if len(sql) <= _CACHED_LENGTH:
-        return _remembered(sql)
+        return _cached(sql)
     # Only a long text: short ones gain nothing, and the collector belongs to the whole process.
     with collector_paused():
         return _parsed(sql)
-
-
-@lru_cache(maxsize=_CACHE)
-def _remembered(sql: str) -> Statement:
-    return _parsed(sql)
 
 
 def _parsed(sql: str) -> Statement:
@@ -76,6 +72,9 @@ def _parsed(sql: str) -> Statement:
         return Statement(sql, "UNKNOWN", changes_session=True, reason=f"{type(error).__name__}: {error}")
 
     return attempt(lambda: _understood(sql), failed)
+
+
+_cached = TextCache(_parsed, _KEPT, _REMEMBERED)
 
 
 def typed_of(sql: str) -> Typed | None:

@@ -31,7 +31,12 @@ def trace_insert(trace: Trace, statement: Statement, tree: exp.Insert) -> Access
     """INSERT INTO | OVERWRITE a table or a directory."""
     ctes = _ctes(trace, tree)
     frame = _frame(trace, tree, None, ctes)
-    return build_access(trace, statement.statement_type, modified=[_written(trace, tree, frame)])
+    written = _known_writes([_written(trace, tree, frame)])
+    return build_access(trace, statement.statement_type, modified=written)
+
+
+def _known_writes(found: Sequence[ModifiedObject | None]) -> list[ModifiedObject]:
+    return [item for item in found if item is not None]
 
 
 def trace_multi_insert(trace: Trace, statement: Statement, tree: exp.MultitableInserts) -> Access:
@@ -39,7 +44,7 @@ def trace_multi_insert(trace: Trace, statement: Statement, tree: exp.MultitableI
     ctes = _ctes(trace, tree)
     scope = Scope(None, ctes)
     add_item(trace, tree.args["source"], scope)
-    modified: list[ModifiedObject] = []
+    modified: list[ModifiedObject | None] = []
     for insert in tree.expressions:
         select = insert.args["expression"]
         inner = Scope(None, ctes)
@@ -50,7 +55,7 @@ def trace_multi_insert(trace: Trace, statement: Statement, tree: exp.MultitableI
         read_from(trace, select, inner)
         frame = read_select(trace, inner, select.args)
         modified.append(_written(trace, insert, frame))
-    return build_access(trace, statement.statement_type, modified=modified)
+    return build_access(trace, statement.statement_type, modified=_known_writes(modified))
 
 
 def target_relation(trace: Trace, node: Node | None) -> Relation:
@@ -60,7 +65,7 @@ def target_relation(trace: Trace, node: Node | None) -> Relation:
         trace.mark_partial("target of the write")
         return Relation("")
     relation = trace.entry(parts).relation
-    if relation.domain is Domain.VIEW:
+    if relation.domain is Domain.VIEW and not relation.temporary:
         trace.mark_partial(f"write through view {relation.name}")
     return relation
 
@@ -87,7 +92,7 @@ def _frame(trace: Trace, tree: exp.Insert, outer: Scope | None, ctes: dict[str, 
     return read_query(trace, query, outer, ctes)
 
 
-def _written(trace: Trace, tree: exp.Insert, frame: Frame) -> ModifiedObject:
+def _written(trace: Trace, tree: exp.Insert, frame: Frame) -> ModifiedObject | None:
     target = tree.args["this"]
     if isinstance(target, exp.Directory):
         location = target.name
@@ -96,6 +101,9 @@ def _written(trace: Trace, tree: exp.Insert, frame: Frame) -> ModifiedObject:
             trace, relation, _by_output(frame), frame.indirect, overwrites=bool(tree.args.get("overwrite"))
         )
     relation = target_relation(trace, target)
+    if relation.temporary:
+        trace.mark_partial(f"write through the temporary view {relation.name}")  # Spark refuses it
+        return None
     replaced = _replaced_rows(trace, tree, target, frame)
     evolves = trace.auto_merge or bool(tree.meta.get(SCHEMA_EVOLUTION))
     parts = _partition(tree, target)

@@ -64,8 +64,8 @@ class Writer:
     def statement(self) -> str:
         """Any statement."""
         return self.pick(
-            self.merge, self.merge, self.merge, self.update, self.update, self.delete, self.insert, self.insert,
-            self.multi_insert, self.create, self.any_query, self.any_query, self.any_query,
+            self.merge, self.merge, self.merge, self.update, self.update, self.delete, self.insert,
+            self.insert, self.multi_insert, self.create, self.any_query, self.any_query, self.any_query,
         )()  # fmt: skip
 
     def target(self) -> tuple[str, str, str]:
@@ -111,7 +111,7 @@ class Writer:
             conditions[-1] = ""
         return [f"{when}{condition} THEN {change()}" for condition in conditions]
 
-    def fits(self, table: str, columns: dict[str, str], evolves: bool) -> bool:
+    def fits(self, table: str, columns: dict[str, str], evolves) -> bool:
         """Whether `*` of a source may be written."""
         shared = [c for c in columns if TABLES[table].get(c, columns[c]) == columns[c]]
         return len(shared) == len(columns) and (evolves or set(TABLES[table]) <= set(columns))
@@ -175,13 +175,13 @@ class Writer:
             return f"INSERT {self.pick('INTO', 'OVERWRITE')} plain {self.query(4)}"
         if shape == 1:
             return f"INSERT INTO {table} BY NAME {self.query(len(names), names)}"
-        if shape == 2:  # noqa: PLR2004
+        if shape == 2:
             more = self.dice.randint(1, 2)
             named = [*INTS["plain"], *(self.fresh("more") for _ in range(more))]
             if self.chance(2):
                 return f"INSERT WITH SCHEMA EVOLUTION INTO plain {self.query(4 + more, named)}"
             return f"INSERT WITH SCHEMA EVOLUTION INTO plain BY NAME {self.query(4 + more, named)}"
-        if shape == 3:  # noqa: PLR2004
+        if shape == 3:
             condition = self.condition([("", TABLES["plain"])], deep=False)
             return f"INSERT INTO plain REPLACE WHERE {condition} {self.query(4)}"
         return f"INSERT INTO {table} ({', '.join(names)}) {self.query(len(names))}"
@@ -247,7 +247,8 @@ class Writer:
     def window(self, scope) -> str:
         """A window function."""
         call = self.pick("max", "min", "first_value", "lag")
-        return f"{call}({self.value(scope, 0)}) OVER (PARTITION BY {self.value(scope, 0)} ORDER BY {self.value(scope, 0)})"
+        part, order = self.value(scope, 0), self.value(scope, 0)
+        return f"{call}({self.value(scope, 0)}) OVER (PARTITION BY {part} ORDER BY {order})"
 
     def piped(self, names) -> str:
         """Pipe syntax; qualifiers of tables further back among it."""
@@ -255,8 +256,7 @@ class Writer:
         alias = self.pick(table, self.pick(*ALIASES))
         found = [f"FROM {table}{'' if alias == table else ' AS ' + alias}"]
         scope: Scope = [(alias, TABLES[table])]
-        for _ in range(self.dice.randint(1, 4)):
-            found.append(self.operator(scope))
+        found += [self.operator(scope) for _ in range(self.dice.randint(1, 4))]
         items = ", ".join(f"{self.value(scope, 1)} AS {n}" for n in names)
         return " |> ".join([*found, f"SELECT {items}"])
 
@@ -269,15 +269,15 @@ class Writer:
             scope.append(("", {made: "INT"}))
             return text
         free = [a for a in (*ALIASES, "z1", "z2") if a not in [alias for alias, _ in scope]]
-        if shape == 2:  # noqa: PLR2004
+        if shape == 2:
             return f"WHERE {self.condition(scope)}"
-        if shape == 3:  # noqa: PLR2004
+        if shape == 3:
             other, alias = self.pick(*TABLES), self.pick(*free)
             added: Scope = [(alias, TABLES[other])]
             text = f"JOIN {other} AS {alias}{self.on(scope, added)}"
             scope += added
             return text
-        if shape == 4:  # noqa: PLR2004
+        if shape == 4:
             other, alias, made = self.pick(*TABLES), self.pick(*free), self.fresh("l")
             inner: Scope = [(other, TABLES[other])]
             value = f"coalesce({self.value(inner, 0)}, {self.value(scope, 0)})"
@@ -294,9 +294,10 @@ class Writer:
         for alias in aliases[1 : 1 + self.dice.choice((0, 0, 1, 1, 2))]:
             shape = self.dice.randrange(8)
             if shape == 0:
-                values = ", ".join(f"'{n}', {self.value(scope, 0)}" for n in ("k", "v"))
-                more = ", ".join(f"'{n}', {self.value(scope, 0)}" for n in ("k", "v"))
-                text += f" LATERAL VIEW inline(array(named_struct({values}), named_struct({more}))) {alias} AS k{alias}, v{alias}"
+                one, two = (
+                    f"named_struct('k', {self.value(scope, 0)}, 'v', {self.value(scope, 0)})" for _ in "ab"
+                )
+                text += f" LATERAL VIEW inline(array({one}, {two})) {alias} AS k{alias}, v{alias}"
                 scope.append((alias, {f"k{alias}": "INT", f"v{alias}": "INT"}))
                 break  # no join behind a LATERAL VIEW
             if shape in (1, 2):
@@ -304,9 +305,10 @@ class Writer:
                 text += f", LATERAL rows_of({self.pick('2', 'lo => 1', 'hi => 3, lo => 2')}) AS {alias}"
                 scope.append((alias, {"p": "INT", "q": "INT"}))
                 continue
-            if shape == 3:  # noqa: PLR2004
+            if shape == 3:
                 arrays = [f"{a}.arr" for a, cs in scope if "arr" in cs]
-                made = f"array(struct({self.value(scope, 0)} AS a, {self.value(scope, 0)} AS b), struct(1 AS a, {self.value(scope, 0)} AS b))"
+                one, two, three = (self.value(scope, 0) for _ in "abc")
+                made = f"array(struct({one} AS a, {two} AS b), struct(1 AS a, {three} AS b))"
                 text += f", LATERAL explode({self.pick(*arrays, made)}) AS {alias}(el{alias})"
                 scope.append((alias, {f"el{alias}": PAIR}))
                 continue

@@ -87,7 +87,7 @@ def test_arguments_of_table_functions_have_names_too(catalog):
 
 
 def test_a_table_that_a_function_gets_is_read_with_all_its_columns():
-    """f(TABLE(t)), of a table, a CTE or a query, with keys or a name, reads every column and makes rows of it."""
+    """f(TABLE(t)), of a table, a CTE or a query, with keys or a name, reads every column."""
     catalog = MemoryCatalog(
         {"s.t": {"a": "int", "b": "int"}},
         functions={

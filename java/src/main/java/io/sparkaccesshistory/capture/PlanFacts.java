@@ -31,6 +31,7 @@ public class PlanFacts {
       Set.of(
           "isTempView",
           "isByName",
+          "isLazy",
           "ordinal",
           "id",
           "cteId",
