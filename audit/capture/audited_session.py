@@ -456,7 +456,7 @@ class AuditedSession:
         after: CatalogFacts | None,
         completion: RecordCompletion | None = None,
     ) -> None:
-        self._log.end(started, ended)
+        ended = self._log.end(started, ended, request.text)
         if request.changes_session:
             self._current = None
             self.services.sessions.catalog_changed()

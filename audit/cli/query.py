@@ -59,7 +59,8 @@ def _described(query: Query) -> dict[str, Any]:
 @contextmanager
 def _opened(tool: Tool, query: Query) -> Iterator[SparkSession]:
     """A Spark that knows the audit tables and the views; with the catalog's tables where the query asks."""
-    from audit.store.tables import register_tables, require_tables
+    from audit.store.registration import register_tables
+    from audit.store.tables import require_tables
     from views import catalog, install
 
     # Derby lets one process into an embedded metastore, so it is opened where a query needs it, not for all.

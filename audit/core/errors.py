@@ -125,6 +125,12 @@ class RootUnwritable(SparkUnavailable):
     code = "AUDIT_ROOT_UNWRITABLE"
 
 
+class RootUnreachable(AuditError):
+    """The file system of the root is unknown to Spark, or cannot be used."""
+
+    code = "AUDIT_ROOT_UNREACHABLE"
+
+
 class CatalogUnknownError(AuditError):
     """A command needs the catalog of the tables, and none is configured."""
 
@@ -215,6 +221,12 @@ class AttachError(AuditError):
     """A session that cannot be audited as asked."""
 
     code = "AUDIT_ATTACH"
+
+
+class SchemaTakenError(AttachError):
+    """The schema of the audit tables shows those of another root."""
+
+    code = "AUDIT_SCHEMA_TAKEN"
 
 
 class InternalsChangedError(AuditError):
