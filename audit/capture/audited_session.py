@@ -107,6 +107,10 @@ class AuditedSession:
         self._current: tuple[str, str] | None = None
         self._thread = _ThreadState()
 
+    def __repr__(self) -> str:
+        ended = ", ended" if self.is_closed else ""
+        return f"<audit of {self.identity.user}'s session under {self.services.config.root}{ended}>"
+
     @property
     def is_closed(self) -> bool:
         """Whether the audit of its application has ended."""

@@ -125,6 +125,30 @@ class RootUnwritable(SparkUnavailable):
     code = "AUDIT_ROOT_UNWRITABLE"
 
 
+class RootMissing(AuditError):
+    """There is no audit under the root that a command was given."""
+
+    code = "AUDIT_ROOT_MISSING"
+
+
+class SparkFailed(AuditError):
+    """Spark or Delta could not do what a command needs."""
+
+    code = "AUDIT_SPARK_FAILED"
+
+
+class TableUnknown(AuditError):
+    """A command was asked about a table or schema that does not exist."""
+
+    code = "AUDIT_TABLE_UNKNOWN"
+
+
+class QueryFailed(AuditError):
+    """A query of `audit query` that Spark refuses, or that fails."""
+
+    code = "AUDIT_QUERY_FAILED"
+
+
 class RootUnreachable(AuditError):
     """The file system of the root is unknown to Spark, or cannot be used."""
 
