@@ -214,6 +214,10 @@ class _Governance:
         """See `Policies.require_undrop`."""
         self.policies.require_undrop(dropped.domain, dropped.name, dropped.object_id, actor)
 
+    def shows_all_rows(self, table_id: str) -> bool:
+        """See `Policies.shows_all_rows`."""
+        return self.policies.shows_all_rows(table_id)
+
     def show(self, spark: SparkSession, text: str, actor: Actor, run: Run) -> Any | None:
         """What a SHOW of the governance shows; None for any other text."""
         handler = self.policies.handler_for(parse(text))

@@ -102,7 +102,7 @@ class Query:
             first = min(missing)
             raise QueryParameterError(
                 f"{self.name} has no value for :{first}",
-                f"give --param {first}=VALUE, or a default in its first comment: -- :{first} = 1  its meaning",
+                f"give --param {first}=VALUE, or a default in its first comment: -- :{first} = 1  meaning",
             )
         unknown = given.keys() - declared - also
         if unknown:
