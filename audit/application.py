@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import threading
+from collections.abc import Collection
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from audit.services import build
 from audit.spark import sessions
 from audit.spark.sessions import SESSION_MARK
 from audit.spool import Spool
+from audit.spool.home import claim_home
 from audit.time_travel import attached
 
 if TYPE_CHECKING:
@@ -29,9 +31,25 @@ if TYPE_CHECKING:
 
 
 class Application:
-    """Services and recorder of one application and root, and its attached sessions."""
+    """Services and recorder of one application and root, and its attached sessions.
 
-    def __init__(self, spark: SparkSession, config: Config, clock: Clock, ids: IdGenerator) -> None:
+    Args:
+        spark: the first of them.
+        config: of the root.
+        clock: UTC microseconds.
+        ids: gives query ids.
+        former: roots that this process has detached from.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        config: Config,
+        clock: Clock,
+        ids: IdGenerator,
+        former: Collection[str] = (),
+    ) -> None:
+        claim_home(config)
         spool = Spool.open(
             config.spool_home,
             application_id=str(spark.sparkContext.applicationId),
@@ -41,7 +59,9 @@ class Application:
             max_bytes=config.spool_max_bytes,
         )
         self.services = build(spark, config, clock, ids, flush=self.flush, running=spool.running)
-        self.recorder = Recorder(self.services, spool, clock)
+        # Now, while the disk takes it: a statement whose text is redacted must not wait for it.
+        assert self.services.redaction.key  # noqa: S101
+        self.recorder = Recorder(self.services, spool, clock, former)
         self._attached: dict[str, AuditedSession] = {}
         self._closing = threading.Lock()
         # A program that ends without detach still gets its records ingested.

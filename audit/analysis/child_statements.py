@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import lineage
-from audit.analysis.analyst import PARENTS, plan_hash, plan_text
-from audit.record.access_record import CapturedBy, Ended, Started, build_row
+from audit.analysis.analyst import PARENTS, plan_hash
+from audit.record.access_record import CapturedBy, Ended, Started
 from audit.spark.plans import query_executions
 from audit.spark.sessions import SESSION_MARK
 from lineage.sql.script import statement_at
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from audit.analysis.tag_propagation import TagPropagation
     from audit.analysis.work_items import Attachments, Job
     from audit.policies.service import Policies
+    from audit.record.redaction import Redaction
     from audit.spark.catalog.session_catalog import CatalogSnapshot, SessionCatalog
     from audit.spark.plans.executions import Execution
 
@@ -36,6 +37,7 @@ class ExecutionRows:
         analyst: reads their plans.
         tags: propagates tags to the tables that they wrote.
         policies: in force now.
+        redaction: takes secrets out of the rows.
         sessions: tells the user of an execution.
         catalog: for the executions of sessions that are not audited.
         new_id: gives query ids.
@@ -48,6 +50,7 @@ class ExecutionRows:
         analyst: Analyst,
         tags: TagPropagation,
         policies: Policies,
+        redaction: Redaction,
         sessions: Sessions,
         catalog: SessionCatalog,
         new_id: Callable[[], str],
@@ -57,6 +60,7 @@ class ExecutionRows:
         self._analyst = analyst
         self._tags = tags
         self._policies = policies
+        self._redaction = redaction
         self._sessions = sessions
         self._catalog = catalog
         self._new_id = new_id
@@ -81,6 +85,8 @@ class ExecutionRows:
                 start_time=execution.start_time,
                 query_text=text,
                 query_type=statement.statement_type,
+                query_hash=None,
+                query_parameterized_hash=None,
                 is_sql=True,
                 parent_query_id=job.started.query_id,
                 root_query_id=job.started.root_query_id or job.started.query_id,
@@ -104,7 +110,7 @@ class ExecutionRows:
         session = self._session(query_execution)
         text = query_executions.sql_text(query_execution)
         statement = lineage.parse(text) if text else None
-        plan = "" if text or execution.error else plan_text(query_execution)
+        plan = "" if text or execution.error else self._analyst.plan_text(query_execution)
         started = Started(
             query_id=self._new_id(),
             start_time=execution.start_time,
@@ -151,12 +157,13 @@ class ExecutionRows:
     ) -> Row:
         if execution.error:
             ended = Ended("FAIL", execution.end_time, None, execution.error)
-            return started.query_id, build_row(started, ended, None)
+            return started.query_id, self._redaction.row(started, ended, None)
         finding = self._analyst.guarded_plan(catalog, execution, started.query_type, captured_by, attachments)
         finding = self._tags.propagated(catalog, started, finding, problems)
         if started.query_type == "UNKNOWN":
             finding = replace(finding, query_type=finding.access.statement_type)
-        return started.query_id, build_row(started, Ended("SUCCESS", execution.end_time), finding)
+        ended = Ended("SUCCESS", execution.end_time)
+        return started.query_id, self._redaction.row(started, ended, finding)
 
     def _user(self, execution: Execution, session: Session | None) -> str:
         """The user of `as_user`, else of the session, else of Spark Connect, else of the application."""

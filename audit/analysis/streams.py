@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from audit.record.access_record import Ended, Finding, Started, Status, build_row
+from audit.record.access_record import Ended, Finding, Started, Status
 from audit.spark.catalog.session_catalog import StatementCatalog
 from audit.spark.plans import query_executions
 from lineage.catalog.identify import identify
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from audit.analysis.tag_propagation import TagPropagation
     from audit.analysis.work_items import Job, Stream, StreamRequest
     from audit.policies.service import Policies
+    from audit.record.redaction import Redaction
     from audit.spark.plans.executions import Execution, Executions
 
 _REMEMBERED = 10_000
@@ -36,11 +37,17 @@ class Streams:
     """The streams of an application, by the query id of their start."""
 
     def __init__(
-        self, analyst: Analyst, tags: TagPropagation, policies: Policies, new_id: Callable[[], str]
+        self,
+        analyst: Analyst,
+        tags: TagPropagation,
+        policies: Policies,
+        redaction: Redaction,
+        new_id: Callable[[], str],
     ) -> None:
         self._analyst = analyst
         self._tags = tags
         self._policies = policies
+        self._redaction = redaction
         self._new_id = new_id
         self._streams: dict[str, Stream] = {}
         self._batches: OrderedDict[str, Stream] = OrderedDict()
@@ -105,7 +112,7 @@ class Streams:
         status: Status = "FAIL" if execution.error else "SUCCESS"
         ended = Ended(status, execution.end_time, None, execution.error or None)
         finding = None if execution.error else self._finding(stream, execution, started)
-        write(query_id, build_row(started, ended, finding))
+        write(query_id, self._redaction.row(started, ended, finding))
 
     def _finding(self, stream: Stream, execution: Execution, started: Started) -> Finding:
         """What a micro-batch read, by its own plan, written into the stream's target."""

@@ -124,6 +124,10 @@ class AuditedSession:
             spark, self.identity, self.services, self.recorder, anonymous=self.is_anonymous, clone_of=self
         )
 
+    def __repr__(self) -> str:
+        ended = ", ended" if self.is_closed else ""
+        return f"<audit of {self.identity.user}'s session under {self.services.config.root}{ended}>"
+
     @property
     def is_closed(self) -> bool:
         """Whether the audit of its application has ended."""
@@ -481,7 +485,7 @@ class AuditedSession:
         after: CatalogFacts | None,
         completion: RecordCompletion | None = None,
     ) -> None:
-        self._log.end(started, ended)
+        ended = self._log.end(started, ended, request.text)
         if request.changes_session:
             self._current = None
             self.services.sessions.catalog_changed()

@@ -176,7 +176,12 @@ class EnforcementRule:
     def describe(self, spark: SparkSession, parts: Sequence[str]) -> dict[str, Any]:
         """Key, name and columns of what a name stands for; Spark's own error where it stands for nothing.
 
+        What is no entry of the session catalog (temporary, by its path, of another catalog) has the name that
+        was asked for.
+
         Spark resolves the name, as for `audit.spark.catalog.session_catalog.SessionCatalog.look_up`.
         """
         found: dict[str, Any] = json.loads(self._descriptions.describe(spark._jsparkSession, sql_name(parts)))
+        found["in_catalog"] = bool(found["name"])
+        found["name"] = found["name"] or list(parts)
         return found

@@ -345,7 +345,7 @@ def test_two_users_in_two_threads_keep_their_names(audited):
     rows = {user: history(audited, user) for user in ("ann", "bob")}
     for user, found in rows.items():
         assert [r.query_text for r in found] == [f"SELECT '{user}' AS who, {n} AS n" for n in range(10)]
-        assert {r.role_name for r in found} == {f"{user}_role"}
+        assert {r.role_name for r in found} == {f"{user}_role".upper()}
         assert len(access(audited, user)) == 10
     ids = [r.query_id for found in rows.values() for r in found]
     assert len(set(ids)) == 20

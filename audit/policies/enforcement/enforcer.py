@@ -47,6 +47,7 @@ class CatalogObject:
         columns: by name in lower case: name, key that a rename keeps, columnId, type.
         partitions: names of the partition columns, in lower case.
         generated: generation expressions, by the name of their column.
+        in_catalog: it is an entry of the session catalog, and not temporary, by path or of another catalog.
     """
 
     key: str | None
@@ -56,6 +57,7 @@ class CatalogObject:
     columns: dict[str, tuple[str, str, int, str]]
     partitions: frozenset[str] = frozenset()
     generated: Mapping[str, str] = field(default_factory=dict)
+    in_catalog: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -421,7 +423,8 @@ def _catalog_object(facts: Mapping[str, Any]) -> CatalogObject:
         for column, key_of, mapped, type_text in facts["columns"]
     }
     parted, generated = frozenset(facts["partitions"]), facts["generated"]
-    return CatalogObject(key, facts["isView"], name, identity, columns, parted, generated)
+    in_catalog = facts.get("in_catalog", True)  # a view that is only being defined will be
+    return CatalogObject(key, facts["isView"], name, identity, columns, parted, generated, in_catalog)
 
 
 def _policy(policy: Policy) -> dict[str, Any]:
