@@ -1,6 +1,6 @@
 """The shortest steps of what random walks have found, each once a defect.
 
-In the words of `walk.Walk`: an operation and its arguments. After each step all promised reads are made.
+In the words of `walk.Walk`: an operation and its arguments. After the last step all promised reads are made.
 """
 
 from __future__ import annotations
@@ -93,5 +93,5 @@ FOUND = {
 
 @pytest.mark.parametrize("steps", FOUND.values(), ids=FOUND)
 def test_found(moving_session, spark, moving_clock, steps):
-    """Each promised read after each step."""
+    """What is promised after these steps can be read."""
     replay(moving_session, spark, moving_clock, steps)

@@ -569,7 +569,9 @@ class Walk:
         return tuple(range(self._next - count, self._next))
 
     def _frame(self, values: Rows) -> Any:
-        return self.session.createDataFrame([(value,) for value in values], "i INT")
+        return self.session.range(values[0], values[-1] + 1, numPartitions=1).selectExpr(
+            "CAST(id AS INT) AS i"
+        )
 
     def _stream(self, source: str, target: str) -> None:
         place = Path(self._folder(source)).parent / f"checkpoint-{self.number}-{self._next}-{target}"
