@@ -107,13 +107,13 @@ class AuditedSession:
         self.services = services
         self.recorder = recorder
         self.jvm_id = sessions.session_id(spark)
-        self.session_id = self.jvm_id if clone_of is None else clone_of.session_id
+        self.session_id: str = self.jvm_id if clone_of is None else clone_of.session_id
         self.catalog = SessionCatalog(spark, services.plans)
         self._log = StatementLog(self.session_id, identity, services, recorder)
         self._writers = WriterTagging(spark, services)
         self.is_anonymous = anonymous
         self._current: tuple[str, str] | None = None
-        self._thread = _ThreadState() if clone_of is None else clone_of._thread  # noqa: SLF001  its own class
+        self._thread: _ThreadState = _ThreadState() if clone_of is None else clone_of._thread  # noqa: SLF001
 
     def of_clone(self, spark: SparkSession) -> AuditedSession:
         """The audited side of a clone of this session that Spark has made, as each stream has one.

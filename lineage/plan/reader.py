@@ -75,14 +75,13 @@ class PlanReader:
                 return flow
 
     def origin(self, number: int) -> OperatorOutput:
-        """The flow of the plan that an RDD was made of."""
+        """What the plan gives that an RDD was made of."""
         # The plans of a loop's checkpoints stand one in the other: from the innermost out, nothing recurses
         # deep.
-        for known in reversed(self.facts.origins):
-            if number in self._origins:
-                break
+        origins = self.facts.origins
+        for known in reversed(tuple(origins)) if number not in self._origins else ():
             if known not in self._origins:
-                self._origins[known] = self.plan(self.facts.origins[known])
+                self._origins[known] = self.plan(origins[known])
         return self._origins[number]
 
     def _again(

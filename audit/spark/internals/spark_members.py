@@ -281,7 +281,7 @@ _PLAN_EXPRESSIONS = Surface(
 _RDD_ORIGINS = Surface(
     "The plan behind an RDD",
     Side.SPARK,
-    (f"{_JAVA}/capture/RddOrigins.java", _FACTS),
+    (f"{_JAVA}/capture/StoredFrames.java", f"{_JAVA}/capture/RddOrigins.java", _FACTS),
     "the sources of what is made of `DataFrame.rdd`, of a checkpoint, and of what foreachBatch is given",
     "records of such statements are partial, without their sources",
     "none: a plan over an RDD knows its columns and nothing else",

@@ -1,7 +1,7 @@
 """Tells the JVM which plans RDDs are made of: a plan over an RDD does not know.
 
 In: a DataFrame that becomes an RDD, or is stored as one. Out: nothing; `PlanFactsReader` gives the origins
-with the plans that read these RDDs (`RddOrigins.java`).
+with the plans that read these RDDs (`StoredFrames.java`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class RddOrigins:
     """
 
     def __init__(self, jvm: Any) -> None:
-        self._java = java_classes.instance(jvm, "capture.RddOrigins")
+        self._java = java_classes.instance(jvm, "capture.StoredFrames")
 
     def remember(self, frame: Any, result: Any) -> None:
         """What `rdd`, `checkpoint` or `localCheckpoint` of a DataFrame gave: an RDD, or another DataFrame."""

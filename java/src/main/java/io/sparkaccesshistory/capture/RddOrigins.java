@@ -12,13 +12,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.WeakHashMap;
 import org.apache.spark.Dependency;
-import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.rdd.RDD;
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.classic.Dataset;
-import org.apache.spark.sql.execution.LogicalRDD;
-import org.apache.spark.sql.execution.QueryExecution;
-import org.apache.spark.sql.execution.SQLExecution;
 
 /**
  * The plans that RDDs were made of: a plan over an RDD (LogicalRDD, Spark 4.2) says nothing of
@@ -29,8 +23,7 @@ import org.apache.spark.sql.execution.SQLExecution;
  */
 public final class RddOrigins {
   /** By identity: RDD has no equals of its own. */
-  private static final Map<RDD<?>, Origin> KNOWN =
-      Collections.synchronizedMap(new WeakHashMap<>());
+  private static final Map<RDD<?>, Origin> KNOWN = Collections.synchronizedMap(new WeakHashMap<>());
 
   /** A loop may cut its plan off by a checkpoint a thousand times: each text has all before it. */
   private static final int MOST = 100;
@@ -64,37 +57,10 @@ public final class RddOrigins {
     }
   }
 
-  /** The instance that Python holds. */
-  public RddOrigins() {}
+  private RddOrigins() {}
 
-  /** The rows of an RDD are those of a frame. */
-  public void remember(JavaRDD<?> rdd, Dataset<?> frame) {
-    remember(rdd.rdd(), frame.queryExecution().analyzed());
-  }
-
-  /** A frame was stored, and another one reads what is stored. */
-  public void rememberStored(Dataset<?> stored, Dataset<?> frame) {
-    LogicalPlan plan = stored.queryExecution().analyzed();
-    if (plan instanceof LogicalRDD)
-      remember(((LogicalRDD) plan).rdd(), frame.queryExecution().analyzed());
-  }
-
-  /** What a function of foreachBatch is given are the rows of the micro-batch that this thread runs. */
-  public void rememberBatch(Dataset<?> batch) {
-    LogicalPlan plan = batch.queryExecution().analyzed();
-    String id =
-        batch.sparkSession().sparkContext().getLocalProperty(SQLExecution.EXECUTION_ID_KEY());
-    QueryExecution running = id == null ? null : SQLExecution.getQueryExecution(Long.parseLong(id));
-    if (running == null || !(plan instanceof LogicalRDD)) return;
-    LogicalPlan origin = running.analyzed();
-    // The sink stands above the query (WriteToMicroBatchDataSourceV1, Spark 4.2).
-    if (PlanText.kind(origin).startsWith("WriteToMicroBatch"))
-      origin = Scala.list(origin.children()).get(0);
-    remember(((LogicalRDD) plan).rdd(), origin);
-  }
-
-  private static void remember(RDD<?> rdd, LogicalPlan plan) {
-    Origin origin = PlanFacts.origin(rdd.id(), plan);
+  /** The rows of an RDD are those of a plan. */
+  static void put(RDD<?> rdd, Origin origin) {
     if (origin.inside().size() < MOST) KNOWN.put(rdd, origin);
   }
 
