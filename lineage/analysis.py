@@ -12,6 +12,8 @@ from lineage.errors import UnknownDialectError
 from lineage.model import Access
 from lineage.result_cache import cached_access
 from lineage.sql.parse import parse
+from lineage.sql.script import steps
+from lineage.sql.statement import Statement
 from lineage.sql.tokens import split_statements
 from lineage.statements.trace import trace
 
@@ -45,6 +47,9 @@ def analyze_script(
 ) -> tuple[Access, ...]:
     """One `Access` a statement; tables and views made by earlier statements are known to later ones.
 
+    Of a block, BEGIN … END, each statement has its own, the query of a FOR among them. What a statement takes
+    of a loop's row comes from that query.
+
     Raises:
         UnknownDialectError: another dialect.
     """
@@ -53,11 +58,26 @@ def analyze_script(
         raise UnknownDialectError(dialect)
     overlay = Overlay(catalog)
     found: list[Access] = []
-    # `trace`, not `cached_access`: each statement may change the overlay, so its results hold once.
     for text in split_statements(sql):
         statement = parse(text)
-        access = trace(statement, overlay)
-        found.append(access)
-        # After the trace: CREATE OR REPLACE TABLE t AS SELECT … FROM t reads the table of before.
-        overlay.apply(statement, access)
+        if statement.statement_type != "SCRIPT":
+            found.append(_applied(statement, overlay))
+            continue
+        for step in steps(text):
+            if step.ends:
+                overlay.loops = overlay.loops[:-1]
+                continue
+            inner = parse(step.text)
+            found.append(_applied(inner, overlay))
+            if step.loop is not None:
+                overlay.loops = (*overlay.loops, (step.loop, inner))
     return tuple(found)
+
+
+def _applied(statement: Statement, overlay: Overlay) -> Access:
+    """The access of a statement, and what it changes for those behind it."""
+    # `trace`, not `cached_access`: each statement may change the overlay, so its results hold once.
+    access = trace(statement, overlay)
+    # After the trace: CREATE OR REPLACE TABLE t AS SELECT … FROM t reads the table of before.
+    overlay.apply(statement, access)
+    return access

@@ -31,6 +31,7 @@ from lineage.catalog.object_ids import object_id
 from lineage.engine_diff import differences
 from lineage.model import Access, AccessedObject, Domain, Relation
 from lineage.plan import analyze_plan
+from lineage.sql.commands.time_travel.clone import CloneSchema
 from lineage.statements.policies_referenced import policies_of_objects
 
 if TYPE_CHECKING:
@@ -106,7 +107,9 @@ class Analyst:
         if job.request.procedure is not None:
             return _of_procedure(job.request.procedure)
         query_execution = _query_execution(job, executions)
-        plan = None if query_execution is None else query_execution.analyzed()
+        # CREATE SCHEMA … CLONE runs a statement for each object in it: no plan is its own.
+        several = job.request.statement is not None and isinstance(job.request.statement.typed, CloneSchema)
+        plan = None if query_execution is None or several else query_execution.analyzed()
         if job.request.stream is not None:
             finding = Finding(Access("STREAM"), "plan")  # its micro-batches read and write
         else:

@@ -34,6 +34,17 @@ def with_one_slash(location: str) -> str:
     return _FILE_SCHEME.sub("file:", location)
 
 
+def with_file_scheme(location: str) -> str:
+    """A location as a plan of Spark's writes it: one text for a folder, whoever names it.
+
+    >>> with_file_scheme("/data/t/"), with_file_scheme("file:///data/t"), with_file_scheme("s3://b/t/")
+    ('file:/data/t', 'file:/data/t', 's3://b/t')
+    """
+    text = with_one_slash(location)
+    text = f"file:{text}" if text.startswith("/") else text
+    return text.rstrip("/") or location
+
+
 def local_path(location: str) -> Path | None:
     """A location as a path of this machine, None when it is elsewhere.
 

@@ -38,6 +38,8 @@ class Overlay:
         self._governance = _governance_of(below)
         self._schemas: dict[tuple[str, ...], bool] = {}
         self.variables: frozenset[str] = frozenset()
+        # The loops of a script that a statement stands in: the name of their rows, and their queries.
+        self.loops: tuple[tuple[str, Statement], ...] = ()
 
     @property
     def current(self) -> tuple[str, str]:

@@ -254,7 +254,7 @@ def _sql_function(node: Node, kids: Kids, scope: Scope, reader: ExpressionReader
             given.direct,
             body.base,
             given.direct_indirect,
-            body.base_indirect | given.base_indirect,
+            body.base_indirect,
             None,
             how,
         )
@@ -264,7 +264,7 @@ def _sql_function(node: Node, kids: Kids, scope: Scope, reader: ExpressionReader
         given.direct | bit,
         body.base,
         given.direct_indirect,
-        body.base_indirect | given.base_indirect,
+        body.base_indirect,
         None,
         how,
     )

@@ -140,15 +140,16 @@ def sql_table_function(
     """
     kid = kids[0]
     name = function_name(node)
-    direct = 0
+    direct = called = 0
     if name is None:
         reader.mark_partial("SQLFunctionNode: the JSON lacks the function's name")
     else:
-        direct = 1 << reader.registry.sources[reader.function(name, kind(node))].owner
+        number = reader.function(name, kind(node))
+        called, direct = 1 << number, 1 << reader.registry.sources[number].owner
     inside = reader.registry.sources_of(kid.direct)
     env = {
         number: Value(
-            value.direct & ~inside,
+            value.direct & ~inside | called,
             value.base,
             value.direct_indirect & ~inside,
             value.base_indirect,

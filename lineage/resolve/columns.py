@@ -108,7 +108,14 @@ def _in_from_items(trace: Trace, key: str, scope: Scope) -> ResolvedColumn | Non
 
 
 def _not_found(trace: Trace, keys: list[str], parts: Sequence[str], scope: Scope) -> ResolvedColumn | None:
-    at: Scope | None = scope
+    # The row of a loop is a variable: columns come first (Spark 4.2).
+    at = trace.loops
+    while at is not None:
+        found = _in_scope(trace, keys, parts, at)
+        if found is not None:
+            return found
+        at = at.outer
+    at = scope
     while at is not None:
         found = _of_unknown_columns(trace, keys, parts, at)
         if found is not None:

@@ -22,7 +22,17 @@ _ROUNDS = 25
 
 def new_trace(catalog: Catalog) -> Trace:
     """An analysis that has read nothing yet."""
-    return Trace(catalog, read_query)
+    found = Trace(catalog, read_query)
+    for name, loop in getattr(catalog, "loops", ()):
+        if loop.tree is None or not loop.is_query:
+            found.mark_partial(f"rows of a loop: {loop.reason or 'not a query'}")
+            continue
+        # The loop has read them; a statement inside uses what it names of a row.
+        with found.separate_ledger(), found.inside(None):
+            frame = read_query(found, loop.tree, found.loops, {})
+        found.loops = Scope(found.loops)
+        found.loops.add(FromItem(name, frame.columns, open_=frame.open))
+    return found
 
 
 def read_query(trace: Trace, node: Node, outer: Scope | None, ctes: dict[str, Frame]) -> Frame:

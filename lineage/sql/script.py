@@ -7,6 +7,7 @@ statements as EXECUTE IMMEDIATE, so that Spark parses each by itself when it run
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lineage.names import sql_text
@@ -28,6 +29,66 @@ _CONTROL = frozenset(
     {"BEGIN", "DECLARE", "SET", "IF", "ELSEIF", "ELSE", "CASE", "WHEN", "WHILE", "FOR", "UNTIL", "END",
      "LEAVE", "ITERATE", "LOOP", "REPEAT", "OPEN", "FETCH", "CLOSE", "SIGNAL", "RESIGNAL"}
 )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a script does next: run a statement, or begin (`loop`) or end (`ends`) a loop over rows.
+
+    `text` is the statement or the query, `loop` the name of the rows, "" where they have none.
+    """
+
+    text: str = ""
+    loop: str | None = None
+    ends: bool = False
+
+
+def steps(script: str) -> Iterator[Step]:
+    """The statements of a script in their order, each branch once, and the loops around them.
+
+    >>> for step in steps("BEGIN FOR r AS SELECT a FROM t DO INSERT INTO u VALUES (r.a); END FOR; END"):
+    ...     print(step.text or "end", step.loop)
+    SELECT a FROM t r
+    INSERT INTO u VALUES (r.a) None
+    end None
+    """
+    tokens = tokenize(script) or []
+    first = 0
+    for at in range(len(tokens)):
+        here = word(tokens, at)
+        if here == ";":
+            yield from _step(script, tokens, first, at)
+            first = at + 1
+        elif here in _OPENERS and _is_control(tokens, first):
+            if here == "DO":
+                yield from _loop(script, tokens, first, at)
+            first = at + 1
+
+
+def _step(script: str, tokens: list[Token], first: int, end: int) -> Iterator[Step]:
+    start = word(tokens, first)
+    text = script[tokens[first].start : tokens[end].start].strip() if first < end else ""
+    if start == "END" and word(tokens, first + 1) == "FOR":
+        yield Step(ends=True)
+    elif start == "SET":
+        yield Step(f"SET VAR {text[3:].strip()}")  # inside a script SET assigns variables (Spark 4.2)
+    elif start == "DECLARE":
+        # DECLARE … HANDLER and … CONDITION declare no variable.
+        if not {"HANDLER", "CONDITION"} & {word(tokens, at) for at in range(first, end)}:
+            yield Step(text)
+    elif text and start not in _CONTROL:
+        yield Step(text)
+
+
+def _loop(script: str, tokens: list[Token], first: int, end: int) -> Iterator[Step]:
+    """The head of a FOR: `[label:] FOR [rows AS] query DO`."""
+    at = first + 2 if word(tokens, first + 1) == ":" else first
+    if word(tokens, at) != "FOR":
+        return
+    named = word(tokens, at + 2) == "AS"
+    query = at + 3 if named else at + 1
+    text = script[tokens[query].start : tokens[end].start].strip()
+    yield Step(text, tokens[at + 1].text if named else "")
 
 
 def statement_at(script: str, first: int, last: int) -> str:

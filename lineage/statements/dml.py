@@ -88,12 +88,14 @@ def trace_merge(trace: Trace, statement: Statement, tree: exp.Merge) -> Access:
     add_indirect_sources(trace, tree.args.get("on"), scope, scope.indirect)
     written: WrittenColumns = {}
     whens = tree.args["whens"]
-    # NOT MATCHED BY SOURCE sees the target alone.
-    alone = Scope(None, scope.ctes)
-    alone.add(target.item)
+    # NOT MATCHED BY SOURCE sees the target alone, NOT MATCHED the source alone.
+    of_target, of_source = Scope(None, scope.ctes), Scope(None, scope.ctes)
+    of_target.add(target.item)
+    of_source.add(source)
     evolves = trace.auto_merge or bool(tree.meta.get(SCHEMA_EVOLUTION))
     for when in whens.expressions:
-        seen = alone if when.args.get("source") and not when.args.get("matched") else scope
+        matched = bool(when.args.get("matched"))
+        seen = scope if matched else of_target if when.args.get("source") else of_source
         add_indirect_sources(trace, when.args.get("condition"), seen, scope.indirect)
         _branch(trace, when, target, (seen, source), written, evolves=evolves)
     return _changed(trace, statement, target, scope, written)
@@ -126,14 +128,11 @@ def _branch(
         names = [out.name for out in target.item.columns()]
     else:
         names = [c.name for c in columns.expressions]
-    # An INSERT branch sees the source alone: the target has no row.
-    alone = Scope(None, scope.ctes)
-    alone.add(source)
     items = values.expressions if isinstance(values, exp.Tuple) else [values]
     if len(items) != len(names):
         trace.mark_partial("MERGE INSERT with another number of values")
     for name, item in zip(names, items, strict=False):
-        _write(trace, item, name, target, alone, written)
+        _write(trace, item, name, target, scope, written)
 
 
 def _is_star(expressions: list[Node]) -> bool:

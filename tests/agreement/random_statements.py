@@ -346,21 +346,21 @@ class Writer:
         if depth == 0 or self.chance(3):
             return self.leaf(scope)
         one, two = self.value(scope, depth - 1), self.value(scope, depth - 1)
-        three = self.leaf(scope)
+        three, four, five = (self.leaf(scope) for _ in "abc")
         calls = (
             f"first_of({one}, {two})",
             f"first_of(b => {one}, a => {two})",
             f"second_of({one}, b => {two})",
             f"second_of({one})",
-            f"looked_up(by => {one}, n => {two})",
+            f"looked_up(by => {three}, n => {four})",
         )
         return self.pick(
             *(calls if self.calls else ()),
             f"({one} + {two})",
             f"coalesce({one}, {two})",
             f"CASE WHEN {one} > 1 THEN {two} ELSE {three} END",
-            f"struct({one} AS a, {two} AS b).{self.pick('a', 'b')}",
-            f"array(struct({one} AS f, {two} AS g), struct({three} AS f, 1 AS g))[0].{self.pick('f', 'g')}",
+            f"struct({four} AS a, {three} AS b).{self.pick('a', 'b')}",
+            f"array(struct({four} AS f, {five} AS g), struct({three} AS f, 1 AS g))[0].{self.pick('f', 'g')}",
             f"array({one}, {two})[1]",
             f"map('k', {one}, 'l', {two})['k']",
             f"transform(array({three}), el -> el + {self.leaf(scope)})[0]",
@@ -394,7 +394,8 @@ class Writer:
     def condition(self, scope: Scope, *, deep: bool = True) -> str:
         """A predicate."""
         one = self.value(scope, 1 if deep else 0)
-        if not deep or not self.chance(5):
+        # Delta takes no subquery in the conditions of a MERGE.
+        if not deep or not self.calls or not self.chance(5):
             return f"{one} > {self.leaf(scope)}"
         table = self.pick(*TABLES)
         inner: Scope = [("i3", TABLES[table])]

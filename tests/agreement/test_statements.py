@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from py4j.protocol import Py4JJavaError
@@ -20,6 +21,8 @@ from .planner import Planner
 from .random_statements import FUNCTIONS, TABLES, VIEWS, statement
 
 pytestmark = pytest.mark.spark
+
+GRAMMAR = Path(__file__).parents[1] / "lineage" / "sql" / "grammar.txt"
 
 FIXED, SEARCH = 300, int(os.environ.get("RANDOM_STATEMENTS") or 5_000)
 CATALOG = MemoryCatalog(
@@ -71,6 +74,15 @@ def test_engines_agree_on_any_statement(planner, first, number):
     assert found == {}
     # Of ten statements Spark takes at least eight: else the grammar has gone wrong.
     assert accepted > 0.8 * number
+
+
+def test_spark_parses_each_text_of_the_grammar(spark):
+    """The texts that the text engine must understand are Spark's own SQL."""
+    parser = spark._jsparkSession.sessionState().sqlParser()
+    lines = GRAMMAR.read_text(encoding="utf-8").splitlines()
+    for sql in lines:
+        if sql and not sql.startswith("#"):
+            parser.parsePlan(sql)
 
 
 def disagreements(text, plan):

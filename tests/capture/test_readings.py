@@ -76,3 +76,27 @@ def test_a_temporary_sql_function_is_read_like_any_other(audited):
     assert (row.captured_by, row.analysis) == ("text", "full")
     assert read(row.direct_objects_accessed) == {"FUNCTION with_rate"}
     assert read(row.base_objects_accessed) == {"Table spark_catalog.apart.rates r"}
+
+
+def stages(record):
+    """The stages that a record reads and writes."""
+    touched = [one for row in record.access for one in (*row.base_objects_accessed, *row.objects_modified)]
+    return {one.objectName for one in touched if one.objectDomain == "STAGE"}
+
+
+def test_a_folder_is_one_stage_whoever_names_it(audited, tmp_path):
+    """Text, writers, readers and a stream over two files name the folder, and none of its files."""
+    folder, before = tmp_path / "folder", len(records(audited))
+    audited.sql(f"INSERT OVERWRITE DIRECTORY '{folder}' USING parquet SELECT 1 AS a")
+    audited.sql("SELECT 2 AS a").write.mode("append").parquet(str(folder))
+    audited.sql(f"SELECT a FROM parquet.`{folder}`").collect()
+    audited.read.parquet(f"file://{folder}").collect()
+    for place in (folder, f"{folder}/*.parquet"):
+        stream = audited.readStream.schema("a INT").parquet(str(place)).writeStream.format("noop")
+        stream = stream.trigger(availableNow=True).option(
+            "checkpointLocation", str(tmp_path / f"c{len(str(place))}")
+        )
+        stream.start().awaitTermination()
+    named = [found for one in records(audited)[before:] if (found := stages(one))]
+    assert len(named) == 6
+    assert named == [{f"file:{folder}"}] * 6

@@ -11,6 +11,7 @@ import pytest
 
 import audit
 from audit.core.clock import SystemClock
+from audit.testing import records
 from audit.time_travel import errors
 
 pytestmark = pytest.mark.spark
@@ -96,6 +97,10 @@ def test_a_schema(session, schema, told):
     shown = session.sql("SHOW TABLES IN copy").collect()
     assert sorted(row.tableName for row in shown) == ["a_first", "t", "v"]
     assert rows(session, "SELECT k FROM copy.a_first") == [2]
+    # The views that it makes are no DDL of the statement's.
+    (clone,) = [one for one in records(session) if one.query["query_text"].startswith("CREATE SCHEMA copy")]
+    made = [row["object_modified_by_ddl"] for row in clone.access]
+    assert [(ddl["objectDomain"], ddl["objectName"]) for ddl in made] == [("SCHEMA", "spark_catalog.copy")]
     session.sql("INSERT INTO copy.t VALUES (50)")
     assert (rows(session, "SELECT k FROM copy.v"), rows(session, "SELECT a FROM t")) == ([2, 51], [1, 2])
     with pytest.raises(errors.ObjectExistsError):

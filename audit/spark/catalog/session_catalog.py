@@ -11,7 +11,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from audit.core.file_paths import without_scheme
+from audit.core.file_paths import with_file_scheme, without_scheme
 from audit.spark import scala_values, sessions
 from audit.spark.catalog import functions
 from audit.spark.catalog.existence import schema_exists
@@ -279,8 +279,9 @@ class StatementCatalog:
         found = self.session.relation(split_recorded(named), self.current) if named else None
         if found is not None:
             return found
-        # No table is registered at the path, so its files are on record as a stage.
-        return Relation(location, Domain.STAGE, object_id("STAGE", location), location=location)
+        # No table is registered at the path, so its files are on record as a stage, named as plans name it.
+        name = with_file_scheme(location)
+        return Relation(name, Domain.STAGE, object_id("STAGE", name), location=name)
 
     def function(self, parts: Sequence[str], current: Current | None = None) -> Function | None:
         """See `lineage.Catalog`."""

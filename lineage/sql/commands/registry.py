@@ -222,18 +222,38 @@ def _alter(tokens: list[Token], text: str) -> Command | None:
     domain = Domain.TABLE if noun == "TABLE" else Domain.VIEW
     verb, what = word(tokens, at), word(tokens, at + 1)
     # ADD, DROP and RENAME of columns are left to sqlglot, whose tree has their names.
-    if verb in ("SET", "UNSET") or (verb, what) in _ALTER_REST or verb in ("CLUSTER", "RECOVER", "PARTITION"):
+    if verb in ("SET", "UNSET", "CLUSTER BY", "RECOVER", "PARTITION") or (verb, what) in _ALTER_REST:
         return Command(f"ALTER_{noun}", domain, name, if_clause=if_clause, properties=_set_pairs(tokens, at))
     if verb in ("CHANGE", "ALTER"):
-        column, end = read_name(tokens, at + (2 if what == "COLUMN" else 1))
-        if column and word(tokens, end) in ("COMMENT", "FIRST", "AFTER", "SET", "DROP"):
-            return Command(
-                f"ALTER_{noun}", domain, name, if_clause=if_clause, columns=((column[0], "ALTER"),)
-            )
+        columns = _altered_columns(tokens, at + (2 if what == "COLUMN" else 1))
+        if columns:
+            return Command(f"ALTER_{noun}", domain, name, if_clause=if_clause, columns=columns)
     if verb == "RENAME" and what == "TO":
         new_name, _ = read_name(tokens, at + 2)
         return Command(f"RENAME_{noun}", domain, name, if_clause=if_clause, new_name=new_name)
     return None
+
+
+def _altered_columns(tokens: list[Token], at: int) -> tuple[tuple[str, str], ...]:
+    """`a SET NOT NULL, b TYPE BIGINT`; () for one new type and no more, whose tree sqlglot makes."""
+    found: list[tuple[str, str]] = []
+    only_types, level = True, 0
+    starts = [at]
+    for n in range(at, len(tokens)):
+        here = word(tokens, n)
+        level += (here in ("(", "<")) - (here in (")", ">")) - 2 * (here == ">>")
+        if level == 0 and here == ",":
+            starts.append(n + 1)
+        only_types = only_types and here not in _OF_COLUMNS
+    for start in starts:
+        column, _ = read_name(tokens, start)
+        if not column:
+            return ()
+        found.append((column[0], "ALTER"))
+    return () if only_types and len(found) == 1 else tuple(found)
+
+
+_OF_COLUMNS = frozenset({"COMMENT", "FIRST", "AFTER", "SET", "DROP"})
 
 
 def _alter_container(tokens: list[Token]) -> Command | None:
@@ -247,7 +267,8 @@ def _alter_container(tokens: list[Token]) -> Command | None:
 
 _ALTER_REST = frozenset(
     {("ADD", "PARTITION"), ("DROP", "PARTITION"), ("ADD", "CONSTRAINT"), ("DROP", "CONSTRAINT"),
-     ("ADD", "IF"), ("DROP", "FEATURE"), ("ADD", "CHECK"), ("DROP", "IF"), ("WITH", "SCHEMA")}
+     ("ADD", "IF"), ("DROP", "FEATURE"), ("ADD", "CHECK"), ("DROP", "IF"), ("WITH", "SCHEMA"),
+     ("DEFAULT", "COLLATION")}
 )  # fmt: skip
 
 

@@ -138,6 +138,8 @@ def _query_start(tokens: Tokens, end: int) -> int:
         starts = [at for at in starts if words[at - 1] == "AS"]
     elif first == "INSERT":
         starts = [at for at in starts if words[at] != "(" and words[at - 1] not in ("INTO", "OVERWRITE")]
+        # WITH SCHEMA EVOLUTION, WITH (options): no CTE.
+        starts = [at for at in starts if words[at] != "WITH" or words[at + 1] not in ("SCHEMA", "(")]
     elif first == "WITH":
         starts = [at for at in starts[1:] if words[at] != "(" or words[at - 1] == ")"]
     if not starts:

@@ -3,6 +3,7 @@ package io.sparkaccesshistory.capture;
 import io.sparkaccesshistory.Scala;
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.catalog.CatalogStorageFormat;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
@@ -51,6 +52,7 @@ final class PlanFact {
             ((org.apache.spark.sql.sources.DataSourceRegister) files.fileFormat()).shortName();
       }
       fileIndex(files.location());
+      if (streaming) folders(files.options().get("basePath"));
     } else if (relation != null && name == null) {
       locations.add(relation.toString());
     }
@@ -91,6 +93,17 @@ final class PlanFact {
       if (roots instanceof Seq) for (Object root : PlanText.list(roots)) location(root);
     }
     deltaParts(index);
+  }
+
+  /**
+   * A micro-batch names each of its files; what is read is the folder, which is their base path, or
+   * theirs where the stream reads a pattern (Spark 4.2, FileStreamSource.getBatch).
+   */
+  private void folders(scala.Option<String> base) {
+    List<String> files = new ArrayList<>(locations);
+    locations.clear();
+    if (base.isDefined() && new Path(base.get()).isAbsolute()) location(new Path(base.get()));
+    else for (String file : files) location(new Path(file).getParent());
   }
 
   void deltaParts(Object owner) {
