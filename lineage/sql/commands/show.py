@@ -102,8 +102,8 @@ def _schema(at: Cursor) -> Name | None:
         return None
     # A schema may be called schema: a keyword only where it stands alone, or a name follows it.
     noun = at.take_one(*SCHEMA_NOUNS, "CATALOG")
-    # Snowflake's DATABASE is the catalog here; before a name it is Spark's word for a schema.
-    return at.name() or (() if noun in ("CATALOG", "DATABASE") else CURRENT_SCHEMA)
+    # Snowflake's database is the catalog here; before a name the word is Spark's for a schema.
+    return at.name() or (CURRENT_SCHEMA if noun == "SCHEMA" else ())
 
 
 def read_describe(tokens: list[Token], text: str) -> ShowGovernance | None:
