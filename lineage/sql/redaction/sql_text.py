@@ -41,7 +41,7 @@ def redact_sql(text: str, rules: RedactionRules) -> RedactedSql:
     >>> redact_sql("SELECT a FROM t WHERE b = 'x' LIMIT 5", RedactionRules(literals=True)).text
     "SELECT a FROM t WHERE b = '*********(redacted)' LIMIT 0"
     """
-    if not rules.may_hold_secrets(text) and "aes_" not in text.lower():
+    if not rules.may_hold_secrets(text):
         return RedactedSql(text, text)
     return _remembered(text, rules) if len(text) <= _CACHED_LENGTH else _redacted(text, rules)
 
