@@ -52,6 +52,7 @@ SECRETS = (
     f"SELECT * FROM VALUES ('kept', '{MARK}') AS t(b, token)",
     f"MERGE INTO t USING u ON t.a = u.a WHEN NOT MATCHED THEN INSERT (b, password) VALUES ('kept', '{MARK}')",
     f"SELECT '{MARK}' AS password, 'kept' AS b",
+    f"SELECT 'kept' AS b, concat('{MARK}', lower('{MARK}')) AS password FROM t",
     f"SELECT named_struct('password', '{MARK}', 'b', 'kept'), map('token', '{MARK}')",
     f"SELECT * FROM remote(password => '{MARK}', b => 'kept')",
     f"CREATE USER ann IDENTIFIED BY '{MARK}'",
