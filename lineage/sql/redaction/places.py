@@ -243,7 +243,7 @@ def _before(tokens: list[Token], at: int) -> Iterator[int]:
     """'x' = password, 'x' AS password, concat('x', b) AS password."""
     if word(tokens, at - 1) in _COMPARES or word(tokens, at - 1) == "AS":
         first = at - 2
-        depth = word(tokens, first) == ")"
+        depth = int(word(tokens, first) == ")")
         while depth and first > 0:
             first -= 1
             depth += (word(tokens, first) == ")") - (word(tokens, first) == "(")
