@@ -146,8 +146,7 @@ def as_user(spark: SparkSession, user: str, roles: Sequence[str] = ()) -> Iterat
         ConfigInvalid: the user is no name, or the roles are no list of names.
     """
     _audited_session(spark)
-    if not isinstance(user, str) or not user.strip():
-        raise ConfigInvalid(f"the user of audit.as_user is {user!r}", "name a user: a text that is not empty")
+    _require_user(user)
     _require_roles("as_user", roles)
     # The tag tells the listener the user of executions outside of audited calls.
     with identity.acting_as(Identity(user, tuple(roles))), tagged(spark.sparkContext, user_tag(user)):
@@ -198,7 +197,12 @@ def _audited_among(arguments: Sequence[Any]) -> AuditedSession | None:
     return attached_sessions.find(spark) if spark is not None else None
 
 
-def _require_roles(function: str, roles: Sequence[str]) -> None:
+def _require_user(user: object) -> None:
+    if not isinstance(user, str) or not user.strip():
+        raise ConfigInvalid(f"the user of audit.as_user is {user!r}", "name a user: a text that is not empty")
+
+
+def _require_roles(function: str, roles: Any) -> None:
     """A text is a sequence, too: of its letters."""
     if isinstance(roles, str) or not all(isinstance(role, str) and role.strip() for role in roles):
         example = [roles] if isinstance(roles, str) else ["analyst"]

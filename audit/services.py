@@ -222,6 +222,10 @@ class _Governance:
         """See `Policies.shows_all_rows`."""
         return self.policies.shows_all_rows(table_id)
 
+    def owner_of(self, key: str) -> str | None:
+        """See `Policies.owner_of`."""
+        return self.policies.owner_of(key)
+
     def show(self, spark: SparkSession, text: str, actor: Actor, run: Run) -> Any | None:
         """What a SHOW of the governance shows; None for any other text."""
         handler = self.policies.handler_for(parse(text))

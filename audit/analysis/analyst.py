@@ -248,7 +248,7 @@ class Analyst:
             finding = replace(
                 finding,
                 query_text=f"{job.started.query_text}\n{text}",
-                query_type=_type_by_plan(job.request.query_type, finding.access),
+                query_type=_type_by_plan(job.request.query_type, finding.access, written.versions),
                 query_hash=plan_hash(text),
             )
         return finding
@@ -334,13 +334,13 @@ def disagreement(access: Access, read: dict[str, Relation]) -> str | None:
     return None
 
 
-def _type_by_plan(asked: str, access: Access) -> str | None:
+def _type_by_plan(asked: str, access: Access, written: Sequence[ObjectVersion]) -> str | None:
     """What a call on a writer has turned out to be; None where its name tells."""
     if asked not in _BY_PLAN:
         return None
     # An export is one whether it may run or not; `save` of a Delta table is an INSERT.
-    exports = asked == "UNLOAD" and all(one.domain is Domain.STAGE for one in access.objects_modified)
-    return asked if exports else access.statement_type
+    places = all(one.domain is Domain.STAGE for one in access.objects_modified)
+    return asked if asked == "UNLOAD" and places and not written else access.statement_type
 
 
 # DDL plans hold relations that are named and not read; a temporary view is no object of the record.

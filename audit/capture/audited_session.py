@@ -125,8 +125,7 @@ class AuditedSession:
         )
 
     def __repr__(self) -> str:
-        ended = ", ended" if self.is_closed else ""
-        return f"<audit of {self.identity.user}'s session under {self.services.config.root}{ended}>"
+        return f"<audit of {self.identity.user}'s session under {self.services.config.root}>"
 
     @property
     def is_closed(self) -> bool:
@@ -200,6 +199,7 @@ class AuditedSession:
             self.recorder.ingest.try_to_prepare()
             with self.quiet():
                 services.failures.guard(lambda: services.time_travel.measure_for(text), None)
+                services.failures.guard(lambda: self.recorder.ingest.show_views(text), None)
 
     def _actor(self) -> Actor:
         """The actor of this thread's statement."""

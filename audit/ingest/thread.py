@@ -25,6 +25,8 @@ from audit.store.commit_lock import commit_lock
 from audit.store.error_translation import as_ingest_error
 from audit.store.registration import register_tables
 from audit.store.tables import create_tables
+from audit.store.views import VIEWS, create_views
+from lineage.sql.mentions import named_in
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -66,6 +68,7 @@ class IngestThread:
         self._one_at_a_time = threading.Lock()
         self._ready = False
         self._taken: SchemaTakenError | None = None
+        self._views: set[str] = set()
         self._thread = threading.Thread(target=self._loop, name="audit-ingest", daemon=True)
         self._thread.start()
 
@@ -102,6 +105,20 @@ class IngestThread:
         _warned(self.prepare)
         if self._taken is not None:
             raise self._taken
+
+    def show_views(self, text: str) -> None:
+        """Create the views for a text that names one, or asks what is in the schema.
+
+        Args:
+            text: names the schema of the audit tables, which are there.
+        """
+        schema = self._config.schema
+        named = named_in(text, schema)
+        wanted = named & {*VIEWS} if named else {*VIEWS}
+        # Those over storage may not be made yet: a text that names one has had it measured before.
+        if self._taken is None and not wanted <= self._views:
+            with self._one_at_a_time, self._unrecorded():
+                self._views |= {*create_views(self._spark, schema, self._views)}
 
     def run_now(self) -> Ingested:
         """Ingest everything recorded so far; returns when it is committed.

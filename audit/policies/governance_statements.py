@@ -166,7 +166,7 @@ class GovernanceStatements:
         if shows.name:
             return spark.createDataFrame(describe_row(shows, state, current), DESCRIBED)
         schema = schema_of(shows, current)
-        if schema is not None:
+        if schema is not None and len(schema) > 1:
             require_schema(spark, schema)
         session_id = sessions.session_id(spark)
         asking = ShowContext(

@@ -173,6 +173,11 @@ class Policies:
             return False
         return True
 
+    def owner_of(self, key: str) -> str | None:
+        """The role or user to whom OWNERSHIP of an object was granted, by the key of the object."""
+        owned = self._event_log.state().grants.owners.get(key)
+        return None if owned is None else owned.holder.name
+
     def leaks(self, spark: SparkSession) -> list[Leak]:
         """See `policies.leaks`."""
 

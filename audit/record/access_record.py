@@ -155,6 +155,8 @@ def build_row(
     """
     started = _with_finding(_with_text(started, statement), finding)
     row: dict[str, Any] = {"query": _query_row(started, ended, finding), "access": []}
+    if secrets is not None and "objects_tried" in row["query"]:
+        row["query"]["objects_tried"] = secrets.names([*row["query"]["objects_tried"]])
     if finding and ended.status == "SUCCESS":
         # A SWAP is one statement with two records, one for each object.
         accesses = (finding.access, *finding.access.also)

@@ -131,11 +131,14 @@ class _Secrets:
         """The properties of a DDL statement: values of secret options, and whatever the text hides."""
         if not isinstance(found, dict):
             return self.found.values(found, self.rules)
-        options = found.get("properties")
-        cleaned = {key: self.found.values(value, self.rules) for key, value in found.items()}
-        if isinstance(options, dict):
-            cleaned["properties"] = {key: self._option(key, value) for key, value in options.items()}
-        return cleaned
+        return {key: self._property(key, value) for key, value in found.items()}
+
+    def _property(self, name: str, found: Any) -> Any:
+        if name == "properties" and isinstance(found, dict):
+            return {key: self._option(key, value) for key, value in found.items()}
+        if name == "columns" and isinstance(found, dict):  # by their names, which no literal is
+            return {key: self.found.values(value, self.rules) for key, value in found.items()}
+        return self.found.values(found, self.rules)
 
     def _option(self, key: str, value: Any) -> Any:
         told = value.get("value") if isinstance(value, dict) else value

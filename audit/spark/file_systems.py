@@ -24,7 +24,7 @@ def require_file_system(spark: SparkSession, root: str) -> None:
     """
     if local_path(root) is not None:
         return
-    view, settings = jvm.view(spark.sparkContext), spark._jsc.hadoopConfiguration()
+    view, settings = jvm.view(spark.sparkContext), spark.sparkContext._jsc.hadoopConfiguration()
     try:
         getattr(view, "org.apache.hadoop.fs.Path")(root).getFileSystem(settings)
     except CALL_ERRORS as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from audit.core.errors import AttachError
 from audit.spark.jvm import java_class
@@ -40,7 +40,7 @@ def with_variables(spark: SparkSession, text: str) -> str:
         return str(substitution().substitute(text))
 
 
-def require_session(spark: object) -> SparkSession:
+def require_session(spark: Any) -> SparkSession:
     """The same, if it is a SparkSession that has not been stopped.
 
     Raises:
@@ -64,10 +64,11 @@ def require_session(spark: object) -> SparkSession:
             "this SparkSession has been stopped, and with it its audit ended",
             "start another one with SparkSession.builder.getOrCreate(), or audit.session()",
         )
-    return spark
+    found: SparkSession = spark
+    return found
 
 
-def is_stopped(spark: object) -> bool:
+def is_stopped(spark: Any) -> bool:
     """Whether a value is a session whose SparkContext has been stopped."""
     return hasattr(spark, "_jsparkSession") and not is_running(spark.sparkContext)
 

@@ -47,8 +47,9 @@ def register_tables(
     for table in tables:
         parts, location = (*split_name(schema), table.name), table.location(root)
         known = entries.find(parts)
-        if isinstance(known, Table) and not _same(known.location, location):
-            other = known.location.rpartition("/")[0]
+        there = (known.location or "") if isinstance(known, Table) else location
+        if not _same(there, location):
+            other = there.rpartition("/")[0]
             if not any(_same(other, one) for one in former) and exists(spark, table, other):
                 raise SchemaTakenError(
                     f"the schema {schema} shows the records of {other}, not those of {root}",
@@ -62,8 +63,10 @@ def register_tables(
 def _forget(entries: CatalogEntries, schema: str, root: str) -> None:
     """Take the names of another root's tables out of a schema; files stay, as do views over the names."""
     for entry in entries.tables(split_name(schema)[-1]):
-        if isinstance(entry, Table) and not entry.managed and _same(entry.location.rpartition("/")[0], root):
-            entries.drop(entry)
+        if isinstance(entry, Table) and not entry.managed:
+            folder = (entry.location or "").rpartition("/")[0]
+            if _same(folder, root):
+                entries.drop(entry)
 
 
 def _same(one: str, other: str) -> bool:

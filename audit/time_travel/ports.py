@@ -55,6 +55,10 @@ class Governance(Protocol):
         """Whether this thread's user may know how many rows and bytes a table (by Delta's id) has."""
         ...
 
+    def owner_of(self, key: str) -> str | None:
+        """Who was granted OWNERSHIP of `delta:<id>` or `schema:<name>`; None for nobody."""
+        ...
+
     def show(self, spark: SparkSession, text: str, actor: Actor, run: Run) -> Any | None:
         """The result of a SHOW of policies, tags, roles or grants; None for any other text."""
         ...

@@ -96,6 +96,7 @@ class TimeTravel:
         self._may_undrop = governance.require_undrop
         self._show_governance = governance.show
         self._shows_all_rows = governance.shows_all_rows
+        self._owner_of = governance.owner_of
         self._own = own
         self._root = root
         self._schema = schema
@@ -218,7 +219,13 @@ class TimeTravel:
         # One for all sessions, so in the system's own, which sees every table as it is.
         catalog = self._catalog(self._own)
         return Maintenance(
-            catalog, self.registry, self._root, self._schema, has_retention, self._running_since
+            catalog,
+            self.registry,
+            self._root,
+            self._schema,
+            has_retention,
+            self._running_since,
+            self._owner_of,
         )
 
     def measure_for(self, text: str) -> None:

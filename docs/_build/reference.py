@@ -183,7 +183,8 @@ def view_columns() -> str:
     lines = [
         "# Views",
         GENERATED,
-        "`views.install(spark)` makes these views beside the audit tables, in the schema `account_usage`.",
+        "An audited session makes these views, in the schema `account_usage`, when a statement first names one;"
+        " `views.install(spark)` makes them for other sessions of the same catalog.",
         "",
         "Over many millions of records ask `objects_read`, which flattens less than `columns_read`:"
         " `WHERE object_name = '…' AND array_contains(columns.columnName, 'seats')`. In your own queries use"

@@ -7,14 +7,16 @@ import pytest
 import lineage
 from lineage import MemoryCatalog
 from lineage.model import Domain
-from lineage.sql.commands.command import Shows
+from lineage.sql.commands.command import CURRENT_SCHEMA, Shows
 
 READ = [
     ("SHOW MASKING POLICIES", Shows(Domain.MASKING_POLICY)),
     ("show row access policies like 'a%' in account;", Shows(Domain.ROW_ACCESS_POLICY, "a%", None)),
     ("SHOW TAGS IN SCHEMA gov.tags", Shows(Domain.TAG, schema=("gov", "tags"))),
     ("SHOW TAGS IN gov", Shows(Domain.TAG, schema=("gov",))),
-    ("SHOW TAGS IN SCHEMA", Shows(Domain.TAG)),
+    ("SHOW TAGS IN SCHEMA", Shows(Domain.TAG, schema=CURRENT_SCHEMA)),
+    ("SHOW TAGS IN DATABASE", Shows(Domain.TAG)),
+    ("SHOW TAGS IN CATALOG c", Shows(Domain.TAG, schema=("c",))),
     ("SHOW ROLES LIKE 'it''s'", Shows(Domain.ROLE, "it's")),
     ("DESC MASKING POLICY g.p", Shows(Domain.MASKING_POLICY, name=("g", "p"))),
     ("DESCRIBE ROW ACCESS POLICY `a.b`", Shows(Domain.ROW_ACCESS_POLICY, name=("a.b",))),

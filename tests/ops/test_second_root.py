@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 import audit
-from audit import attached_sessions
+from audit import attached_sessions, testing
 from audit.core.errors import SchemaTakenError
 from tests.ops.helpers import make_tables
 from tests.sessions import attached
@@ -74,3 +74,19 @@ def test_a_root_in_use_is_not_taken_for_another(spark, tmp_path):
         audit.flush(one)
         assert "SELECT 1 AS one" in texts(one)
         audit.detach(other)
+
+
+def test_an_attach_after_a_detach_is_no_statement(source, tmp_path):
+    """The system reads its own tables at once; no user has done so."""
+    attach(source, tmp_path)
+    source.sql("CREATE ROLE looker")
+    source.sql("CREATE SCHEMA second_root_of_ann")
+    source.sql("CREATE TABLE second_root_of_ann.t (a INT) USING delta")
+    source.sql("DROP TABLE second_root_of_ann.t")
+    audit.detach(source)
+    attach(source, tmp_path)
+    source.sql("SHOW ROLES").collect()
+    source.sql("SHOW TABLES HISTORY IN second_root_of_ann").collect()
+    assert [record.query.query_type for record in testing.records(source)] == ["SHOW", "SHOW"]
+    source.sql("DROP SCHEMA second_root_of_ann CASCADE")
+    audit.detach(source)

@@ -46,7 +46,7 @@ def test_granted(session, table, schema):
     session.sql("CREATE TABLE copy SHALLOW CLONE t")
     session.sql("CREATE OR REPLACE ROW ACCESS POLICY us ON t GRANT TO ('domain:x.org') FILTER USING (id > 2)")
     assert [_seen(session, "zoe@x.org"), _seen(session, "zoe@x.org", "copy")] == [[3], [2]]
-    assert session.sql("SHOW ROW ACCESS POLICIES").count() == 3
+    assert session.sql("SHOW ROW ACCESS POLICIES IN SCHEMA").count() == 3
     session.sql("DROP ROW ACCESS POLICY eu ON t")
     assert _seen(session, "bob@x.org") == [3]
     session.sql("DROP ALL ROW ACCESS POLICIES ON t")

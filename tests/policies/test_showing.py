@@ -11,7 +11,7 @@ from audit.policies.model.events import GovernanceEvent
 from audit.policies.statements.show_policies import ShowContext, describe_row, show_rows
 from audit.time_travel.errors import NotAQueryError
 from lineage.model import Domain
-from lineage.sql.commands.command import Shows
+from lineage.sql.commands.command import CURRENT_SCHEMA, Shows
 from tests.sessions import NO_TABLES
 
 ATTACH = NO_TABLES
@@ -42,8 +42,10 @@ STATE = state_after([
 @pytest.mark.parametrize(
     ("shows", "names"),
     [
-        (Shows(Domain.MASKING_POLICY), ["c.g.M2", "c.g.m1"]),
-        (Shows(Domain.MASKING_POLICY, "%1"), ["c.g.m1"]),
+        (Shows(Domain.MASKING_POLICY), ["c.g.M2", "c.g.m1", "c.h.m1"]),
+        (Shows(Domain.MASKING_POLICY, schema=("C",)), ["c.g.M2", "c.g.m1", "c.h.m1"]),
+        (Shows(Domain.MASKING_POLICY, schema=CURRENT_SCHEMA), ["c.g.M2", "c.g.m1"]),
+        (Shows(Domain.MASKING_POLICY, "%1"), ["c.g.m1", "c.h.m1"]),
         (Shows(Domain.MASKING_POLICY, schema=("H",)), ["c.h.m1"]),
         (Shows(Domain.MASKING_POLICY, schema=("d", "g")), ["d.g.m1"]),
         (Shows(Domain.MASKING_POLICY, "m1", None), ["c.g.m1", "c.h.m1", "d.g.m1"]),
@@ -51,7 +53,7 @@ STATE = state_after([
     ],
 )
 def test_which_policies(shows, names):
-    """Those of the schema asked for, or of all, whose name fits; by name."""
+    """Those of the current catalog, of the schema asked for, or of all, whose name fits; by name."""
     assert [f"{row[2]}.{row[3]}.{row[1]}" for row in show_rows(shows, STATE, ANN)] == names
 
 
@@ -80,7 +82,7 @@ def test_in_a_session(session, schema):
     session.sql("CREATE MASKING POLICY m AS (val STRING) RETURNS STRING -> '***' COMMENT = 'hides'")
     session.sql("CREATE ROLE looker COMMENT = 'looks'")
     with audit.as_user(session, "mallory"):
-        frame = session.sql("SHOW MASKING POLICIES")
+        frame = session.sql("SHOW MASKING POLICIES IN SCHEMA")
         assert frame.columns[:4] == ["created_on", "name", "database_name", "schema_name"]
         assert [(row.name, row.schema_name, row.owner) for row in frame.collect()] == [("m", schema, "ann")]
         row = session.sql(f"DESC MASKING POLICY {schema}.m").first()
@@ -96,9 +98,11 @@ def test_in_a_session(session, schema):
 
 
 CHAINS = {
-    """SHOW MASKING POLICIES ->> SELECT "name" FROM $1 WHERE "kind" = 'MASKING_POLICY'""": [("m",)],
-    """SHOW ROW ACCESS POLICIES LIKE 'r%' ->> SELECT "name", "owner" FROM $1""": [("r", "ann")],
-    """SHOW TAGS ->> SELECT explode("allowed_values") FROM $1 ->> SELECT max("col") FROM $1""": [("b",)],
+    """SHOW MASKING POLICIES IN SCHEMA ->> SELECT "name" FROM $1 WHERE "kind" = 'MASKING_POLICY'""": [("m",)],
+    """SHOW ROW ACCESS POLICIES LIKE 'r%' IN SCHEMA ->> SELECT "name", "owner" FROM $1""": [("r", "ann")],
+    """SHOW TAGS IN SCHEMA ->> SELECT explode("allowed_values") FROM $1 ->> SELECT max("col") FROM $1""": [
+        ("b",)
+    ],
     """SHOW ROLES LIKE 'flow%' ->> SELECT "name", "owner" FROM $1""": [("FLOWER", "ann")],
     """SHOW GRANTS TO ROLE flower ->> SELECT "privilege" FROM $1 WHERE "granted_on" = 'ROLE'""": [],
     """SHOW GRANTS OF ROLE flower ->> SELECT "grantee_name" FROM $1""": [("zoe",)],

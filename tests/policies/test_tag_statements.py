@@ -13,7 +13,7 @@ from audit.policies.model.events import GovernanceEvent, event_of, row_of
 from audit.policies.statements.propagate_tags import propagation_events
 from audit.policies.statements.show_policies import ShowContext, show_rows
 from lineage.model import Domain
-from lineage.sql.commands.command import Shows
+from lineage.sql.commands.command import CURRENT_SCHEMA, Shows
 
 from .told_governance import HERE, Governance, Row, relation, table
 
@@ -215,7 +215,7 @@ def test_show_tags_lists_those_whose_name_fits(like, names):
         "CREATE TAG g_1", "CREATE TAG gx1", "CREATE TAG big ALLOWED_VALUES 'b', 'a' COMMENT = 'x'"
     )
     of.run("ALTER TAG big RENAME TO Big", "CREATE TAG gone", "DROP TAG gone", "CREATE TAG other.g")
-    rows = {row[1]: row[2:] for row in show_rows(Shows(Domain.TAG, like), of.state, ANN)}
+    rows = {row[1]: row[2:] for row in show_rows(Shows(Domain.TAG, like, CURRENT_SCHEMA), of.state, ANN)}
     assert list(rows) == names
     assert rows.get("Big", ("c", "s", "ann", "x", ["b", "a"])) == ("c", "s", "ann", "x", ["b", "a"])
 

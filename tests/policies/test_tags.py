@@ -238,7 +238,7 @@ def test_columns(session, table, schema):
     assert [_seen(session)[1], _seen(session, "copy")[1]] == ["111", "111"]
     session.sql("DROP TAG pii")
     session.sql("UNDROP TAG pii")
-    row = session.sql("SHOW TAGS LIKE 'PII'").first()
+    row = session.sql("SHOW TAGS LIKE 'PII' IN SCHEMA").first()
     assert (row.schema_name, row.comment, row.allowed_values) == (schema, "personal", ["high", "low"])
 
 

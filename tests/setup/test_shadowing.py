@@ -42,7 +42,8 @@ def test_a_module_that_was_imported_before_is_named(tmp_path):
 
 def test_other_modules_do_not_matter(tmp_path):
     """Modules of other names, and folders without __init__.py, shadow nothing."""
-    (tmp_path / "catalog.py").write_text("x = 1\n")
+    for name in ("catalog", "policies", "time_travel", "errors"):
+        (tmp_path / f"{name}.py").write_text("x = 1\n")
     (tmp_path / "views").mkdir()
     assert imports(tmp_path).stdout == "imported\n"
 

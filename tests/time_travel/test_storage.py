@@ -382,3 +382,13 @@ def test_hostile_partitions(session, schema, clock, day):
     assert session.sql("SELECT count(*), count(DISTINCT p) FROM c").collect() == [(len(values), len(values))]
     assert session.sql("SELECT a, p FROM own").collect() == [(0, values[0])]
     assert len(files(session, "own")) == 1
+
+
+def test_the_owner_is_who_was_granted_the_table(session, schema):
+    """As SHOW GRANTS says, and not who started the driver; the view is there without an install."""
+    session.sql("CREATE ROLE keepers")
+    session.sql("CREATE TABLE owned AS SELECT 1 AS a")
+    session.sql("GRANT OWNERSHIP ON TABLE owned TO ROLE keepers")
+    found = session.sql(f"SELECT table_owner FROM account_usage.tables WHERE table_schema = '{schema}'")
+    assert [row.table_owner for row in found.collect()] == ["KEEPERS"]
+    session.sql("DROP ROLE keepers")

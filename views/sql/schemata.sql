@@ -3,7 +3,7 @@ CREATE OR REPLACE VIEW {schema}.schemata (
   schema_id COMMENT 'Identifier of the schema',
   schema_name COMMENT 'The name',
   catalog_name COMMENT 'The catalog',
-  schema_owner COMMENT 'Who made it, as the catalog says',
+  schema_owner COMMENT 'The role or user of GRANT OWNERSHIP, else who made it, as the catalog says',
   retention_time COMMENT 'The retention period in force, days',
   is_transient COMMENT 'YES: what is in it is kept for a day at most',
   comment COMMENT 'Of the schema',

@@ -4,7 +4,7 @@ CREATE OR REPLACE VIEW {schema}.tables (
   table_name COMMENT 'The name',
   table_schema COMMENT 'The schema',
   table_catalog COMMENT 'The catalog',
-  table_owner COMMENT 'Who made it, as the catalog says',
+  table_owner COMMENT 'The role or user of GRANT OWNERSHIP, else who made it, as the catalog says',
   table_type COMMENT 'BASE TABLE, TRANSIENT or CLONE',
   is_transient COMMENT 'YES: kept for a day at most, and without Fail-safe',
   row_count COMMENT 'Rows; null where a file has no statistics',

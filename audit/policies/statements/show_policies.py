@@ -15,6 +15,7 @@ from audit.policies.errors import UnknownPolicyError
 from audit.policies.model.privileges import ADMIN, PUBLIC
 from lineage.model import Domain
 from lineage.names import qualify, quote_name, split_name
+from lineage.sql.commands.command import CURRENT_SCHEMA
 from lineage.sql.like_patterns import like_matcher
 
 if TYPE_CHECKING:
@@ -65,10 +66,14 @@ class ShowContext:
 
 
 def schema_of(shows: Shows, current: tuple[str, str]) -> tuple[str, ...] | None:
-    """The catalog and schema of a SHOW; None for all, and for objects without a schema."""
+    """The catalog, or the catalog and schema, of a SHOW; None for all, and for objects without a schema."""
     if shows.schema is None or shows.domain is Domain.ROLE:
         return None
-    return current if not shows.schema else (*current[: max(0, 2 - len(shows.schema))], *shows.schema)
+    if shows.schema == CURRENT_SCHEMA:
+        return current
+    if not shows.schema or _in_lower_case(shows.schema) == _in_lower_case(current[:1]):
+        return current[:1]
+    return (*current[: max(0, 2 - len(shows.schema))], *shows.schema)
 
 
 def show_rows(shows: Shows, state: GovernanceState, asking: ShowContext) -> list[Row]:
@@ -81,7 +86,7 @@ def show_rows(shows: Shows, state: GovernanceState, asking: ShowContext) -> list
     return [
         row
         for name, row in sorted(names, key=lambda found: found[0])
-        if fits(name[-1]) and (wanted is None or _in_lower_case(name[:2]) == wanted)
+        if fits(name[-1]) and (wanted is None or _in_lower_case(name[: len(wanted)]) == wanted)
     ]
 
 

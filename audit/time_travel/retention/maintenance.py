@@ -39,6 +39,7 @@ class Maintenance:
         schema: where tables are registered.
         has_retention: whether a table at a location, with these properties, is kept by this system.
         running_since: when the oldest running statement began, UTC microseconds; None for none.
+        owner_of: the role or user that was granted OWNERSHIP, by the key of an object; None for none.
         written: the rows of earlier measurements.
     """
 
@@ -48,6 +49,7 @@ class Maintenance:
     schema: str
     has_retention: Callable[[str, Mapping[str, str]], bool]
     running_since: Callable[[], int | None]
+    owner_of: Callable[[str], str | None]
     written: WrittenRows = field(default_factory=dict)
 
     def stored_tables(self) -> list[StoredTable]:
@@ -69,7 +71,14 @@ class Maintenance:
             one for one in self.stored_tables() if one.location.rpartition("/")[2] not in (TABLES, SCHEMATA)
         ]
         look = StorageMeasurement(
-            self.catalog, self.registry, self.root, self.schema, self._of_schema, at, self.written
+            self.catalog,
+            self.registry,
+            self.root,
+            self.schema,
+            self._of_schema,
+            self.owner_of,
+            at,
+            self.written,
         )
         look.write(found, *measure(self.catalog.spark, found))
 

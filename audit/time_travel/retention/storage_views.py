@@ -17,7 +17,7 @@ from audit.time_travel.dropped.recreate import created_on
 from audit.time_travel.retention.periods import CLONE_GROUP, TRANSIENT, key
 from audit.time_travel.retention.storage import FileSpan, FileSpans, StoredTable, TableContents, bytes_at
 from lineage.catalog.object_ids import object_id
-from lineage.names import SESSION_CATALOG, sql_name, sql_text
+from lineage.names import SESSION_CATALOG, quote_name, sql_name, sql_text
 from lineage.sql.mentions import named_in
 
 if TYPE_CHECKING:
@@ -40,7 +40,11 @@ _COLUMNS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("table_schema", "STRING", "The schema"),
         ("table_name", "STRING", "The name"),
         ("table_type", "STRING", "BASE TABLE, TRANSIENT or CLONE"),
-        ("table_owner", "STRING", "Who made it, as the catalog says"),
+        (
+            "table_owner",
+            "STRING",
+            "The role or user of GRANT OWNERSHIP, else who made it, as the catalog says",
+        ),
         ("comment", "STRING", "Of the table"),
         ("is_transient", "BOOLEAN", "Kept for a day at most, and without Fail-safe"),
         (
@@ -73,7 +77,11 @@ _COLUMNS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("schema_id", "BIGINT", "Identifier of the schema"),
         ("catalog_name", "STRING", "The catalog"),
         ("schema_name", "STRING", "The name"),
-        ("schema_owner", "STRING", "Who made it, as the catalog says"),
+        (
+            "schema_owner",
+            "STRING",
+            "The role or user of GRANT OWNERSHIP, else who made it, as the catalog says",
+        ),
         ("comment", "STRING", "Of the schema"),
         ("is_transient", "BOOLEAN", "What is in it is kept for a day at most"),
         ("retention_time", "DOUBLE", "The retention period in force, days"),
@@ -98,6 +106,7 @@ class StorageMeasurement:
         root: where the two tables lie.
         schema: where they are registered.
         retention: the period of a schema, by its name.
+        owner_of: who was granted OWNERSHIP, by the key of an object; None for nobody.
         at: the time, UTC microseconds.
         written: the version and rows of earlier measurements, by table, without the time of measurement.
     """
@@ -107,6 +116,7 @@ class StorageMeasurement:
     root: str
     schema: str
     retention: Callable[[str], Retention]
+    owner_of: Callable[[str], str | None]
     at: int
     written: WrittenRows
 
@@ -129,7 +139,8 @@ class StorageMeasurement:
         return (
             object_id("TABLE", log["id"]), *one.name,
             "TRANSIENT" if transient else "CLONE" if group else "BASE TABLE",
-            one.facts.get("owner"), one.facts.get("comment"), transient,
+            self.owner_of(f"delta:{log['id']}") or one.facts.get("owner"),
+            one.facts.get("comment"), transient,
             # The same as the id of a table that is no clone (Snowflake, TABLE_STORAGE_METRICS:
             # CLONE_GROUP_ID).
             object_id("TABLE", group or log["id"]),
@@ -157,8 +168,10 @@ class StorageMeasurement:
         self, name: str, facts: Mapping[str, Any], days: float | None, gone: ObjectEvent | None
     ) -> tuple[Any, ...]:
         properties, created = facts.get("properties", {}), created_on(facts)
+        owner = self.owner_of(f"schema:{quote_name([SESSION_CATALOG, name]).casefold()}")
         return (
-            object_id("SCHEMA", f"{SESSION_CATALOG}.{name}"), SESSION_CATALOG, name, properties.get("owner"),
+            object_id("SCHEMA", f"{SESSION_CATALOG}.{name}"), SESSION_CATALOG, name,
+            owner or properties.get("owner"),
             facts.get("comment"), properties.get(key(TRANSIENT)) == "true", days,
             None if created is None else to_datetime(created),
             to_datetime(gone.time) if gone else None, facts.get("location"), to_datetime(self.at),

@@ -40,12 +40,17 @@ class Change:
     function: bool = False
 
 
+CURRENT_SCHEMA: Name = ("",)
+"""What IN SCHEMA means without a name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Shows:
     """What a SHOW or DESCRIBE of policies, tags or roles asks for.
 
-    `like` is a pattern of names with % and _, "" for all; `schema` the one asked for, () for the current one,
-    None for all; `name` is what DESCRIBE describes.
+    `like` is a pattern of names with % and _, "" for all; `schema` the one asked for, `CURRENT_SCHEMA` for
+    the current one, () for all of the current catalog, None for all of the account; `name` is what DESCRIBE
+    describes. Without IN it is the current catalog (Snowflake's SHOW MASKING POLICIES: the database in use).
     """
 
     domain: Domain

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from lineage.model import Domain
 from lineage.names import SCHEMA_NOUNS, SCHEMAS_NOUNS
-from lineage.sql.commands.command import Command, Name, Shows
+from lineage.sql.commands.command import CURRENT_SCHEMA, Command, Name, Shows
 from lineage.sql.commands.governance.policy import take_policy
 from lineage.sql.cursor import Cursor
 
@@ -101,8 +101,9 @@ def _schema(at: Cursor) -> Name | None:
     if at.take("ACCOUNT"):
         return None
     # A schema may be called schema: a keyword only where it stands alone, or a name follows it.
-    at.take_one(*SCHEMA_NOUNS)
-    return at.name()
+    noun = at.take_one(*SCHEMA_NOUNS, "CATALOG")
+    # Snowflake's database is the catalog here; before a name the word is Spark's for a schema.
+    return at.name() or (CURRENT_SCHEMA if noun == "SCHEMA" else ())
 
 
 def read_describe(tokens: list[Token], text: str) -> ShowGovernance | None:

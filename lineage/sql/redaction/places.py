@@ -240,9 +240,14 @@ def _after(tokens: list[Token], at: int, *, is_text: bool) -> Iterator[int]:
 
 
 def _before(tokens: list[Token], at: int) -> Iterator[int]:
-    """'x' = password, 'x' AS password."""
+    """'x' = password, 'x' AS password, concat('x', b) AS password."""
     if word(tokens, at - 1) in _COMPARES or word(tokens, at - 1) == "AS":
-        yield from _literals(tokens, max(at - 2, 0), at - 1)
+        first = at - 2
+        depth = int(word(tokens, first) == ")")
+        while depth and first > 0:
+            first -= 1
+            depth += (word(tokens, first) == ")") - (word(tokens, first) == "(")
+        yield from _literals(tokens, max(first, 0), at - 1)
 
 
 def _end_of_value(tokens: list[Token], at: int) -> int:

@@ -45,7 +45,9 @@ class RedactedSql:
     def values(self, found: Any, rules: RedactionRules) -> Any:
         """JSON about the statement, with each secret in a text, a number or a list replaced."""
         if isinstance(found, dict):
-            return {key: self.values(value, rules) for key, value in found.items()}
+            # A key may be a literal, too: an allowed value of a tag.
+            keys = (PLACEHOLDER if key in self.hidden else key for key in found)
+            return dict(zip(keys, (self.values(value, rules) for value in found.values()), strict=True))
         if isinstance(found, list):
             return [self.values(one, rules) for one in found]
         if isinstance(found, str):

@@ -53,6 +53,15 @@ _FORMS = re.compile(
 )
 
 
+# A text without any of these holds nothing that the patterns above, or Spark's defaults, would match: of a
+# text of 150 letters these tell it in 3 µs, the patterns in 100.
+_WORDS = (
+    "passw", "passphrase", "secret", "token", "credential", "pwd", "sas", "signature", "identified",
+    "authorization", "key", "url", "@", "akia", "asia", "aiza", "ghp_", "gho_", "ghu_", "ghs_", "ghr_",
+    "github_pat_", "glpat-", "xox", "dapi", "sk-", "eyj", "bearer", "basic", "-----begin", "aes_",
+)  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class RedactionRules:
     """What is secret in a text.
@@ -88,8 +97,14 @@ class RedactionRules:
 
     def may_hold_secrets(self, text: str) -> bool:
         """False for a text that both redactors would leave as it is: a quick look."""
-        asked = (_KEYS, self.keys, self.options, _USER_AND_PASSWORD, _FORMS, *self.parts)
-        return self.literals or any(one.search(text) for one in asked)
+        if self.literals or any(part.search(text) for part in self.parts):
+            return True
+        usual = _source(self.keys) == SPARK_KEYS and _source(self.options) == SPARK_OPTIONS
+        lowered = text.lower()
+        if usual and not any(word in lowered for word in _WORDS):
+            return False
+        asked = (_KEYS, self.keys, self.options, _USER_AND_PASSWORD, _FORMS)
+        return "aes_" in lowered or any(one.search(text) for one in asked)
 
     def without_forms(self, text: str, hidden: set[str] | None = None) -> str:
         """The text without what is secret by its form, whatever stands around it; `hidden` takes that.
@@ -105,3 +120,7 @@ class RedactionRules:
         for part in self.parts:
             text = part.sub(lambda _: PLACEHOLDER, text)
         return text
+
+
+def _source(pattern: Pattern) -> str:
+    return str(getattr(pattern, "pattern", ""))

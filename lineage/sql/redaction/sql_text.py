@@ -41,7 +41,7 @@ def redact_sql(text: str, rules: RedactionRules) -> RedactedSql:
     >>> redact_sql("SELECT a FROM t WHERE b = 'x' LIMIT 5", RedactionRules(literals=True)).text
     "SELECT a FROM t WHERE b = '*********(redacted)' LIMIT 0"
     """
-    if not rules.may_hold_secrets(text) and "aes_" not in text.lower():
+    if not rules.may_hold_secrets(text):
         return RedactedSql(text, text)
     return _remembered(text, rules) if len(text) <= _CACHED_LENGTH else _redacted(text, rules)
 
@@ -62,9 +62,14 @@ def _uncut(text: str, rules: RedactionRules) -> RedactedSql:
     """A text with an open quote: nobody knows where its literals end."""
     if not rules.literals:
         return RedactedSql(text, redact_text(text, rules))
-    first = min((at for at, one in enumerate(text) if one in "'\"0123456789"), default=len(text))
+    # Up to its first literal or comment.
+    told = text.removesuffix(PLACEHOLDER)
+    places = (told.find(one) for one in ("'", '"', "--", "/*", *"0123456789"))
+    first = min((at for at in places if at >= 0), default=len(told))
     rest = text[first:]
-    return RedactedSql(text, text[:first] + PLACEHOLDER if rest else text, frozenset({rest} - {""}))
+    return RedactedSql(
+        text, text[:first] + PLACEHOLDER if rest else text, frozenset({rest} - {"", PLACEHOLDER})
+    )
 
 
 class _Redactor:

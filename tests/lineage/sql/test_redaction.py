@@ -10,7 +10,7 @@ from sqlglot.tokenizer_core import TokenType
 from lineage import analyze, analyze_script
 from lineage.sql.parse import parse
 from lineage.sql.redaction.any_text import redact_text
-from lineage.sql.redaction.rules import PLACEHOLDER, RedactionRules
+from lineage.sql.redaction.rules import PLACEHOLDER, SPARK_KEYS, RedactionRules
 from lineage.sql.redaction.sql_text import redact_sql
 from lineage.sql.tokens import tokenize
 from tests.lineage import fixtures
@@ -52,6 +52,7 @@ SECRETS = (
     f"SELECT * FROM VALUES ('kept', '{MARK}') AS t(b, token)",
     f"MERGE INTO t USING u ON t.a = u.a WHEN NOT MATCHED THEN INSERT (b, password) VALUES ('kept', '{MARK}')",
     f"SELECT '{MARK}' AS password, 'kept' AS b",
+    f"SELECT 'kept' AS b, concat('{MARK}', lower('{MARK}')) AS password FROM t",
     f"SELECT named_struct('password', '{MARK}', 'b', 'kept'), map('token', '{MARK}')",
     f"SELECT * FROM remote(password => '{MARK}', b => 'kept')",
     f"CREATE USER ann IDENTIFIED BY '{MARK}'",
@@ -192,6 +193,14 @@ def test_lineage_of_a_redacted_text_is_that_of_the_text(rules):
     # PIVOT (… FOR b IN (1)) and SELECT a + 1 name their columns by values; a text made of pieces is none.
     expected = {"PIVOT", "columns.sql:22", "other.sql:5"} if rules.literals else set()
     assert other == expected
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(max_size=8), st.sampled_from(SECRETS), st.text(max_size=8))
+def test_a_quick_look_overlooks_nothing(before, text, after):
+    """Words tell that a text may hold a secret before patterns are asked."""
+    exact = RedactionRules(keys=re.compile(f"{SPARK_KEYS}|(?!)"))  # the same, and no word stands for it
+    assert KEYS.may_hold_secrets(before + text + after) == exact.may_hold_secrets(before + text + after)
 
 
 @settings(max_examples=300, deadline=None)
