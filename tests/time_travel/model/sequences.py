@@ -8,7 +8,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from .walk import IMMEDIATE, NAMES, PLAIN, SCHEMAS, SCRIPT, SEMICOLON, Step
+from .operations import IMMEDIATE, NAMES, PLAIN, SCHEMAS, SCRIPT, SEMICOLON
+from .walk import Step
 
 HOW = (PLAIN, PLAIN, SEMICOLON, SCRIPT, IMMEDIATE)
 WRITES = ("insert", "overwrite", "update", "delete", "merge", "replace")
@@ -19,7 +20,7 @@ WEIGHTS = {
     "drop_schema": 2, "undrop_schema": 4, "failsafe_restore": 2, "write": 18, "write_by_frame": 4,
     "write_by_stream": 1, "write_outside": 2, "restore": 4, "restore_by_api": 1, "optimize": 1, "clone": 10,
     "clone_by_api": 1, "recover": 2, "set_by_hand": 1, "create_view": 2,
-    "drop_view": 1, "set_table": 4, "set_schema": 3, "set_account": 1, "unset_account": 1, "days_pass": 9,
+    "drop_view": 1, "set_table": 4, "set_schema": 3, "set_account": 2, "days_pass": 9,
     "vacuum": 6, "purge": 2,
 }  # fmt: skip
 # The arguments of each operation, by the names of the choices below.
@@ -32,7 +33,7 @@ ARGUMENTS = {
     "clone": "table other back clone how", "clone_by_api": "table other back",
     "recover": "table other earlier", "set_by_hand": "table", "create_view": "table other view",
     "drop_view": "table", "set_table": "table days how",
-    "set_schema": "schema days how", "set_account": "account_days minimum", "unset_account": "",
+    "set_schema": "schema days how", "set_account": "days minimum",
     "days_pass": "pass", "vacuum": "table where", "purge": "",
 }  # fmt: skip
 CHOICES: dict[str, tuple[object, ...]] = {
@@ -42,7 +43,6 @@ CHOICES: dict[str, tuple[object, ...]] = {
     "how": HOW,
     "days": DAYS,
     "own_days": (None, None, *DAYS),
-    "account_days": DAYS[:-1],
     "minimum": (0, 0, 1, 3),
     "transient": (True, False, False, False, False, False),
     "write": WRITES,

@@ -1,6 +1,6 @@
 """The shortest steps of what random walks have found, each once a defect.
 
-In the words of `walk.Walk`: an operation and its arguments. After the last step all promised reads are made.
+In the words of `Operations`: an operation and its arguments. After the last step all promised reads are made.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import pytest
 
 from tests.sessions import NO_TABLES
 
+from .operations import IMMEDIATE, PLAIN, SCRIPT, SEMICOLON
 from .test_model import replay
-from .walk import IMMEDIATE, PLAIN, SCRIPT, SEMICOLON
 
 pytestmark = pytest.mark.spark
 
