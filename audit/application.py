@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from audit.capture.audited_session import AuditedSession
+from audit.core.identity import acting
 from audit.policies import attached as governed
 from audit.recorder import Recorder
 from audit.services import build
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from audit.core.config import Config
     from audit.core.identity import Identity
     from audit.core.ids import IdGenerator
-
-SESSION_MARK = "spark.audit.session"
 
 
 class Application:
@@ -56,6 +55,9 @@ class Application:
     def attach(self, spark: SparkSession, identity: Identity) -> AuditedSession:
         """Audit a session of this application until it is released."""
         session = self.adopt(spark, identity)
+        if acting() is None:
+            enforcer = self.services.enforcer
+            enforcer.set_thread_identity(enforcer.of_session(session.session_id))
         self._attached[session.session_id] = session
         return session
 
@@ -66,21 +68,22 @@ class Application:
         spark.__dict__["_audit"] = session
         attached.bind(spark, self.services.time_travel)
         governed.bind(spark, self.services.policies)
-        # Clones of the session in the JVM, as foreachBatch has one, are found by this property.
-        spark.conf.set(SESSION_MARK, session.session_id)
+        # Clones of the session in the JVM, as foreachBatch has one, are found by the mark.
+        self.services.enforcer.mark(spark, session.session_id)
         self.services.policies.install(spark, session.session_id, identity.user, identity.roles)
         return session
 
-    def session(self, session_id: str) -> AuditedSession | None:
-        """The audited session of an id of Spark's."""
-        found = self.services.sessions.find(session_id)
+    def session_of(self, spark: SparkSession) -> AuditedSession | None:
+        """The audited session that a session is, or is a clone of."""
+        found = self.services.sessions.find(self.services.enforcer.mark_of(spark))
         return found if isinstance(found, AuditedSession) else None
 
     def release(self, session: AuditedSession) -> None:
         """Stop auditing a session; the last one closes the application."""
         self._attached.pop(session.session_id, None)
         self.services.sessions.discard(session.session_id)
-        session.spark.conf.unset(SESSION_MARK)
+        if sessions.is_running(session.spark.sparkContext):
+            self.services.enforcer.mark(session.spark, "")
         _forget(session.spark)
         if not self._attached:
             self.close()

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import threading
 import warnings
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from audit.application import SESSION_MARK, Application
+from audit.application import Application
 from audit.capture.jvm_statements import JvmStatements
 from audit.capture.wrappers import install
 from audit.core.clock import SystemClock
@@ -25,6 +26,8 @@ from audit.spark.statement_gateway import StatementGateway
 from lineage.sql.own_statements import WORDS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pyspark.sql import SparkSession
 
     from audit.capture.audited_session import AuditedSession
@@ -60,9 +63,9 @@ def attach(spark: SparkSession, config: Config, identity: Identity, clock: Clock
         audited = application.attach(spark, identity)
         # After the application is ready: a wrapped call must find it.
         if _REGISTRY.patches is None:
-            _REGISTRY.patches = install(find, _adopt, stopping)
+            _REGISTRY.patches = install(find, _adopt, stopping, in_callback)
         if _REGISTRY.gateway is None:
-            statements = JvmStatements(find, _open_applications)
+            statements = JvmStatements(find, open_applications)
             _REGISTRY.gateway = StatementGateway(spark.sparkContext, statements.answer, WORDS)
         _REGISTRY.gateway.install(spark)
         return audited
@@ -93,19 +96,27 @@ def find(spark: SparkSession) -> AuditedSession | None:
         if found is None or not found.is_closed:
             return found
         del spark.__dict__["_audit"]
-    applications = _open_applications()
-    if not applications:
+    applications = open_applications()
+    if not is_classic(spark):
         return None
-    # A clone made in the JVM has its parent's settings, so it has the mark, too.
-    mark = spark.conf.get(SESSION_MARK, "") or ""
-    marked = (application.session(mark) for application in applications)
+    marked = (application.session_of(spark) for application in applications)
     found = next((audited for audited in marked if audited is not None), None)
     if found is not None:
         spark.__dict__["_audit"] = found
     return found
 
 
-def _open_applications() -> list[Application]:
+@contextmanager
+def in_callback() -> Iterator[None]:
+    """See `Enforcer.in_callback`, of each application."""
+    with ExitStack() as around:
+        for application in open_applications():
+            around.enter_context(application.services.enforcer.in_callback())
+        yield
+
+
+def open_applications() -> list[Application]:
+    """The applications that are not closed."""
     return [one for one in list(_REGISTRY.applications.values()) if not one.is_closed]
 
 

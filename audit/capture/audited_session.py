@@ -294,6 +294,8 @@ class AuditedSession:
                 # The user sees the error of Python's; the JVM's exception is its cause.
                 raise cause from error
             raise
+        finally:
+            self.services.enforcer.leave()
         thread.query_id = None
         ended = Ended("SUCCESS", self.services.clock(), rows_produced=request.rows(result))
         if request.stream is not None:
@@ -383,6 +385,8 @@ class AuditedSession:
                 yield
         finally:
             self._thread.query_id = outer
+            if outer is None:
+                self.services.enforcer.leave()
 
     def own(self, frame: Any) -> Any:
         """A copy of a DataFrame for this thread's user, under the newest governance.

@@ -7,15 +7,22 @@ the function are children of the micro-batch, which `audit.analysis.streams` rec
 from __future__ import annotations
 
 import contextvars
+import functools
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from audit.analysis.work_items import StatementRequest, Stream, StreamRequest
-from audit.core.identity import child_of
+from audit.core.identity import acting, child_of
 from audit.spark.pyspark_api import frames
 
 if TYPE_CHECKING:
     from audit.capture.audited_session import AuditedSession
+
+
+InCallback = Callable[[], AbstractContextManager[None]]
+"""Gives a block for what the JVM calls for, see `Enforcer.in_callback`."""
+_CALLBACKS = ("onQueryStarted", "onQueryProgress", "onQueryIdle", "onQueryTerminated")
 
 
 def bind_batches(
@@ -29,13 +36,28 @@ def bind_batches(
 
     def bound(batch: Any, number: int) -> None:
         def run() -> None:
-            with child_of(streams.batch_id(stream, number)):
+            enforcer = audited.services.enforcer
+            with enforcer.in_callback(), child_of(streams.batch_id(stream, number)):
                 function(batch, number)
 
         # A context can be entered once at a time, and two queries may share the function.
         context.copy().run(run)
 
     return bound
+
+
+def bind_listener(listener: Any, in_callback: InCallback) -> None:
+    """Let the callbacks of a StreamingQueryListener run as whoever adds it inside of `as_user`."""
+    if acting() is None:
+        return
+    context = contextvars.copy_context()
+
+    def bound(callback: Callable[[Any], None], event: Any) -> None:
+        with in_callback():
+            context.copy().run(callback, event)
+
+    for name in _CALLBACKS:
+        setattr(listener, name, functools.partial(bound, getattr(listener, name)))
 
 
 def start_stream(

@@ -5,6 +5,7 @@ In: states, identities, sessions. Out: calls of `audit.spark.enforcement_rule`.
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -99,7 +100,7 @@ class Enforcer:
         self._account = account
         self._tokens: dict[tuple[str, str | None, frozenset[str]], str] = {}
         self._could_change = lru_cache(maxsize=_KEPT)(self._ask_could_change)
-        self._thread = threading.local()
+        self._thread = _Thread()
         self.enforces = self.notes_creations = False
 
     def install(self, spark: SparkSession) -> None:
@@ -107,8 +108,16 @@ class Enforcer:
         self._rule.install(spark)
 
     def set_default_identity(self, session_id: str, token: str) -> None:
-        """Set a session's default identity, for threads that set none."""
+        """Set the identity of a session's own user."""
         self._rule.set_default_identity(session_id, token)
+
+    def mark(self, spark: SparkSession, session_id: str) -> None:
+        """Mark a session, and its clones to come, as an attached one; "" takes the mark away."""
+        self._rule.mark(spark, session_id)
+
+    def mark_of(self, spark: SparkSession) -> str:
+        """The attached session that a session is, or is a clone of; "" for none."""
+        return self._rule.mark_of(spark)
 
     def unplanned(self, dataset: Any) -> Any:
         """The same query as a new Dataset, without the plan that Spark caches in the old one."""
@@ -172,6 +181,33 @@ class Enforcer:
         with refusals():
             self._rule.check_files(spark, place)
 
+    def require_schema_drop(self, spark: SparkSession, name: str) -> None:
+        """Refuse to drop a schema with tables that policies read.
+
+        Raises:
+            AccessDeniedError: it has some, and this is no administrator.
+        """
+        with refusals():
+            self._rule.check_schema_drop(spark, name)
+
+    def require_unprotected(self, name: Sequence[str]) -> None:
+        """Refuse what a view, by its full name, was before, where policies protect it as it is.
+
+        Raises:
+            AccessDeniedError: they do.
+        """
+        with refusals():
+            self._rule.check_view_past(name)
+
+    def require_folder(self, place: str) -> None:
+        """Refuse a folder for a new Delta table over what is protected.
+
+        Raises:
+            AccessDeniedError: it lies in the folder of what is protected, or holds one.
+        """
+        with refusals():
+            self._rule.check_folder(self._session, place)
+
     def require_all_shown(self, spark: SparkSession, frame: Any, what: str) -> None:
         """Refuse facts about whole tables, such as their files, where policies hide rows or columns.
 
@@ -180,6 +216,15 @@ class Enforcer:
         """
         with refusals():
             self._rule.check_all_shown(spark, frame, what)
+
+    def require_explainable(self, spark: SparkSession, frame: Any, *, is_cost: bool) -> None:
+        """Refuse to show how Spark would run a frame: estimates and joins tell of what policies hide.
+
+        Raises:
+            AccessDeniedError: they do.
+        """
+        with refusals():
+            self._rule.check_explainable(spark, frame, is_cost=is_cost)
 
     def end(self) -> None:
         """Disable enforcement in this JVM."""
@@ -204,13 +249,39 @@ class Enforcer:
             self._rule.register_identity(found, facts)
         return found
 
-    def set_thread_identity(self, token: str) -> None:
-        """Set the identity of what this thread runs from now on."""
+    def of_session(self, session_id: str) -> str:
+        """The identity of a thread that runs what it runs as the user of the session."""
+        return self._rule.of_session(session_id)
+
+    def set_thread_identity(self, token: str | None) -> None:
+        """Set the identity of what this thread runs from now on; None for nobody's."""
         # Local properties are per thread in Spark's JVM too (pinned thread mode), so the last value is cached
         # per thread.
-        if getattr(self._thread, "token", None) != token:
+        if self._thread.token != token:
             self._rule.set_thread_identity(token)
             self._thread.token = token
+
+    @contextmanager
+    def acting(self, token: str) -> Iterator[None]:
+        """A block of `as_user`: what passes the front door by has this identity, too."""
+        thread, outer = self._thread, self._thread.token
+        thread.blocks += 1
+        try:
+            self.set_thread_identity(token)
+            self.leave()
+            yield
+        finally:
+            thread.blocks -= 1
+            self.set_thread_identity(outer)
+
+    def leave(self) -> None:
+        """A call of this thread has ended.
+
+        Tasks of asyncio share a thread, and nothing tells when one of them goes on: where one of them acts as
+        another user, what passes the front door by is nobody's.
+        """
+        if self._thread.blocks and _has_tasks():
+            self.set_thread_identity(None)
 
     @contextmanager
     def in_callback(self) -> Iterator[None]:
@@ -219,7 +290,7 @@ class Enforcer:
         Python's thread may be another one than the JVM's thread belongs to, and may serve many of them: what
         this thread has set before says nothing, and what is set inside ends with the block.
         """
-        outer, before = getattr(self._thread, "token", None), self._rule.thread_identity()
+        outer, before = self._thread.token, self._rule.thread_identity()
         self._thread.token = before
         try:
             yield
@@ -360,6 +431,22 @@ class Enforcer:
     def describe(self, spark: SparkSession, parts: Sequence[str]) -> CatalogObject:
         """The table or view that a name stands for; raises Spark's own error where there is none."""
         return _catalog_object(self._rule.describe(spark, parts))
+
+
+class _Thread(threading.local):
+    """What is known of a thread: the identity that it has in the JVM, and its open blocks of `as_user`."""
+
+    token: str | None = None
+    blocks: int = 0
+
+
+def _has_tasks() -> bool:
+    """Whether an event loop of asyncio runs in this thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 @contextmanager

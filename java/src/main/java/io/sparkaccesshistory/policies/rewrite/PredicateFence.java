@@ -48,15 +48,18 @@ import org.apache.spark.sql.catalyst.plans.ExistenceJoin;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
+import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Generate;
 import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LateralJoin;
+import org.apache.spark.sql.catalyst.plans.logical.LeafNode;
 import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Sort;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
+import org.apache.spark.sql.catalyst.plans.logical.UnaryNode;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.catalyst.trees.TreePattern;
 import org.apache.spark.sql.classic.SparkSession;
@@ -112,9 +115,41 @@ public class PredicateFence {
         found = plan.withNewChildren(Scala.seq(List.of(left)));
     } else if (plan instanceof Generate && ((Generate) plan).generator() instanceof ExplodeBase) {
       found = fenceGenerate((Generate) plan);
+    } else if (!evaluatesInPlace(plan)) {
+      found = fenceChildren(plan);
     }
     trackOutput(found);
     return found;
+  }
+
+  /**
+   * Whether Spark makes no condition of what a plan works out: it is worked out there, over what
+   * the filter of a policy has left. Any other plan is taken for one that becomes a join, as the
+   * set operations do.
+   */
+  private static boolean evaluatesInPlace(LogicalPlan plan) {
+    String kind = plan.getClass().getSimpleName();
+    return plan instanceof UnaryNode
+        ? !(plan instanceof Filter) && !kind.endsWith("Join")
+        : plan instanceof LeafNode
+            || plan instanceof Union
+            || plan instanceof Join
+            || plan instanceof Command
+            || kind.equals("WithCTE");
+  }
+
+  /** Nothing moves below a plan into those of its children that have a column that may fail. */
+  private LogicalPlan fenceChildren(LogicalPlan plan) {
+    Set<ExprId> at = new HashSet<>(failingColumns);
+    for (var one : Scala.list(plan.expressions())) collectFailing(one, at);
+    List<LogicalPlan> now = new ArrayList<>();
+    boolean changed = false;
+    for (LogicalPlan child : Scala.list(plan.children())) {
+      LogicalPlan fenced = fenceColumns(child, at);
+      changed |= fenced != child;
+      now.add(fenced);
+    }
+    return changed ? plan.withNewChildren(Scala.seq(now)) : plan;
   }
 
   /** Nothing moves from above down into a plan that has one of some columns. */
