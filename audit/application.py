@@ -56,8 +56,8 @@ class Application:
         """Audit a session of this application until it is released."""
         session = self.adopt(spark, identity)
         if acting() is None:
-            enforcer = self.services.enforcer
-            enforcer.set_thread_identity(enforcer.of_session(session.session_id))
+            thread = self.services.enforcer.thread
+            thread.set(thread.of_session(session.session_id))
         self._attached[session.session_id] = session
         return session
 

@@ -108,10 +108,10 @@ def find(spark: SparkSession) -> AuditedSession | None:
 
 @contextmanager
 def in_callback() -> Iterator[None]:
-    """See `Enforcer.in_callback`, of each application."""
+    """See `ThreadIdentity.in_callback`, of each application."""
     with ExitStack() as around:
         for application in open_applications():
-            around.enter_context(application.services.enforcer.in_callback())
+            around.enter_context(application.services.enforcer.thread.in_callback())
         yield
 
 

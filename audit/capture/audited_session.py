@@ -295,7 +295,7 @@ class AuditedSession:
                 raise cause from error
             raise
         finally:
-            self.services.enforcer.leave()
+            self.services.enforcer.thread.leave()
         thread.query_id = None
         ended = Ended("SUCCESS", self.services.clock(), rows_produced=request.rows(result))
         if request.stream is not None:
@@ -386,7 +386,7 @@ class AuditedSession:
         finally:
             self._thread.query_id = outer
             if outer is None:
-                self.services.enforcer.leave()
+                self.services.enforcer.thread.leave()
 
     def own(self, frame: Any) -> Any:
         """A copy of a DataFrame for this thread's user, under the newest governance.

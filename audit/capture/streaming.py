@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 InCallback = Callable[[], AbstractContextManager[None]]
-"""Gives a block for what the JVM calls for, see `Enforcer.in_callback`."""
+"""Gives a block for what the JVM calls for, see `ThreadIdentity.in_callback`."""
 _CALLBACKS = ("onQueryStarted", "onQueryProgress", "onQueryIdle", "onQueryTerminated")
 
 
@@ -36,8 +36,7 @@ def bind_batches(
 
     def bound(batch: Any, number: int) -> None:
         def run() -> None:
-            enforcer = audited.services.enforcer
-            with enforcer.in_callback(), child_of(streams.batch_id(stream, number)):
+            with audited.services.enforcer.thread.in_callback(), child_of(streams.batch_id(stream, number)):
                 function(batch, number)
 
         # A context can be entered once at a time, and two queries may share the function.

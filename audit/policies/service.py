@@ -107,13 +107,13 @@ class Policies:
         """
         state = self._event_log.state() if looks else self._event_log.known
         token = self._roles.token(state, session_id, user, roles)
-        self._enforcer.set_thread_identity(token if acting() else self._enforcer.of_session(session_id))
+        self._enforcer.thread.set(token if acting() else self._enforcer.thread.of_session(session_id))
         return state, token
 
     @contextmanager
     def acting_as(self, session_id: str, user: str, roles: Sequence[str]) -> Iterator[None]:
         """A block of `as_user`: whatever runs inside, by whatever way, has this identity."""
-        with self._enforcer.acting(self._roles.token(self._event_log.known, session_id, user, roles)):
+        with self._enforcer.thread.acting(self._roles.token(self._event_log.known, session_id, user, roles)):
             yield
 
     def state(self) -> GovernanceState:

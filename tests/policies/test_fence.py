@@ -40,7 +40,7 @@ SHAPES = [
     "SELECT DISTINCT {e} AS x FROM {t} WHERE {e} = 1",
     "WITH c AS (SELECT {e} AS x FROM {t}) SELECT a.x FROM c a JOIN c b ON a.x = b.x",
     "SELECT * FROM (SELECT {e} AS x, id FROM {t}) PIVOT (count(id) FOR x IN (1, 2))",
-    "SELECT x FROM (SELECT {e} AS x, id FROM {t}) UNPIVOT (v FOR n IN (x, id)) AS (v) WHERE v = 1",
+    "SELECT x FROM (SELECT {e} AS x, id FROM {t}) UNPIVOT (v FOR n IN (x, id)) WHERE v = 1",
     "SELECT id FROM {t} WHERE {e} = 1 ORDER BY {e} LIMIT 1",
     "SELECT (SELECT max(y) FROM VALUES (1) v(y) WHERE y = {e}) FROM {t}",
 ]

@@ -24,7 +24,6 @@ STATEMENTS = [
     "ADD JAR '{part}'",
     "SELECT * FROM binaryFile.`{place}`",
     "SELECT * FROM text.`{above}/*/*.parquet`",
-    "SELECT count(*) FROM csv.`{part}`",
     "SELECT * FROM parquet.`{place}/../{name}`",
 ]
 READERS = {
@@ -46,7 +45,7 @@ STREAMS = {
     "a table": lambda s, _: s.readStream.table("filed.t"),
     "a link": lambda s, p: s.readStream.format("delta").load(p["link"]),
     "parquet": lambda s, p: s.readStream.schema("id INT").format("parquet").option("PATH", p["place"]).load(),
-    "a pattern": lambda s, p: s.readStream.schema("value STRING").format("text").load(f"{p['above']}/*"),
+    "a pattern": lambda s, p: s.readStream.schema("value STRING").format("text").load(f"{p['above']}/{p['name'][:6]}*"),
 }
 
 

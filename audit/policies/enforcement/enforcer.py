@@ -5,15 +5,14 @@ In: states, identities, sessions. Out: calls of `audit.spark.enforcement_rule`.
 
 from __future__ import annotations
 
-import asyncio
 import secrets
-import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from audit.policies.enforcement.thread_identity import ThreadIdentity
 from audit.policies.errors import AccessDeniedError, BadPolicyError, UnknownPolicyError
 from audit.policies.model.governed_objects import ProtectedObject
 from audit.policies.model.state import GovernanceState
@@ -92,6 +91,9 @@ class Enforcer:
         session: a session of the system's own, in which the bodies of policies are resolved.
         account: what current_account() says.
         audit_folders: folders that only the system writes to.
+
+    Attributes:
+        thread: who runs what the calling thread runs.
     """
 
     def __init__(self, session: SparkSession, account: str, audit_folders: Iterable[str]) -> None:
@@ -100,7 +102,7 @@ class Enforcer:
         self._account = account
         self._tokens: dict[tuple[str, str | None, frozenset[str]], str] = {}
         self._could_change = lru_cache(maxsize=_KEPT)(self._ask_could_change)
-        self._thread = _Thread()
+        self.thread = ThreadIdentity(self._rule)
         self.enforces = self.notes_creations = False
 
     def install(self, spark: SparkSession) -> None:
@@ -249,56 +251,6 @@ class Enforcer:
             self._rule.register_identity(found, facts)
         return found
 
-    def of_session(self, session_id: str) -> str:
-        """The identity of a thread that runs what it runs as the user of the session."""
-        return self._rule.of_session(session_id)
-
-    def set_thread_identity(self, token: str | None) -> None:
-        """Set the identity of what this thread runs from now on; None for nobody's."""
-        # Local properties are per thread in Spark's JVM too (pinned thread mode), so the last value is cached
-        # per thread.
-        if self._thread.token != token:
-            self._rule.set_thread_identity(token)
-            self._thread.token = token
-
-    @contextmanager
-    def acting(self, token: str) -> Iterator[None]:
-        """A block of `as_user`: what passes the front door by has this identity, too."""
-        thread, outer = self._thread, self._thread.token
-        thread.blocks += 1
-        try:
-            self.set_thread_identity(token)
-            self.leave()
-            yield
-        finally:
-            thread.blocks -= 1
-            self.set_thread_identity(outer)
-
-    def leave(self) -> None:
-        """A call of this thread has ended.
-
-        Tasks of asyncio share a thread, and nothing tells when one of them goes on: where one of them acts as
-        another user, what passes the front door by is nobody's.
-        """
-        if self._thread.blocks and _has_tasks():
-            self.set_thread_identity(None)
-
-    @contextmanager
-    def in_callback(self) -> Iterator[None]:
-        """A block that the JVM has called for, on a thread of its own.
-
-        Python's thread may be another one than the JVM's thread belongs to, and may serve many of them: what
-        this thread has set before says nothing, and what is set inside ends with the block.
-        """
-        outer, before = self._thread.token, self._rule.thread_identity()
-        self._thread.token = before
-        try:
-            yield
-        finally:
-            if self._thread.token != before:
-                self._rule.set_thread_identity(before)
-            self._thread.token = outer
-
     def enforce_privileges(self) -> None:
         """Check the privileges of every statement from now on."""
         self._rule.enforce_privileges()
@@ -431,22 +383,6 @@ class Enforcer:
     def describe(self, spark: SparkSession, parts: Sequence[str]) -> CatalogObject:
         """The table or view that a name stands for; raises Spark's own error where there is none."""
         return _catalog_object(self._rule.describe(spark, parts))
-
-
-class _Thread(threading.local):
-    """What is known of a thread: the identity that it has in the JVM, and its open blocks of `as_user`."""
-
-    token: str | None = None
-    blocks: int = 0
-
-
-def _has_tasks() -> bool:
-    """Whether an event loop of asyncio runs in this thread."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
 
 
 @contextmanager

@@ -150,7 +150,7 @@ class World:
             shown.append(printed.getvalue())
         found = [f"shown: {_about(one)}" for one in shown if SECRET in one]
         found += self._left_behind(user)
-        return found + self._lost(user)
+        return [*found, *self._lost(user)]
 
     def _left_behind(self, user: str) -> Iterator[str]:
         """Secrets in what the way has made."""

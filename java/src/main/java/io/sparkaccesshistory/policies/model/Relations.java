@@ -84,6 +84,10 @@ public class Relations {
         name, Option.apply(schema), Option.apply(CatalogManager$.MODULE$.SESSION_CATALOG_NAME()));
   }
 
+  public static boolean isSessionCatalog(CatalogPlugin catalog) {
+    return catalog.name().equals(CatalogManager$.MODULE$.SESSION_CATALOG_NAME());
+  }
+
   public static TableIdentifier identifier(CatalogPlugin catalog, Identifier name) {
     return TableIdentifier.apply(
         name.name(),

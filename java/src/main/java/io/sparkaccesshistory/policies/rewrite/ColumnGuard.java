@@ -14,7 +14,6 @@ import java.util.Set;
 import org.apache.spark.sql.catalyst.analysis.ResolvedTable;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute;
 import org.apache.spark.sql.catalyst.plans.logical.AddColumns;
-import org.apache.spark.sql.catalyst.plans.logical.AlterTableClusterBy;
 import org.apache.spark.sql.catalyst.plans.logical.DropColumns;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.QualifiedColType;
@@ -26,6 +25,8 @@ import org.apache.spark.sql.delta.commands.DeltaReorgTable;
 import org.apache.spark.sql.delta.commands.DeltaReorgTableCommand;
 import org.apache.spark.sql.delta.commands.OptimizeTableCommand;
 import org.apache.spark.sql.types.StructField;
+import scala.Option;
+import scala.Product;
 
 /**
  * Columns that policies ask for, masked ones among them: who takes one away, or puts another in its
@@ -109,11 +110,9 @@ final class ColumnGuard {
       asksForPart = !Scala.list(((DeltaReorgTable) plan).predicates()).isEmpty();
     } else if (plan instanceof DeltaReorgTableCommand) {
       asksForPart = !Scala.list(((DeltaReorgTableCommand) plan).predicates()).isEmpty();
-    } else if (plan instanceof AlterTableClusterBy
-        && ((AlterTableClusterBy) plan).clusterBySpec().isDefined()) {
-      for (NamedReference one :
-          Scala.list(((AlterTableClusterBy) plan).clusterBySpec().get().columnNames()))
-        sorted.add(one.fieldNames()[0]);
+    } else if (plan.getClass().getSimpleName().equals("AlterTableClusterBy")) {
+      // Spark has such a command, and Delta another one: ClusterBySpec(columnNames) in an option.
+      collectReferences(Relations.arguments(plan)[1], sorted);
     }
     if (asksForPart && !protection.rows.isEmpty())
       throw refusal("what it finds in a part of the table tells of rows that are hidden", user);
@@ -124,6 +123,18 @@ final class ColumnGuard {
       if (isMasked || !protection.tagged.isEmpty() || !protection.rows.isEmpty())
         throw refusal("its files would be in the order of column " + one, user);
     }
+  }
+
+  private static void collectReferences(Object value, List<String> into) {
+    if (value instanceof NamedReference) into.add(((NamedReference) value).fieldNames()[0]);
+    else if (value instanceof Option && ((Option<?>) value).isDefined())
+      collectReferences(((Option<?>) value).get(), into);
+    else if (value instanceof scala.collection.immutable.Seq)
+      for (Object one : Scala.list((scala.collection.immutable.Seq<?>) value))
+        collectReferences(one, into);
+    else if (value instanceof Product && !(value instanceof LogicalPlan))
+      for (int i = 0; i < ((Product) value).productArity(); i++)
+        collectReferences(((Product) value).productElement(i), into);
   }
 
   private SecurityException refusal(String why, String user) {

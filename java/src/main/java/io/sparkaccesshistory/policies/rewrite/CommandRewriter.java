@@ -11,10 +11,14 @@ import io.sparkaccesshistory.policies.model.Protection;
 import io.sparkaccesshistory.policies.model.Relations;
 import java.util.Arrays;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.analysis.ResolvedNamespace;
+import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
+import org.apache.spark.sql.catalyst.plans.logical.DropNamespace;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.catalog.DeltaTableV2;
@@ -133,8 +137,8 @@ public class CommandRewriter {
     if (governance.protections.any()) {
       for (TableIdentifier one : targets.free)
         governance.requireNotRead(Relations.keyOf(one), session);
-      if (plan instanceof DropDatabaseCommand)
-        governance.requireSchemaNotRead(((DropDatabaseCommand) plan).databaseName(), session);
+      String schema = droppedSchema(plan);
+      if (schema != null) requireSchemaDropped(schema);
     }
     if (governance.protections.any() || governance.enforcesPrivileges())
       requireApart(plan, kind, targets);
@@ -147,6 +151,26 @@ public class CommandRewriter {
     if (plan instanceof DeleteCommand) return dml.rewriteDelete((DeleteCommand) plan);
     if (plan instanceof MergeIntoCommand) return dml.rewriteMerge((MergeIntoCommand) plan);
     return plan;
+  }
+
+  /** The schema of Spark's own catalog that a command drops; null for none. */
+  private static String droppedSchema(LogicalPlan plan) {
+    if (plan instanceof DropDatabaseCommand) return ((DropDatabaseCommand) plan).databaseName();
+    if (!(plan instanceof DropNamespace)) return null;
+    LogicalPlan named = ((DropNamespace) plan).namespace();
+    if (!(named instanceof ResolvedNamespace)) return null;
+    List<String> parts = Scala.list(((ResolvedNamespace) named).namespace());
+    boolean isSparks = Relations.isSessionCatalog(((ResolvedNamespace) named).catalog());
+    return isSparks && parts.size() == 1 ? parts.get(0) : null;
+  }
+
+  /** A schema goes with its folder; what it holds has been moved out by then, where it stays. */
+  private void requireSchemaDropped(String schema) {
+    governance.requireSchemaNotRead(schema, session);
+    SessionCatalog catalog = session.sessionState().catalog();
+    if (catalog.databaseExists(schema))
+      new FolderGuard(governance, session)
+          .requireApart(new Path(catalog.getDatabaseMetadata(schema).locationUri()), false, true);
   }
 
   /** Refuses a command that takes a folder into use over what lies there. */

@@ -65,6 +65,9 @@ import org.apache.spark.sql.catalyst.trees.TreePattern;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.metric.IncrementMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.VariantType;
+import scala.runtime.AbstractFunction1;
 
 /**
  * Columns of tables some of whose rows are hidden: what may fail on them is not tried on those
@@ -89,6 +92,27 @@ public class PredicateFence {
 
   public void addHiddenColumns(List<? extends Attribute> attributes) {
     for (var one : attributes) hiddenColumns.add(one.exprId());
+  }
+
+  /**
+   * Spark reads a part of a variant in the files, where a cast may fail (PushVariantIntoScan, Spark
+   * 4.2): not through what is not deterministic.
+   */
+  public LogicalPlan fenceVariants(LogicalPlan filtered) {
+    for (Attribute one : Scala.list(filtered.output()))
+      if (one.dataType().existsRecursively(new IsVariant())) return fenceAll(filtered);
+    return filtered;
+  }
+
+  private static final class IsVariant extends AbstractFunction1<DataType, Object> {
+    @Override
+    public Object apply(DataType type) {
+      return type instanceof VariantType;
+    }
+  }
+
+  private LogicalPlan fenceAll(LogicalPlan plan) {
+    return new Filter(nondeterministic(Literal$.MODULE$.TrueLiteral()), plan);
   }
 
   /** Keeps expressions that can throw above the row-policy filter. */
@@ -155,9 +179,7 @@ public class PredicateFence {
   /** Nothing moves from above down into a plan that has one of some columns. */
   private LogicalPlan fenceColumns(LogicalPlan plan, Set<ExprId> at) {
     var output = Scala.list(plan.output());
-    for (var one : output)
-      if (at.contains(one.exprId()))
-        return new Filter(nondeterministic(Literal$.MODULE$.TrueLiteral()), plan);
+    for (var one : output) if (at.contains(one.exprId())) return fenceAll(plan);
     return plan;
   }
 
