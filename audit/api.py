@@ -18,11 +18,11 @@ from audit.capture.audited_session import AuditedSession
 from audit.capture.coverage import Coverage, measure_coverage
 from audit.core import identity
 from audit.core.config import load
-from audit.core.errors import AttachError, ProcedureError
+from audit.core.errors import AttachError, ConfigInvalid, ProcedureError
 from audit.core.identity import Identity, user_tag
 from audit.core.job_tags import SUPPRESS_TAG
 from audit.spark.pyspark_api.job_tags import tagged
-from audit.spark.sessions import active_context
+from audit.spark.sessions import active_context, is_stopped, require_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -85,17 +85,29 @@ def attach(
         options: further fields of `audit.core.config.Config`.
 
     Raises:
-        AttachError: the session has no Delta, is a Spark Connect client, or is audited under another root.
+        AttachError: it is no running session, has no Delta, is a Spark Connect client, or is audited under
+            another root.
+        ConfigInvalid: an option that does not exist or cannot have that value.
+        RootUnreachable: Spark does not know the file system of the root.
         SpoolUnavailableError: the root cannot be written.
     """
+    require_session(spark)
     config = load({"user": user, "root": root, **options})
+    _require_roles("attach", roles)
     given = Identity(config.user, tuple(roles) or ((config.role,) if config.role else ()))
     return attached_sessions.attach(spark, config, given, clock)
 
 
 def detach(spark: SparkSession) -> None:
-    """Undo `attach`: what is on record is taken in, PySpark's own methods stand again."""
-    attached_sessions.detach(spark)
+    """Undo `attach`: what is on record is taken in, PySpark's own methods stand again.
+
+    A session that is not audited, or has been stopped, stays as it is.
+
+    Raises:
+        AttachError: it is no session.
+    """
+    if not is_stopped(spark):
+        attached_sessions.detach(require_session(spark))
 
 
 def flush(spark: SparkSession) -> None:
@@ -124,10 +136,19 @@ def coverage(spark: SparkSession) -> Coverage:
 def as_user(spark: SparkSession, user: str, roles: Sequence[str] = ()) -> Iterator[None]:
     """Statements of this thread (and task) inside run on behalf of `user`.
 
+    Args:
+        spark: an audited session.
+        user: who runs them.
+        roles: the roles in force, the primary one first.
+
     Raises:
         AttachError: the session is not audited.
+        ConfigInvalid: the user is no name, or the roles are no list of names.
     """
     audited = _audited_session(spark)
+    if not isinstance(user, str) or not user.strip():
+        raise ConfigInvalid(f"the user of audit.as_user is {user!r}", "name a user: a text that is not empty")
+    _require_roles("as_user", roles)
     # The tag tells the listener the user of executions outside of audited calls.
     with ExitStack() as block:
         block.enter_context(identity.acting_as(Identity(user, tuple(roles))))
@@ -182,8 +203,17 @@ def _audited_among(arguments: Sequence[Any]) -> AuditedSession | None:
     return attached_sessions.find(spark) if spark is not None else None
 
 
+def _require_roles(function: str, roles: Sequence[str]) -> None:
+    """A text is a sequence, too: of its letters."""
+    if isinstance(roles, str) or not all(isinstance(role, str) and role.strip() for role in roles):
+        example = [roles] if isinstance(roles, str) else ["analyst"]
+        raise ConfigInvalid(
+            f"the roles of audit.{function} are {roles!r}", f"give a list of names: {example}"
+        )
+
+
 def _audited_session(spark: SparkSession) -> AuditedSession:
-    audited = attached_sessions.find(spark)
+    audited = attached_sessions.find(require_session(spark))
     if audited is None:
         raise AttachError("this SparkSession is not audited", "call audit.attach(spark) first")
     return audited

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import threading
+from collections.abc import Collection
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from audit.recorder import Recorder
 from audit.services import build
 from audit.spark import sessions
 from audit.spool import Spool
+from audit.spool.home import claim_home
 from audit.time_travel import attached
 
 if TYPE_CHECKING:
@@ -29,9 +31,25 @@ if TYPE_CHECKING:
 
 
 class Application:
-    """Services and recorder of one application and root, and its attached sessions."""
+    """Services and recorder of one application and root, and its attached sessions.
 
-    def __init__(self, spark: SparkSession, config: Config, clock: Clock, ids: IdGenerator) -> None:
+    Args:
+        spark: the first of them.
+        config: of the root.
+        clock: UTC microseconds.
+        ids: gives query ids.
+        former: roots that this process has detached from.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        config: Config,
+        clock: Clock,
+        ids: IdGenerator,
+        former: Collection[str] = (),
+    ) -> None:
+        claim_home(config)
         spool = Spool.open(
             config.spool_home,
             application_id=str(spark.sparkContext.applicationId),
@@ -41,7 +59,9 @@ class Application:
             max_bytes=config.spool_max_bytes,
         )
         self.services = build(spark, config, clock, ids, flush=self.flush, running=spool.running)
-        self.recorder = Recorder(self.services, spool, clock)
+        # Now, while the disk takes it: a statement whose text is redacted must not wait for it.
+        assert self.services.redaction.key  # noqa: S101
+        self.recorder = Recorder(self.services, spool, clock, former)
         self._attached: dict[str, AuditedSession] = {}
         self._closing = threading.Lock()
         # A program that ends without detach still gets its records ingested.
@@ -63,28 +83,51 @@ class Application:
 
     def adopt(self, spark: SparkSession, identity: Identity) -> AuditedSession:
         """Audit a session as long as it is used and one is attached."""
-        session = AuditedSession(spark, identity, self.services, self.recorder)
-        self.services.sessions.add(session)
-        spark.__dict__["_audit"] = session
-        attached.bind(spark, self.services.time_travel)
-        governed.bind(spark, self.services.policies)
+        session = self._bound(AuditedSession(spark, identity, self.services, self.recorder))
         # Clones of the session in the JVM, as foreachBatch has one, are found by the mark.
-        self.services.enforcer.mark(spark, session.session_id)
+        self.services.enforcer.marks.set(spark, session.session_id)
         self.services.policies.install(spark, session.session_id, identity.user, identity.roles)
         return session
 
-    def session_of(self, spark: SparkSession) -> AuditedSession | None:
-        """The audited session that a session is, or is a clone of."""
-        found = self.services.sessions.find(self.services.enforcer.mark_of(spark))
+    def session(self, session_id: str) -> AuditedSession | None:
+        """The audited session of an id of Spark's."""
+        found = self.services.sessions.find(session_id)
         return found if isinstance(found, AuditedSession) else None
 
+    def find(self, spark: SparkSession) -> AuditedSession | None:
+        """The audited side of a session that was attached, or cloned from one in the JVM."""
+        parent = self.session(self.services.enforcer.marks.of(spark))
+        if parent is None or parent.is_busy():
+            # Inside a statement the clone is one of the audit's own, which no statement of a user's sees.
+            return parent
+        jvm_id = sessions.session_id(spark)
+        if jvm_id == parent.jvm_id:
+            spark.__dict__["_audit"] = parent
+            return parent
+        # A stream gives each micro-batch another object of Python's for the same clone (PySpark 4.2).
+        clone = self.session(jvm_id)
+        if clone is None:
+            return self._bound(parent.of_clone(spark))
+        spark.__dict__["_audit"] = clone
+        return clone
+
+    def _bound(self, session: AuditedSession) -> AuditedSession:
+        """The same, known to its Python object and to the application."""
+        self.services.sessions.add(session)
+        session.spark.__dict__["_audit"] = session
+        attached.bind(session.spark, self.services.time_travel)
+        governed.bind(session.spark, self.services.policies)
+        return session
+
     def release(self, session: AuditedSession) -> None:
-        """Stop auditing a session; the last one closes the application."""
+        """Stop auditing a session and its clones; the last one closes the application."""
         self._attached.pop(session.session_id, None)
-        self.services.sessions.discard(session.session_id)
-        if sessions.is_running(session.spark.sparkContext):
-            self.services.enforcer.mark(session.spark, "")
-        _forget(session.spark)
+        for known in self._sessions_in_use():
+            if known.session_id == session.session_id:
+                self.services.sessions.discard(known.jvm_id)
+                if sessions.is_running(known.spark.sparkContext):
+                    self.services.enforcer.marks.set(known.spark, "")
+                _forget(known.spark)
         if not self._attached:
             self.close()
 
@@ -107,10 +150,12 @@ class Application:
             steps.callback(self.recorder.close)
 
     def _forget_sessions(self) -> None:
-        for session in self.services.sessions.living():
-            if isinstance(session, AuditedSession):
-                _forget(session.spark)
+        for session in self._sessions_in_use():
+            _forget(session.spark)
         self._attached.clear()
+
+    def _sessions_in_use(self) -> list[AuditedSession]:
+        return [one for one in self.services.sessions.living() if isinstance(one, AuditedSession)]
 
 
 def _forget(spark: SparkSession) -> None:

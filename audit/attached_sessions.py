@@ -20,8 +20,9 @@ from audit.core.config import ARGUMENT
 from audit.core.errors import AttachError
 from audit.core.guard import attempt
 from audit.core.ids import IdGenerator
+from audit.spark.file_systems import require_file_system
 from audit.spark.internals.probe import require_internals
-from audit.spark.sessions import is_classic, is_running
+from audit.spark.sessions import is_running
 from audit.spark.statement_gateway import StatementGateway
 from lineage.sql.own_statements import WORDS
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 @dataclass(slots=True)
 class _Registry:
     applications: dict[tuple[str, str], Application] = field(default_factory=dict)
+    former_roots: set[str] = field(default_factory=set)
     patches: MethodPatches | None = None
     gateway: StatementGateway | None = None
     # Reentrant: attaching may close an application whose context has stopped.
@@ -58,6 +60,7 @@ def attach(spark: SparkSession, config: Config, identity: Identity, clock: Clock
             _require_same(found, config, identity)
             return found
         _require_auditable(spark)
+        require_file_system(spark, config.root)
         require_internals(spark)
         application = _application(spark, config, clock or SystemClock())
         audited = application.attach(spark, identity)
@@ -96,14 +99,8 @@ def find(spark: SparkSession) -> AuditedSession | None:
         if found is None or not found.is_closed:
             return found
         del spark.__dict__["_audit"]
-    applications = open_applications()
-    if not is_classic(spark):
-        return None
-    marked = (application.session_of(spark) for application in applications)
-    found = next((audited for audited in marked if audited is not None), None)
-    if found is not None:
-        spark.__dict__["_audit"] = found
-    return found
+    marked = (application.find(spark) for application in open_applications())
+    return next((audited for audited in marked if audited is not None), None)
 
 
 @contextmanager
@@ -135,7 +132,9 @@ def _application(spark: SparkSession, config: Config, clock: Clock) -> Applicati
     key = (str(spark.sparkContext.applicationId), config.root)
     _forget_closed()
     if key not in _REGISTRY.applications:
-        _REGISTRY.applications[key] = Application(spark, config, clock, IdGenerator(clock))
+        _REGISTRY.applications[key] = Application(
+            spark, config, clock, IdGenerator(clock), _REGISTRY.former_roots - {config.root}
+        )
     application = _REGISTRY.applications[key]
     _require_same_options(application.services.config, config)
     return application
@@ -154,7 +153,7 @@ def _forget_closed() -> None:
         if not application.is_closed and not is_running(application.services.spark.sparkContext):
             _close(application)  # its context was stopped past `SparkSession.stop`
     for key in [k for k, d in _REGISTRY.applications.items() if d.is_closed]:
-        del _REGISTRY.applications[key]
+        _REGISTRY.former_roots.add(_REGISTRY.applications.pop(key).services.config.root)
     if not _REGISTRY.applications and _REGISTRY.patches is not None:
         _REGISTRY.patches.remove()
         _REGISTRY.patches = None
@@ -192,11 +191,6 @@ def _require_same_options(attached: Config, config: Config) -> None:
 
 
 def _require_auditable(spark: SparkSession) -> None:
-    if not is_classic(spark):
-        raise AttachError(
-            "a Spark Connect client cannot be audited from here: its statements run elsewhere",
-            "attach in the driver of the Connect server",
-        )
     extensions = spark.conf.get("spark.sql.extensions", "") or ""
     if "DeltaSparkSessionExtension" not in extensions:
         raise AttachError(

@@ -52,6 +52,7 @@ def lineage(
         root: folder of the audit tables; that of the session, or of the configuration, by default.
 
     Raises:
+        AttachError: it is no session, or has been stopped.
         LineageNameUnknown: there is nothing of that name.
         LineageNameAmbiguous: several objects or columns answer to it.
         LineageOptionInvalid: an option cannot have that value.
@@ -60,10 +61,11 @@ def lineage(
     # These import PySpark, which the command line does without.
     from audit import attached_sessions
     from audit.api import suppress
+    from audit.spark.sessions import require_session
 
     at = parse_as_of(as_of)
     question = Question(name, direction, depth, at, include_indirect, include_history)
-    audited = attached_sessions.find(spark)
+    audited = attached_sessions.find(require_session(spark))
     if audited is not None and root in (None, audited.services.config.root):
         root = audited.services.config.root
         audited.recorder.flush()

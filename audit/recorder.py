@@ -7,6 +7,7 @@ by the worker's, rows in the audit tables by the ingest thread's. All are opened
 from __future__ import annotations
 
 import warnings
+from collections.abc import Collection
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -39,9 +40,10 @@ class Recorder:
         services: of its root.
         spool: open; it is closed with the recorder.
         clock: UTC microseconds.
+        former: roots that this process has detached from.
     """
 
-    def __init__(self, services: Services, spool: Spool, clock: Clock) -> None:
+    def __init__(self, services: Services, spool: Spool, clock: Clock, former: Collection[str] = ()) -> None:
         config, context = services.config, services.spark.sparkContext
         self.spool = spool
         self._context = context
@@ -52,7 +54,11 @@ class Recorder:
         self.claims = ExecutionClaims()
         self.running = RunningStatements()
         self.analyst = Analyst(
-            services.plans, services.failures, listening=config.listener, cross_check=config.cross_check
+            services.plans,
+            services.redaction,
+            services.failures,
+            listening=config.listener,
+            cross_check=config.cross_check,
         )
         self.tags = TagPropagation(
             services.policies,
@@ -61,11 +67,14 @@ class Recorder:
             services.failures,
             enabled=config.propagate_tags,
         )
-        self.streams = Streams(self.analyst, self.tags, services.policies, services.new_id)
+        self.streams = Streams(
+            self.analyst, self.tags, services.policies, services.redaction, services.new_id
+        )
         rows = ExecutionRows(
             self.analyst,
             self.tags,
             services.policies,
+            services.redaction,
             services.sessions,
             services.catalog,
             services.new_id,
@@ -81,9 +90,10 @@ class Recorder:
             self.tags,
             rows,
             self.streams,
+            services.redaction,
             services.failures,
         )
-        self.ingest = IngestThread(services.spark, spool, config, services.catalog, clock)
+        self.ingest = IngestThread(services.spark, spool, config, services.catalog, clock, former)
 
     def flush(self) -> None:
         """Return when everything recorded so far is in the tables.

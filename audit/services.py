@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from audit.analysis.sessions import Sessions
@@ -16,11 +17,15 @@ from audit.core.guard import Failures
 from audit.graph import LineageGraph, Question, answer
 from audit.graph.errors import LineageNameUnknown
 from audit.policies.service import Policies
+from audit.record.redaction import Redaction
 from audit.spark import jvm
 from audit.spark.catalog.session_catalog import SessionCatalog
 from audit.spark.plans.plan_facts import PlanFactsReader
+from audit.spark.plans.rdd_origins import RddOrigins
 from audit.spark.pyspark_api.commit_tagging import CommitTagging
+from audit.spark.redaction_patterns import redaction_rules
 from audit.spark.sessions import own_session
+from audit.spool.home import hash_key
 from audit.store.changes import changes_since
 from audit.store.creations import creation_of
 from audit.store.lineage_tables import snapshot_of
@@ -58,8 +63,10 @@ class Services:
         new_id: gives query ids and ids of events, UUIDv7.
         application_id: Spark's.
         spark: a session of the audit's own, which no policy governs.
+        redaction: takes secrets out of what goes on record.
         failures: guarded errors of the audit.
         plans: reads Spark's analyzed plans.
+        rdd_origins: learns which plans RDDs are made of.
         catalog: what `spark` knows of names.
         sessions: the audited ones.
         policies: masking and row access policies, tags, roles, grants.
@@ -72,8 +79,10 @@ class Services:
     new_id: Callable[[], str]
     application_id: str
     spark: SparkSession
+    redaction: Redaction
     failures: Failures
     plans: PlanFactsReader
+    rdd_origins: RddOrigins
     catalog: SessionCatalog
     sessions: Sessions
     policies: Policies
@@ -112,7 +121,8 @@ def build(
         user: whom the events name that protect a clone; nobody by default: its statement is on record.
     """
     # `newSession` has no temporary views and no settings of the user.
-    own, failures, sessions = own_session(spark), Failures(), Sessions()
+    redaction = Redaction(redaction_rules(spark, config), partial(hash_key, config.spool_home))
+    own, failures, sessions = own_session(spark), Failures(redaction.message), Sessions()
     records = _Records(RecordReader(own, config.root, flush), str(spark.sparkContext.applicationId), running)
     # A session of its own: nothing else may change the settings under which bodies of policies are resolved.
     policies = Policies(
@@ -136,8 +146,10 @@ def build(
         ids.new,
         str(spark.sparkContext.applicationId),
         own,
+        redaction,
         failures,
         plans,
+        RddOrigins(jvm.view(spark.sparkContext)),
         SessionCatalog(own, plans),
         sessions,
         policies,
@@ -214,6 +226,10 @@ class _Governance:
     def require_undrop(self, dropped: ObjectEvent, actor: Actor) -> None:
         """See `Policies.require_undrop`."""
         self.policies.require_undrop(dropped.domain, dropped.name, dropped.object_id, actor)
+
+    def shows_all_rows(self, table_id: str) -> bool:
+        """See `Policies.shows_all_rows`."""
+        return self.policies.shows_all_rows(table_id)
 
     def show(self, spark: SparkSession, text: str, actor: Actor, run: Run) -> Any | None:
         """What a SHOW of the governance shows; None for any other text."""

@@ -14,6 +14,7 @@ from pyspark.sql.types import ArrayType, DataType, Row, StructType, TimestampTyp
 
 from audit import attached_sessions
 from audit.core.errors import AttachError, IngestError
+from audit.spark.sessions import require_session
 from audit.spool import read_segment
 from audit.spool.layout import Layout
 from audit.store.tables import ACCESS_HISTORY, QUERY_HISTORY, AuditTable
@@ -47,11 +48,11 @@ def records(spark: SparkSession) -> list[Record]:
         A record for each statement that has ended.
 
     Raises:
-        AttachError: the session is not audited.
+        AttachError: it is no session, has been stopped, or is not audited.
         IngestError: the statements are not analysed yet.
         SpoolUnavailableError: the spool cannot be written.
     """
-    audited = attached_sessions.find(spark)
+    audited = attached_sessions.find(require_session(spark))
     if audited is None:
         raise AttachError("this SparkSession is not audited", "call audit.attach(spark) first")
     recorder = audited.recorder

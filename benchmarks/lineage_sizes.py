@@ -14,8 +14,10 @@ import lineage
 from benchmarks import large_statements
 from benchmarks.peers.process import Job
 from benchmarks.result import Row, milliseconds
+from lineage.sql.parse import _parsed as parse_anew
 
 _SEEN = 1e-4
+_NEW = 1.15
 _LINEAR = 1.3  # four times the size takes four times the time, and what noise there is
 _TIMES = 5
 Make = Callable[[int], tuple[str, lineage.MemoryCatalog]]
@@ -28,8 +30,41 @@ def rows(job: Job, *, quick: bool) -> Iterator[Row]:
         "A statement seen before, the median", milliseconds(seen, 4), "", None, "≤ 0.1 ms", seen <= _SEEN
     )
     smaller = 10 if quick else 1
+    yield _new_texts(1_000 // smaller)
     yield from _growth("columns through 20 CTEs", large_statements.wide, 1_000 // smaller)
     yield from _growth("lines in one statement", large_statements.long, 5_000 // smaller)
+
+
+def _new_texts(number: int) -> Row:
+    """What the cache of texts costs those that come once: it holds its most while they are parsed."""
+    for at in range(number):
+        for _ in range(2):
+            lineage.parse(_text("seen", at))
+            lineage.parse("SELECT 1")  # the thread's last text is at hand without the cache
+    with_cache, without = list[float](), list[float]()
+    for turn in range(_TIMES):
+        for times, parse in ((with_cache, lineage.parse), (without, parse_anew)):
+            gc.collect()
+            started = time.process_time()
+            for at in range(number):
+                parse(_text(f"new{turn}", at))
+            times.append(time.process_time() - started)
+    ratio = min(with_cache) / min(without)
+    return Row(
+        f"{number:,} texts seen once, with the cache full and without one",
+        milliseconds(min(with_cache)),
+        milliseconds(min(without)),
+        ratio,
+        f"≤ {_NEW}",
+        ratio <= _NEW,
+    )
+
+
+def _text(stem: str, number: int) -> str:
+    return (
+        f"SELECT q.a, sum(b) OVER (PARTITION BY c ORDER BY d) AS x FROM {stem}{number} AS q"  # noqa: S608
+        f" JOIN u ON q.a = u.a WHERE q.b > {number} AND u.c IN (SELECT c FROM v WHERE v.a = q.a) ORDER BY 1"
+    )
 
 
 def _seen(job: Job) -> float:

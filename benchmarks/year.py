@@ -12,7 +12,8 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 import views
-from audit.store.tables import ACCESS_HISTORY, delta_path, register_tables
+from audit.store.registration import register_tables
+from audit.store.tables import ACCESS_HISTORY, delta_path
 from benchmarks import sessions, year_data
 from benchmarks.result import Options, Result, Row, Say
 from benchmarks.scan import Opened, opened

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import audit
 from audit.core.errors import AuditError
+from audit.spark.sessions import require_session
 from audit.store.tables import HISTORY_TABLES
 from audit.time_travel.attached import is_attached, time_travel_of
 from audit.time_travel.retention.storage_views import TABLES as STORAGE
@@ -45,9 +46,10 @@ def install(spark: SparkSession, schema: str = "account_usage") -> tuple[str, ..
         The names of the views, with the schema: those of storage where an audited session has measured it.
 
     Raises:
+        AttachError: it is no session, or has been stopped.
         ViewsError: the audit tables are not in that schema.
     """
-    _require_tables(spark, schema)
+    _require_tables(require_session(spark), schema)
     with audit.suppress():
         if is_attached(spark):
             travel: TimeTravel = time_travel_of(spark)

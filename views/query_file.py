@@ -19,6 +19,7 @@ from views import catalog
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
 
     from pyspark.sql import Row, SparkSession
 
@@ -35,8 +36,14 @@ class SampleQueryUnknown(AuditError):
     code = "AUDIT_SAMPLE_QUERY_UNKNOWN"
 
 
+class QueryFileUnreadable(AuditError):
+    """A file of SQL that cannot be read."""
+
+    code = "AUDIT_QUERY_FILE_UNREADABLE"
+
+
 class QueryParameterError(AuditError):
-    """A parameter that a query does not have."""
+    """A parameter that a query does not have, or that has no value."""
 
     code = "AUDIT_QUERY_PARAMETER"
 
@@ -77,19 +84,33 @@ class Query:
             # Bound as parameters: a value is never read as SQL.
             return spark.sql(self.sql.replace(f"{SCHEMA}.", f"{schema}."), args=arguments).collect()
 
-    def arguments(self, given: Mapping[str, str | int]) -> dict[str, str | int]:
+    def arguments(
+        self, given: Mapping[str, str | int], also: AbstractSet[str] = frozenset()
+    ) -> dict[str, str | int]:
         """What is given, and the defaults of the rest.
 
+        Args:
+            given: parameters by name.
+            also: names that stand in its SQL and are not declared.
+
         Raises:
-            QueryParameterError: the query has no such parameter.
+            QueryParameterError: the query has no such parameter, or one without a value.
         """
-        unknown = given.keys() - {p.name for p in self.parameters}
+        declared = {p.name for p in self.parameters}
+        missing = also - declared - given.keys()
+        if missing:
+            first = min(missing)
+            raise QueryParameterError(
+                f"{self.name} has no value for :{first}",
+                f"give --param {first}=VALUE, or a default in its first comment: -- :{first} = 1  meaning",
+            )
+        unknown = given.keys() - declared - also
         if unknown:
             known = ", ".join(p.name for p in self.parameters) or "none"
             raise QueryParameterError(
                 f"{self.name} has no parameter {', '.join(sorted(unknown))}", f"its parameters: {known}"
             )
-        return {p.name: given.get(p.name, p.default) for p in self.parameters}
+        return {p.name: p.default for p in self.parameters} | dict(given)
 
 
 def sample_names() -> list[str]:
@@ -118,8 +139,17 @@ def sample(name: str) -> Query:
 
 
 def read(path: Path) -> Query:
-    """The query of a file."""
-    return _query(path.stem, path.read_text(encoding="utf-8"))
+    """The query of a file.
+
+    Raises:
+        QueryFileUnreadable: it is not UTF-8, or may not be read.
+    """
+    try:
+        return _query(path.stem, path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise QueryFileUnreadable(
+            f"{path} cannot be read ({error})", "save it as UTF-8, readable to you"
+        ) from error
 
 
 def _query(name: str, sql: str) -> Query:

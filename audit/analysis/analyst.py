@@ -36,6 +36,7 @@ from lineage.statements.policies_referenced import policies_of_objects
 if TYPE_CHECKING:
     from audit.analysis.work_items import Attachments, Job
     from audit.core.guard import Failures
+    from audit.record.redaction import Redaction
     from audit.spark.plans.executions import Execution
     from audit.spark.plans.plan_facts import PlanFactsReader
     from lineage.plan.facts import Leaf
@@ -81,9 +82,16 @@ class Analyst:
     """Both engines over the statements of one application."""
 
     def __init__(
-        self, plans: PlanFactsReader, failures: Failures, *, listening: bool, cross_check: float = 0.0
+        self,
+        plans: PlanFactsReader,
+        redaction: Redaction,
+        failures: Failures,
+        *,
+        listening: bool,
+        cross_check: float = 0.0,
     ) -> None:
         self.plans = plans
+        self._redaction = redaction
         self.listening = listening
         self.cross_check = cross_check
         self.counts = Counts()
@@ -233,11 +241,11 @@ class Analyst:
             bytes_written=written.bytes if written.bytes is not None else metrics.bytes_written,
         )
         if job.request.statement is None and query_execution is not None:
-            text = plan_text(query_execution)
+            text = self.plan_text(query_execution)
             finding = replace(
                 finding,
-                query_text=f"{job.request.text}\n{text}",
-                query_type=finding.access.statement_type if job.request.query_type in _BY_PLAN else None,
+                query_text=f"{job.started.query_text}\n{text}",
+                query_type=_type_by_plan(job.request.query_type, finding.access),
                 query_hash=plan_hash(text),
             )
         return finding
@@ -249,6 +257,13 @@ class Analyst:
         leaves = [target.leaf for target in self.plans.collect_facts(query_execution.analyzed()).targets]
         known = ((leaf.name, leaf.locations) for leaf in leaves if leaf.table_id)
         return {name.casefold(): locations[0] for name, locations in known if name and locations}
+
+    def plan_text(self, query_execution: Any) -> str:
+        """Spark's own rendering of an analyzed plan, for people, without secrets."""
+        plan = query_execution.analyzed()
+        hides = self._redaction.rules.literals
+        text = self.plans.text_without_literals(plan) if hides else str(plan.toString())
+        return self._redaction.message(text[:_LONGEST_PLAN])
 
     def count(self, finding: Finding) -> None:
         """Count a statement by the way it was analysed."""
@@ -316,6 +331,15 @@ def disagreement(access: Access, read: dict[str, Relation]) -> str | None:
     return None
 
 
+def _type_by_plan(asked: str, access: Access) -> str | None:
+    """What a call on a writer has turned out to be; None where its name tells."""
+    if asked not in _BY_PLAN:
+        return None
+    # An export is one whether it may run or not; `save` of a Delta table is an INSERT.
+    exports = asked == "UNLOAD" and all(one.domain is Domain.STAGE for one in access.objects_modified)
+    return asked if exports else access.statement_type
+
+
 # DDL plans hold relations that are named and not read; a temporary view is no object of the record.
 _UNREAD = frozenset({"CREATE_VIEW", "ALTER_VIEW", "UNCACHE"})
 # saveAsTable may create, replace or append: the method name does not tell which.
@@ -335,11 +359,6 @@ def read_versions(access: Access, leaves: Sequence[Leaf]) -> tuple[ObjectVersion
         if r.name.casefold() in read
     )
     return tuple(dict.fromkeys(found))
-
-
-def plan_text(query_execution: Any) -> str:
-    """Spark's own rendering of an analyzed plan, for people."""
-    return str(query_execution.analyzed().toString())[:_LONGEST_PLAN]
 
 
 def plan_hash(text: str) -> str:

@@ -11,17 +11,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import lineage
-from audit.analysis.analyst import PARENTS, plan_hash, plan_text
-from audit.record.access_record import CapturedBy, Ended, Started, build_row
+from audit.analysis.analyst import PARENTS, plan_hash
+from audit.record.access_record import CapturedBy, Ended, Started
 from audit.spark.plans import query_executions
 from lineage.sql.script import statement_at
 
 if TYPE_CHECKING:
     from audit.analysis.analyst import Analyst
-    from audit.analysis.sessions import Sessions
+    from audit.analysis.sessions import Session, Sessions
     from audit.analysis.tag_propagation import TagPropagation
     from audit.analysis.work_items import Attachments, Job
     from audit.policies.service import Policies
+    from audit.record.redaction import Redaction
     from audit.spark.catalog.session_catalog import CatalogSnapshot, SessionCatalog
     from audit.spark.plans.executions import Execution
 
@@ -35,6 +36,7 @@ class ExecutionRows:
         analyst: reads their plans.
         tags: propagates tags to the tables that they wrote.
         policies: in force now.
+        redaction: takes secrets out of the rows.
         sessions: tells the user of an execution.
         catalog: for the executions of sessions that are not audited.
         new_id: gives query ids.
@@ -47,6 +49,7 @@ class ExecutionRows:
         analyst: Analyst,
         tags: TagPropagation,
         policies: Policies,
+        redaction: Redaction,
         sessions: Sessions,
         catalog: SessionCatalog,
         new_id: Callable[[], str],
@@ -56,6 +59,7 @@ class ExecutionRows:
         self._analyst = analyst
         self._tags = tags
         self._policies = policies
+        self._redaction = redaction
         self._sessions = sessions
         self._catalog = catalog
         self._new_id = new_id
@@ -80,6 +84,8 @@ class ExecutionRows:
                 start_time=execution.start_time,
                 query_text=text,
                 query_type=statement.statement_type,
+                query_hash=None,
+                query_parameterized_hash=None,
                 is_sql=True,
                 parent_query_id=job.started.query_id,
                 root_query_id=job.started.root_query_id or job.started.query_id,
@@ -87,32 +93,57 @@ class ExecutionRows:
             attachments = self._policies.attachments_at(execution.start_time, job.token)
             yield self._row(job.catalog, child, execution, "plan", attachments, problems)
 
-    def unseen(self, execution: Execution) -> Row | None:
-        """The record of an execution that only the listener saw; None if Delta read its own log."""
+    def unseen(
+        self, execution: Execution, parent: Started | None = None, token: str | None = None
+    ) -> Row | None:
+        """The record of an execution that only the listener saw; None if Delta read its own log.
+
+        Args:
+            execution: has ended.
+            parent: the statement that it ran inside of, whose user and session it has.
+            token: the identity of that user, see `Enforcer.token`.
+        """
         if execution.is_delta_bookkeeping or _hands_over(execution):
             return None
         query_execution = execution.query_execution
-        session_id = query_executions.session_of(query_execution)
-        session = self._sessions.find(session_id)
+        session = self._session(query_execution)
         text = query_executions.sql_text(query_execution)
         statement = lineage.parse(text) if text else None
-        plan = "" if text or execution.error else plan_text(query_execution)
+        plan = "" if text or execution.error else self._analyst.plan_text(query_execution)
         started = Started(
             query_id=self._new_id(),
             start_time=execution.start_time,
-            user_name=self._user(execution, session_id),
+            user_name=self._user(execution, session),
             query_text=text or plan,
             query_type=statement.statement_type if statement else "UNKNOWN",
             action=execution.description,
-            session_id=session_id,
+            session_id=session.session_id if session else query_executions.session_of(query_execution),
             application_id=self._application_id,
             is_sql=statement is not None,
             query_hash=None if statement else plan_hash(plan),
         )
+        if parent is not None:
+            started = replace(
+                started,
+                user_name=parent.user_name,
+                role_name=parent.role_name,
+                database_name=parent.database_name,
+                schema_name=parent.schema_name,
+                session_id=parent.session_id,
+                parent_query_id=parent.query_id,
+                root_query_id=parent.root_query_id,
+            )
         catalog = self._catalog if session is None else session.catalog
-        attachments = self._policies.attachments_at(execution.start_time)
+        attachments = self._policies.attachments_at(execution.start_time, token)
         query_id, row = self._row(catalog.snapshot(), started, execution, "listener", attachments, [])
         return None if _is_log_reading(row) else (query_id, row)
+
+    def _session(self, query_execution: Any) -> Session | None:
+        """The audited session of an execution, or the one that its session is a clone of."""
+        found = self._sessions.find(query_executions.session_of(query_execution))
+        if found is not None:
+            return found
+        return self._sessions.find(self._policies.enforcer.marks.of_plan(query_execution))
 
     def _row(
         self,
@@ -125,18 +156,18 @@ class ExecutionRows:
     ) -> Row:
         if execution.error:
             ended = Ended("FAIL", execution.end_time, None, execution.error)
-            return started.query_id, build_row(started, ended, None)
+            return started.query_id, self._redaction.row(started, ended, None)
         finding = self._analyst.guarded_plan(catalog, execution, started.query_type, captured_by, attachments)
         finding = self._tags.propagated(catalog, started, finding, problems)
         if started.query_type == "UNKNOWN":
             finding = replace(finding, query_type=finding.access.statement_type)
-        return started.query_id, build_row(started, Ended("SUCCESS", execution.end_time), finding)
+        ended = Ended("SUCCESS", execution.end_time)
+        return started.query_id, self._redaction.row(started, ended, finding)
 
-    def _user(self, execution: Execution, session_id: str) -> str:
+    def _user(self, execution: Execution, session: Session | None) -> str:
         """The user of `as_user`, else of the session, else of Spark Connect, else of the application."""
         if execution.user is not None:
             return execution.user
-        session = self._sessions.find(session_id)
         if session is not None:
             return session.identity.user
         for tag in execution.tags:

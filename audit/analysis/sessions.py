@@ -24,6 +24,11 @@ class Session(Protocol):
 
     @property
     def session_id(self) -> str:
+        """Its id on record; of a clone it is that of the session it was cloned from."""
+        ...
+
+    @property
+    def jvm_id(self) -> str:
         """Spark's own UUID."""
         ...
 
@@ -51,15 +56,15 @@ class Sessions:
 
     def add(self, session: Session) -> None:
         """Add a session."""
-        self._known[session.session_id] = session
+        self._known[session.jvm_id] = session
 
-    def discard(self, session_id: str) -> None:
+    def discard(self, jvm_id: str) -> None:
         """Remove a session."""
-        self._known.pop(session_id, None)
+        self._known.pop(jvm_id, None)
 
-    def find(self, session_id: str) -> Session | None:
+    def find(self, jvm_id: str) -> Session | None:
         """The audited session of an id of Spark's."""
-        return self._known.get(session_id)
+        return self._known.get(jvm_id)
 
     def close(self) -> None:
         """Remove all sessions."""

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from audit.record.access_record import Ended, Finding, Started, Status, build_row
+from audit.record.access_record import Ended, Finding, Started, Status
 from audit.spark.catalog.session_catalog import StatementCatalog
 from audit.spark.plans import query_executions
 from lineage.catalog.identify import identify
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
     from audit.analysis.tag_propagation import TagPropagation
     from audit.analysis.work_items import Job, Stream, StreamRequest
     from audit.policies.service import Policies
+    from audit.record.redaction import Redaction
     from audit.spark.plans.executions import Execution, Executions
 
+_REMEMBERED = 10_000
 _BATCH = re.compile(r"batch = (\d+)")
 Write = Callable[[str, dict[str, Any]], None]
 
@@ -34,13 +37,20 @@ class Streams:
     """The streams of an application, by the query id of their start."""
 
     def __init__(
-        self, analyst: Analyst, tags: TagPropagation, policies: Policies, new_id: Callable[[], str]
+        self,
+        analyst: Analyst,
+        tags: TagPropagation,
+        policies: Policies,
+        redaction: Redaction,
+        new_id: Callable[[], str],
     ) -> None:
         self._analyst = analyst
         self._tags = tags
         self._policies = policies
+        self._redaction = redaction
         self._new_id = new_id
         self._streams: dict[str, Stream] = {}
+        self._batches: OrderedDict[str, Stream] = OrderedDict()
         self._lock = threading.Lock()
 
     def begin(self, job: Job) -> None:
@@ -56,7 +66,12 @@ class Streams:
         """The query id of a micro-batch, created by its function or its record, whichever comes first."""
         with self._lock:
             # The function and the record of a batch ask from different threads.
-            return stream.batch_ids.setdefault(number, self._new_id())
+            batch_id = stream.batch_ids.setdefault(number, self._new_id())
+            self._batches[batch_id] = stream
+            # Late executions come within seconds; the oldest batches can be forgotten.
+            while len(self._batches) > _REMEMBERED:
+                self._batches.popitem(last=False)
+            return batch_id
 
     def take_batches(self, executions: Executions, write: Write) -> None:
         """Write a row for each micro-batch that has ended."""
@@ -71,21 +86,33 @@ class Streams:
                     if number is not None and query_executions.is_micro_batch(execution.query_execution):
                         self._write_batch(stream, int(number.group(1)), execution, write)
 
-    def _write_batch(self, stream: Stream, number: int, execution: Execution, write: Write) -> None:
+    def take_statements(self, executions: Executions) -> Iterator[tuple[Execution, Started, str | None]]:
+        """What foreachBatch functions ran past PySpark's methods; its micro-batch, and its user's token."""
+        for query_id in executions.ended_ids():
+            stream = self._batches.get(query_id)
+            # Before the worker has the stream's start, they wait.
+            if stream is not None and stream.started is not None:
+                batch = self._batch_started(stream, query_id)
+                yield from ((execution, batch, stream.token) for execution in executions.of(query_id))
+
+    @staticmethod
+    def _batch_started(stream: Stream, query_id: str) -> Started:
         assert stream.started is not None  # noqa: S101
-        query_id = self.batch_id(stream, number)
-        started = replace(
+        return replace(
             stream.started,
             query_id=query_id,
-            start_time=execution.start_time,
             query_type="STREAM_BATCH",
             parent_query_id=stream.started.query_id,
             root_query_id=stream.started.root_query_id or stream.started.query_id,
         )
+
+    def _write_batch(self, stream: Stream, number: int, execution: Execution, write: Write) -> None:
+        query_id = self.batch_id(stream, number)
+        started = replace(self._batch_started(stream, query_id), start_time=execution.start_time)
         status: Status = "FAIL" if execution.error else "SUCCESS"
         ended = Ended(status, execution.end_time, None, execution.error or None)
         finding = None if execution.error else self._finding(stream, execution, started)
-        write(query_id, build_row(started, ended, finding))
+        write(query_id, self._redaction.row(started, ended, finding))
 
     def _finding(self, stream: Stream, execution: Execution, started: Started) -> Finding:
         """What a micro-batch read, by its own plan, written into the stream's target."""

@@ -29,9 +29,11 @@ Attachments = Callable[[Relation], Sequence[Attachment]]
 class Stream:
     """A stream that this driver started, with the ids of its micro-batches.
 
-    `token` is the identity of the starting user, see `Enforcer.token`.
+    `root_query_id` is known while it starts, `started` when the worker has the start. `token` is the identity
+    of the starting user, see `Enforcer.token`.
     """
 
+    root_query_id: str | None = None
     started: Started | None = None
     target: Relation | None = None
     catalog: CatalogSnapshot | None = None

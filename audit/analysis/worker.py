@@ -19,7 +19,6 @@ from audit.analysis.work_items import Job
 from audit.core.errors import SpoolUnavailableError
 from audit.core.guard import attempt
 from audit.core.job_tags import SUPPRESS_TAG
-from audit.record.access_record import build_row
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from audit.analysis.work_items import RecordCompletion
     from audit.core.guard import Failures
     from audit.record.access_record import Finding
+    from audit.record.redaction import Redaction
     from audit.spark.plans.executions import Execution, Executions
     from audit.spool import Spool
 
@@ -52,6 +52,7 @@ class Worker:
         tags: propagates tags before a record is written.
         rows: makes rows of executions without a work item.
         streams: makes rows of micro-batches.
+        redaction: takes secrets out of records.
         failures: notes errors.
     """
 
@@ -65,6 +66,7 @@ class Worker:
         tags: TagPropagation,
         rows: ExecutionRows,
         streams: Streams,
+        redaction: Redaction,
         failures: Failures,
     ) -> None:
         self._context = context
@@ -75,6 +77,7 @@ class Worker:
         self._tags = tags
         self._rows = rows
         self._streams = streams
+        self._redaction = redaction
         self._failures = failures
         # Recorded statements: an execution that still runs under their tag gets a record of its own.
         self._done: OrderedDict[str, None] = OrderedDict()
@@ -158,7 +161,8 @@ class Worker:
         problems: list[str] = []
         if finding is not None:
             finding = self._tags.propagated(job.catalog, job.started, finding, problems)
-        row = build_row(job.started, job.ended, finding, job.request.statement)
+        request = job.request
+        row = self._redaction.row(job.started, job.ended, finding, request.statement, request.text)
         self._write(query_id, row)
         if job.request.stream is None:
             self._done[query_id] = None
@@ -224,6 +228,10 @@ class Worker:
             return
         executions.take_delivered()
         self._streams.take_batches(executions, self._write)
+        for inside in self._streams.take_statements(executions):
+            made = self._rows.unseen(*inside)
+            if made is not None:
+                self._write(*made)
         late = [
             e
             for query_id in executions.ended_ids()

@@ -7,7 +7,6 @@ of a SQL statement.
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -20,12 +19,15 @@ from audit.analysis.execution_claims import AnalysisFailureClaim
 from audit.analysis.running_statements import RunningStatement
 from audit.analysis.work_items import Job, RecordCompletion, StatementRequest
 from audit.capture.failure import describe_failure
+from audit.capture.sql_requests import may_hand_on, request_of_sql, without_tree
 from audit.capture.statement_log import StatementLog
+from audit.capture.thread_state import ThreadState
 from audit.capture.writer_tagging import WriterTagging
+from audit.core import identity as identities
 from audit.core.actor import Actor
 from audit.core.errors import TagsNotPropagatedWarning
 from audit.core.guard import attempt
-from audit.core.identity import Ancestry, Identity, child_of, current_identity, is_suppressed
+from audit.core.identity import Ancestry, Identity, child_of, current_identity, current_parent
 from audit.core.job_tags import ANALYSIS_TAG, STATEMENT_TAG, SUPPRESS_TAG
 from audit.pipeline import chained, handlers_of
 from audit.policies.enforcement.enforcer import refusal_of
@@ -36,8 +38,6 @@ from audit.spark.catalog.session_catalog import CatalogFacts, SessionCatalog
 from audit.spark.java_errors import java_message
 from audit.spark.plans import query_executions
 from audit.spark.pyspark_api import frames, job_tags
-from lineage.sql.commands.command import Command
-from lineage.sql.commands.time_travel.statement_chain import StatementChain
 from lineage.sql.mentions import mentions
 from lineage.sql.parameters import Arguments, bind_arguments, unbound_arguments, with_literals
 
@@ -46,25 +46,12 @@ if TYPE_CHECKING:
 
     from audit.recorder import Recorder
     from audit.services import Services
+    from audit.spark.pyspark_api.sql_template import SqlTemplate
 
 T = TypeVar("T")
 
 _NOTED = ("_audit_statement", "_audit_parent", "is_cached")
 """Attributes of a DataFrame that are copied along with it."""
-
-
-class _ThreadState(threading.local):
-    """The state of a thread in a session.
-
-    Attributes:
-        query_id: of the statement that it runs; `ANALYSIS_TAG` inside `quiet`, None outside of both.
-        governance: the state that it read last.
-        token: the identity that its statements run under, see `Enforcer.token`.
-    """
-
-    query_id: str | None = None
-    governance: GovernanceState | None = None
-    token: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +71,11 @@ class AuditedSession:
         services: of its application.
         recorder: of its application.
         anonymous: nobody has attached it: the record has a user, and the policies know nobody.
+        clone_of: the session that Spark has cloned it from: on record, and for policies, it is that one.
+
+    Attributes:
+        session_id: on record, and where policies ask who runs it.
+        jvm_id: Spark's own; of a clone another one than `session_id`.
     """
 
     def __init__(
@@ -94,18 +86,33 @@ class AuditedSession:
         recorder: Recorder,
         *,
         anonymous: bool = False,
+        clone_of: AuditedSession | None = None,
     ) -> None:
         self.spark = spark
         self.identity = identity
         self.services = services
         self.recorder = recorder
-        self.session_id = sessions.session_id(spark)
+        self.jvm_id = sessions.session_id(spark)
+        self.session_id: str = self.jvm_id if clone_of is None else clone_of.session_id
         self.catalog = SessionCatalog(spark, services.plans)
         self._log = StatementLog(self.session_id, identity, services, recorder)
         self._writers = WriterTagging(spark, services)
         self.is_anonymous = anonymous
         self._current: tuple[str, str] | None = None
-        self._thread = _ThreadState()
+        self._thread: ThreadState = ThreadState() if clone_of is None else clone_of._thread  # noqa: SLF001
+
+    def of_clone(self, spark: SparkSession) -> AuditedSession:
+        """The audited side of a clone of this session that Spark has made, as each stream has one.
+
+        A statement of the clone runs in the clone, whose temporary views are its own.
+        """
+        return AuditedSession(
+            spark, self.identity, self.services, self.recorder, anonymous=self.is_anonymous, clone_of=self
+        )
+
+    def __repr__(self) -> str:
+        ended = ", ended" if self.is_closed else ""
+        return f"<audit of {self.identity.user}'s session under {self.services.config.root}{ended}>"
 
     @property
     def is_closed(self) -> bool:
@@ -114,7 +121,12 @@ class AuditedSession:
 
     def is_busy(self) -> bool:
         """Whether this thread runs a statement already, or is suppressed."""
-        return self._thread.query_id is not None or is_suppressed()
+        return self._thread.query_id is not None or identities.is_suppressed()
+
+    def root_query_id(self) -> str | None:
+        """The topmost statement above this thread's, or that statement itself."""
+        above = current_parent()
+        return above.root_query_id if above is not None else self._thread.query_id
 
     # -- SQL -----------------------------------------------------------------------------------
 
@@ -124,7 +136,7 @@ class AuditedSession:
         run: Callable[[SparkSession, str, Arguments | None], Any],
         *,
         arguments: Arguments | None = None,
-        templated: bool = False,
+        template: SqlTemplate | None = None,
     ) -> Any:
         """`spark.sql`: a query is only analysed, its actions are recorded; any other statement runs.
 
@@ -132,31 +144,34 @@ class AuditedSession:
             text: as the user wrote it.
             run: PySpark's own `sql`, in a given session.
             arguments: the values of the text's parameters, by name or position.
-            templated: the text has {…} templates that PySpark fills in.
+            template: fills the text's {…} templates in; None where it has none.
         """
         text = sessions.with_variables(self.spark, text)
         self._refresh_audit_tables(text)
         statement = lineage.parse(text)
-        if templated:
-            statement = _without_tree(statement)
+        if template is not None:
+            statement = without_tree(statement)
         statement = bind_arguments(statement, arguments)
         handlers = handlers_of(statement, self.services)
 
         def in_spark(spark: SparkSession, sent: str) -> Any:
-            return run(spark, sent, unbound_arguments(statement, sent, arguments))
+            filled = sent if template is None else template.filled(sent)
+            return run(spark, filled, unbound_arguments(statement, sent, arguments))
 
         def call() -> Any:
             way = chained(handlers, self._actor(), in_spark) if handlers else in_spark
-            return way(self.spark, text)
+            # A handler may run the text in a clone, which has the views that this session has by then.
+            with nullcontext() if template is None else template.views_for(text):
+                return way(self.spark, text)
 
         if self._is_lazy(statement):
             return self._analyse(statement, call, as_written=not handlers)
-        done = self._run(_request_of_sql(statement), call, handled=bool(handlers))
+        done = self._run(request_of_sql(statement), call, handled=bool(handlers))
         frame, started = done.result, done.started
         # PySpark's `DataFrame.sparkSession` returns this attribute (4.2); the user compares it with their
         # own.
         frame.__dict__["_session"] = self.spark  # not the clone that ran it
-        if _may_hand_on(statement) and not frames.has_run(frame):
+        if may_hand_on(statement) and not frames.has_run(frame):
             # Of a query inside, only the analysis has run: its actions are the children.
             frame.__dict__["_audit_parent"] = None if started is None else _ancestry(started)
         else:
@@ -184,11 +199,13 @@ class AuditedSession:
 
     def _analyse(self, statement: lineage.Statement, call: Callable[[], Any], *, as_written: bool) -> Any:
         """Let Spark resolve a query; nothing runs, so only a failure is recorded."""
-        runs_nothing = as_written and self.services.failures.guard(
+        # Inside another statement this thread has a tag already, and no execution of its is untagged.
+        untagged = as_written and current_parent() is None
+        runs_nothing = untagged and self.services.failures.guard(
             lambda: self._runs_nothing(statement), otherwise=False
         )
         claims = self.recorder.claims
-        claim = AnalysisFailureClaim(statement.text, self.session_id) if runs_nothing else None
+        claim = AnalysisFailureClaim(statement.text, self.jvm_id) if runs_nothing else None
         if claim is not None:
             claims.begin(claim)
         handed_over = False
@@ -196,7 +213,7 @@ class AuditedSession:
             with self.quiet(untagged=runs_nothing, looks=False):
                 frame = call()
         except Exception as error:
-            handed_over = self.record_failure(replace(_request_of_sql(statement), claim=claim), error)
+            handed_over = self.record_failure(replace(request_of_sql(statement), claim=claim), error)
             raise
         finally:
             if claim is not None and not handed_over:
@@ -311,9 +328,7 @@ class AuditedSession:
         """Records the user or role as owner of every object that the statement created."""
 
         def failed(error: Exception) -> None:
-            text = (
-                f"what this statement has made is the administrators': its owner could not be noted ({error})"
-            )
+            text = f"what this statement has made is the administrators': its owner was not noted ({error})"
             warnings.warn(f"{text}; GRANT OWNERSHIP ON … TO …", stacklevel=6)
 
         attempt(lambda: self.services.policies.record_owners(self.spark, self._actor(), done=done), failed)
@@ -439,7 +454,7 @@ class AuditedSession:
             )
 
     def _facts(self, request: StatementRequest) -> CatalogFacts | None:
-        """The targets of a DDL statement, looked up before and after it, as the catalog changes later."""
+        """The targets of a DDL statement, before and after it, as the catalog changes later."""
         statement = request.statement
         if statement is None or not statement.is_ddl:
             return None
@@ -460,7 +475,7 @@ class AuditedSession:
         after: CatalogFacts | None,
         completion: RecordCompletion | None = None,
     ) -> None:
-        self._log.end(started, ended)
+        ended = self._log.end(started, ended, request.text)
         if request.changes_session:
             self._current = None
             self.services.sessions.catalog_changed()
@@ -475,26 +490,3 @@ class AuditedSession:
 def _ancestry(started: Started) -> Ancestry:
     """The parent and root ids of statements inside a statement."""
     return Ancestry(started.query_id, started.root_query_id or started.query_id)
-
-
-def _may_hand_on(statement: lineage.Statement) -> bool:
-    """Whether a statement may return a query that has not run, as `a ->> b` does."""
-    return statement.statement_type == "EXECUTE_IMMEDIATE" or isinstance(statement.typed, StatementChain)
-
-
-def _request_of_sql(statement: lineage.Statement) -> StatementRequest:
-    return StatementRequest(
-        text=statement.text,
-        query_type=statement.statement_type,
-        action="SparkSession.sql",
-        statement=statement,
-        changes_session=statement.changes_session or statement.is_ddl,
-    )
-
-
-def _without_tree(statement: lineage.Statement) -> lineage.Statement:
-    """Drop the tree of a text with {…} templates: PySpark's temporary views for them are gone afterwards."""
-    typed = None if isinstance(statement.typed, Command) else statement.typed
-    return replace(
-        statement, tree=None, command=None, typed=typed, changes=(), reason="text with {…} templates"
-    )

@@ -189,7 +189,7 @@ class JvmStatements:
         session_id = str(java_session.sessionUUID())
         around = None if inside is None else inside.audited
         assert around is None or isinstance(around, AuditedSession)  # noqa: S101  it has put itself there
-        if around is not None and around.session_id == session_id:
+        if around is not None and around.jvm_id == session_id:
             return _Caller(around, inside, known=not around.is_anonymous)
         # In a session that nobody has attached, only the one root of the JVM can be meant.
         applications = list(self._applications())
@@ -198,12 +198,12 @@ class JvmStatements:
         known = self._find(spark) if around is None else None if around.is_anonymous else around
         if known is None and len(applications) > 1:
             raise AccessDeniedError(_NOBODY, _ATTACH)
-        application = applications[0]
-        services = application.services if known is None else known.services
-        recorder = application.recorder if known is None else known.recorder
-        identity = Identity(services.config.user) if known is None else known.identity
-        audited = AuditedSession(spark, identity, services, recorder, anonymous=known is None)
-        return _Caller(audited, inside, known=known is not None)
+        if known is not None:
+            audited = known if known.jvm_id == session_id else known.of_clone(spark)
+            return _Caller(audited, inside, known=True)
+        services, recorder = applications[0].services, applications[0].recorder
+        nobody = AuditedSession(spark, Identity(services.config.user), services, recorder, anonymous=True)
+        return _Caller(nobody, inside, known=False)
 
 
 def _require_ungoverned(audited: AuditedSession, text: str) -> None:

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from audit.spool import Durability, Kind
 
 
+def _folded(role: str | None) -> str | None:
+    """As SHOW GRANTS and current_role() name a role that a session was given."""
+    return None if role is None else role.upper()
+
+
 @dataclass(frozen=True, slots=True)
 class StatementLog:
     """Writes the starts and ends of one session's statements to the spool.
@@ -43,7 +48,8 @@ class StatementLog:
         Raises:
             SpoolUnavailableError: it could not be written, and `on_record_failure` is "block".
         """
-        started = self._started(request, *current_schema)
+        # Here, and nowhere later: what is on disk once has been told.
+        started = self.services.redaction.started(self._started(request, *current_schema))
         try:
             # A change is synced to disk before it runs, a query before its result is returned
             # (`Spool.confirm`).
@@ -52,17 +58,24 @@ class StatementLog:
             return None
         return started
 
-    def end(self, started: Started, ended: Ended) -> None:
-        """Write the END of a statement.
+    def end(self, started: Started, ended: Ended, text: str) -> Ended:
+        """Write the END of a statement; returns it as it is on record.
+
+        Args:
+            started: what `start` has returned.
+            ended: how it ended.
+            text: the true text, which an error may quote.
 
         Warns:
             UserWarning: it could not be written; the statement has run, and its START is on disk.
         """
+        ended = self.services.redaction.ended(ended, text)
         try:
             # Not synced: if a power cut loses the END, recovery records the statement as INCOMPLETE.
             self._append("E", started.query_id, ended.to_dict(), "soon")
         except SpoolError as error:
             warnings.warn(f"{error} The end of {started.query_id} is not on record.", stacklevel=5)
+        return ended
 
     def _append(self, kind: Kind, query_id: str, payload: dict[str, Any], durability: Durability) -> None:
         self.recorder.spool.append(
@@ -81,7 +94,7 @@ class StatementLog:
             query_type=request.query_type,
             action=request.action,
             is_sql=request.statement is not None,
-            role_name=services.policies.role_in_use(self.session_id, identity.user) or identity.role,
+            role_name=services.policies.role_in_use(self.session_id, identity.user) or _folded(identity.role),
             database_name=catalog,
             schema_name=schema,
             parent_query_id=parent.parent_query_id if parent else None,

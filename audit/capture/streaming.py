@@ -12,9 +12,11 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from audit.analysis.running_statements import RunningStatement
 from audit.analysis.work_items import StatementRequest, Stream, StreamRequest
-from audit.core.identity import acting, child_of
-from audit.spark.pyspark_api import frames
+from audit.core.identity import Ancestry, acting, child_of, current_identity
+from audit.core.job_tags import STATEMENT_TAG
+from audit.spark.pyspark_api import frames, job_tags
 
 if TYPE_CHECKING:
     from audit.capture.audited_session import AuditedSession
@@ -30,13 +32,25 @@ def bind_batches(
 ) -> Callable[[Any, int], None]:
     """Wrap a foreachBatch function: its statements are children of the micro-batch, of the starting user."""
     stream = writer.__dict__.setdefault("_audit_stream", Stream())
-    streams = audited.recorder.streams
+    recorder, services = audited.recorder, audited.services
     # Py4J calls the function on a thread of its own, which has none of the caller's context variables.
     context = contextvars.copy_context()
 
     def bound(batch: Any, number: int) -> None:
         def run() -> None:
-            with audited.services.enforcer.thread.in_callback(), child_of(streams.batch_id(stream, number)):
+            batch_id = recorder.streams.batch_id(stream, number)
+            inside = Ancestry(batch_id, stream.root_query_id or batch_id)
+            identity = current_identity(audited.identity)
+            itself = RunningStatement(audited, identity, inside, handled=False)
+            with (
+                # The stream's thread of the JVM has the starter's identity, whoever this thread ran for last.
+                services.enforcer.thread.in_callback(),
+                recorder.running.entered(batch_id, itself),
+                child_of(inside.parent_query_id, inside.root_query_id),
+                # What the function runs past PySpark's methods is known by this tag.
+                job_tags.tagged(audited.spark.sparkContext, STATEMENT_TAG + batch_id),
+            ):
+                services.failures.guard(lambda: services.rdd_origins.remember_batch(batch), None)
                 function(batch, number)
 
         # A context can be entered once at a time, and two queries may share the function.
@@ -74,6 +88,7 @@ def start_stream(
     frame = frames.frame_of(writer)
 
     def permitted() -> Any:
+        stream.root_query_id = audited.root_query_id()
         enforcer = audited.services.enforcer
         enforcer.require_stream(audited.spark, frame)
         enforcer.require_sink(audited.spark, writer, path, target)

@@ -23,6 +23,7 @@ from audit.policies.errors import AccessDeniedError
 from audit.spark.pyspark_api import frames
 from audit.spark.pyspark_api.api_surface import (
     DATAFRAME,
+    MAKES_RDD,
     OWN_PLAN,
     READER,
     SESSION,
@@ -32,6 +33,7 @@ from audit.spark.pyspark_api.api_surface import (
     Methods,
 )
 from audit.spark.pyspark_api.method_patches import MethodPatches
+from audit.spark.pyspark_api.sql_template import SqlTemplate
 from lineage.names import qualify, split_name
 
 if TYPE_CHECKING:
@@ -136,6 +138,9 @@ def _recorded(query_type: str, action: str, *, changes: bool) -> Wrapper:
         result = audited.run(
             request, lambda: audited.write(action, original, mine, args, kwargs), entered=entered
         )
+        if action in MAKES_RDD:
+            services = audited.services
+            services.failures.guard(lambda: services.rdd_origins.remember(mine, result), None)
         return _given_back(result, mine, self)
 
     return wrapper
@@ -205,10 +210,8 @@ def _sql(find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs:
     rest = {name: value for name, value in kwargs.items() if name not in ("sqlQuery", "args")}
     given = args[1] if len(args) > 1 else kwargs.get("args")
 
-    def run(session: Any, sent: str, arguments: Any) -> Any:
-        return original(session, sent, arguments, **rest)
-
-    return audited.sql(text, run, arguments=given, templated=bool(rest))
+    template = SqlTemplate(self, rest) if rest else None
+    return audited.sql(text, original, arguments=given, template=template)
 
 
 def _stream(find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:

@@ -29,16 +29,17 @@ class Check:
 
 
 @click.command()
+@click.option("--root", help="Show the configuration of this root.")
 @json_option
 @click.pass_context
-def doctor(context: click.Context, output: Output) -> None:
+def doctor(context: click.Context, output: Output, root: str | None) -> None:
     """Check Java, jars, packages and configuration. Exit code 1 if something is missing."""
-    findings = list(examine(os.environ))
+    findings = list(examine(os.environ, root))
     output.rows([asdict(finding) for finding in findings], title="audit doctor")
     context.exit(0 if all(finding.ok for finding in findings) else 1)
 
 
-def examine(environ: Mapping[str, str]) -> Iterator[Check]:
+def examine(environ: Mapping[str, str], root: str | None = None) -> Iterator[Check]:
     """Every check in turn; none of them changes anything."""
     yield Check("python", ok=True, found=platform.python_version())
     yield from map(_package, PACKAGES)
@@ -46,7 +47,7 @@ def examine(environ: Mapping[str, str]) -> Iterator[Check]:
     yield _java(environ)
     yield from (_jar(jar, environ) for jar in jars.locked())
     yield _archive(environ)
-    yield from _config(environ)
+    yield from _config(environ, root)
 
 
 def _package(name: str) -> Check:
@@ -92,9 +93,9 @@ def _archive(environ: Mapping[str, str]) -> Check:
     return Check("class archive", ok=True, found=str(path) if path.is_file() else missing)
 
 
-def _config(environ: Mapping[str, str]) -> Iterator[Check]:
+def _config(environ: Mapping[str, str], root: str | None) -> Iterator[Check]:
     try:
-        loaded = config.load(environ=environ)
+        loaded = config.load({"root": root}, environ=environ)
     except AuditError as error:
         yield Check("configuration", ok=False, found=error.message)
         return

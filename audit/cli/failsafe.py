@@ -51,19 +51,25 @@ def list_(tool: Tool, output: Output) -> None:
     help="Of a table that is there: its state at this time (UTC), as a new table; needs --as.",
 )
 @root_option
-def restore(tool: Tool, name: str, new: str | None, at: str | None) -> None:
+@json_option
+def restore(tool: Tool, output: Output, name: str, new: str | None, at: str | None) -> None:
     """Restore NAME (schema.object, or a schema) from Fail-safe."""
     from lineage.names import split_name
 
     parts, wanted = split_name(name), split_name(new) if new else None
+    if at is not None and wanted is None:
+        raise click.UsageError("--at makes a new table: name it with --as")
+    moment = None if at is None else _micros(at)
     with tool.maintenance() as maintenance:
         fail_safe = maintenance.fail_safe(tool.actor())
-        if at is None:
-            click.echo(fail_safe.restore(parts, wanted))
-            return
-        if wanted is None:
-            raise click.UsageError("--at makes a new table: name it with --as")
-        click.echo(fail_safe.restore_version(parts, _micros(at), wanted))
+        if moment is None or wanted is None:
+            done = fail_safe.restore(parts, wanted)
+        else:
+            done = fail_safe.restore_version(parts, moment, wanted)
+    if output.as_json:
+        output.rows([{"done": done}])
+    else:
+        click.echo(done)
 
 
 def _shown(micros: int | None) -> str | None:

@@ -16,17 +16,10 @@ FORMATS = ("tree", "mermaid", "json", "svg")
 
 @click.command()
 @click.argument("name")
-@click.option(
-    # Three flags of one parameter: of several the last one wins (Click 8).
-    "--upstream",
-    "direction",
-    flag_value="upstream",
-    default="upstream",
-    help="Where it comes from (the default).",
-)
-@click.option("--downstream", "direction", flag_value="downstream", help="Where its data has gone.")
-@click.option("--both", "direction", flag_value="both", help="Both.")
-@click.option("--depth", type=click.IntRange(min=0), help="The most hops; all by default.")
+@click.option("--upstream", is_flag=True, help="Where it comes from (the default).")
+@click.option("--downstream", is_flag=True, help="Where its data has gone.")
+@click.option("--both", is_flag=True, help="Both.")
+@click.option("--depth", type=click.IntRange(min=1), help="The most hops; all by default.")
 @click.option("--as-of", metavar="TIME", help="The state at this time: 2026-01-31, or 2026-01-31T12:00; UTC.")
 @click.option("--include-indirect", is_flag=True, help="Also follow columns that filter, join or sort.")
 @click.option(
@@ -34,15 +27,19 @@ FORMATS = ("tree", "mermaid", "json", "svg")
 )
 @click.option("--tables", is_flag=True, help="Show tables only, without columns.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="tree", show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @root_option
 def lineage(
     tool: Tool,
     name: str,
-    direction: Direction,
     depth: int | None,
     as_of: str | None,
     form: str,
     *,
+    upstream: bool,
+    downstream: bool,
+    both: bool,
+    as_json: bool,
     include_indirect: bool,
     include_history: bool,
     tables: bool,
@@ -55,10 +52,17 @@ def lineage(
     from audit.graph import Question, answer, parse_as_of
     from audit.store.lineage_tables import snapshot_of
 
+    flags: dict[Direction, bool] = {"upstream": upstream, "downstream": downstream, "both": both}
+    asked = [way for way, given in flags.items() if given]
+    if len(asked) > 1:
+        text = " and ".join(f"--{way}" for way in asked)
+        raise click.UsageError(f"{text} are different questions: give one (--both for both directions)")
+    direction = asked[0] if asked else "upstream"
+    tool.require_audit()
     at = parse_as_of(as_of)
     question = Question(name, direction, depth, at, include_indirect, include_history)
     graph = answer(snapshot_of(tool.root, at), question)
-    click.echo(_formatted(graph.by_table() if tables else graph, form))
+    click.echo(_formatted(graph.by_table() if tables else graph, "json" if as_json else form))
 
 
 def _formatted(graph: LineageGraph, form: str) -> str:

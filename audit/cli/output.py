@@ -15,6 +15,7 @@ import orjson
 
 from audit.core.errors import AuditError
 
+_FOLDED = 40
 F = TypeVar("F", bound=Callable[..., Any])
 Row = dict[str, Any]
 
@@ -31,23 +32,52 @@ class Output:
             # orjson writes dates; a path or a decimal becomes its text.
             click.echo(orjson.dumps(rows, option=orjson.OPT_INDENT_2, default=str))
             return
+        if not rows:
+            click.echo(f"{title}: no rows" if title else "no rows")
+            return
         # Imported here, as rich is needed for tables alone.
         from rich.console import Console
         from rich.table import Table
         from rich.text import Text
 
+        console = Console(soft_wrap=False)
+        if _width(rows) > console.width:
+            _down(rows, title)
+            return
         table = Table(title=Text(title) if title else None, title_justify="left")
-        for key in rows[0] if rows else ():
+        for key in rows[0]:
             # Folded: rich would cut a long query id or path off by default.
             table.add_column(Text(key), overflow="fold")
         for row in rows:
             # As text: rich would read `[…]` in a statement or a path as its own markup.
             table.add_row(*(Text("" if value is None else str(value)) for value in row.values()))
-        Console(soft_wrap=False).print(table)
+        console.print(table)
 
     def progress(self, line: str) -> None:
         """Show progress on stderr; stdout has the answer alone."""
         click.echo(line, err=True)
+
+
+def _width(rows: list[Row]) -> int:
+    """What a table needs: each column as wide as its longest value, up to where folding reads well."""
+    longest = [
+        max(len(key), *(len(str(row[key])) for row in rows if row[key] is not None), 0) for key in rows[0]
+    ]
+    return sum(min(one, _FOLDED) + 3 for one in longest) + 1
+
+
+def _down(rows: list[Row], title: str) -> None:
+    """Rows below each other, a line a value: what is too wide for a table beside each other."""
+    if title:
+        click.echo(title)
+    keys = max(map(len, rows[0]))
+    for number, row in enumerate(rows, 1):
+        click.echo(f"-[ {number} ]".ljust(keys + 12, "-"))
+        for key, value in row.items():
+            first, *rest = ("" if value is None else str(value)).splitlines() or [""]
+            click.echo(f"{key.ljust(keys)}  {first}".rstrip())
+            for line in rest:
+                click.echo(f"{' ' * keys}  {line}".rstrip())
 
 
 class Commands(click.Group):
@@ -80,6 +110,9 @@ class Commands(click.Group):
         except AuditError as error:
             click.echo(f"audit: {error.code}: {error.message}", err=True)
             # Click's own usage errors have the exit code 2 as well.
+            ctx.exit(2)
+        except KeyboardInterrupt:
+            click.echo("audit: interrupted; what was not done is done by the next run", err=True)
             ctx.exit(2)
 
 

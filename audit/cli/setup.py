@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from audit.cli.output import Output, json_option
-from audit.core.errors import ClassArchiveError
+from audit.core import config
+from audit.core.errors import ClassArchiveError, RootNotLocal, RootUnwritable
 from audit.spark.embedded import class_archive, jars, java
 
 if TYPE_CHECKING:
@@ -37,18 +38,38 @@ _USUAL = (
     help="Also make an archive of Java's classes (a minute, 240 MB), with which each session starts in half"
     " the time.",
 )
+@click.option("--root", help="Also make this folder for the audit tables.")
 @json_option
-def setup(output: Output, *, archive: bool) -> None:
+def setup(output: Output, root: str | None, *, archive: bool) -> None:
     """Check Java and fetch Delta's jars. Afterwards Spark starts without a network."""
+    folder = None if root is None else _made(root)
     version = java.find(os.environ).version
     found = jars.resolve(os.environ, say=output.progress)
     rows = [
         {"what": jar.name, "version": jar.version, "path": str(path)}
         for jar, path in zip(jars.locked(), found, strict=True)
     ]
+    if folder is not None:
+        rows.append({"what": "root", "version": "", "path": str(folder)})
     if archive:
         rows.append({"what": "class archive", "version": version, "path": str(_archive(output, found))})
     output.rows(rows)
+
+
+def _made(root: str) -> Path:
+    """The folder of a root of this machine, made where it is missing."""
+    folder = config.load({"root": root}).local_root
+    if folder is None:
+        raise RootNotLocal(f"{root} is not on this machine", "make it where it lies; Spark writes it itself")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RootUnwritable(
+            f"{folder} cannot be made ({error.strerror})", "choose another --root"
+        ) from error
+    if not os.access(folder, os.W_OK):
+        raise RootUnwritable(f"{folder} cannot be written", "choose another --root, or its permissions")
+    return folder
 
 
 def _archive(output: Output, delta: tuple[Path, ...]) -> Path:

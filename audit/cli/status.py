@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 @click.pass_context
 def status(context: click.Context, tool: Tool, output: Output) -> None:
     """Show spools, audit tables, analyses and quarantine. Exit code 1 if a file is in quarantine."""
+    tool.require_audit()
     rows = [*_spools(tool.config.spool_home), *_quarantine(tool.config.spool_home)]
     with tool.spark() as spark:
         rows += [*_tables(spark, tool.root), *_analyses(spark, tool.root)]
@@ -43,7 +44,8 @@ def _spools(home: Path) -> list[Row]:
     for spool in find_spools(home):
         files = [path for name in ("journal", "sealed") for path in (spool.path / name).glob("*.*")]
         size = sum(path.stat().st_size for path in files if path.is_file())
-        state = "alive" if spool.alive else "dead"
+        # A driver that has ended well leaves no open segment: what it has sealed waits for an ingest.
+        state = "alive" if spool.alive else "died" if spool.journal else "ended"
         rows.append(_row("spool", spool.driver_id, state, waiting=spool.sealed, bytes=size))
     return rows
 

@@ -8,6 +8,7 @@ import click
 
 from audit.cli.output import Output, json_option
 from audit.cli.tool import Tool, root_option
+from audit.core.errors import TableUnknown
 
 if TYPE_CHECKING:
     from audit.time_travel.retention.storage import StorageBytes, StoredTable
@@ -43,14 +44,25 @@ def storage(tool: Tool, output: Output, name: str | None, past: int, days: int) 
     """
     from audit.time_travel.retention.periods import DAY
     from audit.time_travel.versions.version_lookup import time_text
-    from lineage.names import split_name
+    from lineage.names import quote_name, split_name
 
     wanted = tuple(part.lower() for part in split_name(name)) if name else ()
     # One time for the whole chart: the maintenance counts its days from it.
     actor = tool.actor()
+    chosen: list[str] = []
+
+    def is_asked(one: StoredTable) -> bool:
+        if not _is_asked(one, wanted):
+            return False
+        chosen.append(quote_name(one.name))
+        return True
+
     with tool.maintenance() as maintenance:
-        found = maintenance.by_day(
-            actor.time - past * DAY, past + days, actor.time, lambda one: _is_asked(one, wanted)
+        found = maintenance.by_day(actor.time - past * DAY, past + days, actor.time, is_asked)
+    if wanted and not chosen:
+        raise TableUnknown(
+            f"there is no Delta table, nor schema with one, of the name {name}",
+            "name it as schema.table; `audit storage` without a name shows all of them",
         )
     rows = [(time_text(at)[:10], one) for at, one in found]
     if output.as_json:

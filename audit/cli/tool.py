@@ -15,7 +15,7 @@ import click
 
 from audit.cli.output import F
 from audit.core import config
-from audit.core.errors import CatalogUnknownError
+from audit.core.errors import CatalogUnknownError, RootMissing, SparkFailed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,6 +24,35 @@ if TYPE_CHECKING:
     from audit.services import Services
     from audit.spark.catalog.session_catalog import SessionCatalog
     from audit.time_travel.retention.maintenance import Maintenance
+
+
+# What an attached session makes under its root; any of it may have been moved elsewhere or deleted.
+_OF_AUDIT = (
+    "access_history", "query_history", "column_lineage", "table_lineage", "governance_history",
+    "object_history", "metastore", "spool", "quarantine",
+)  # fmt: skip
+
+
+@contextmanager
+def as_spark_failed() -> Iterator[None]:
+    """A block whose errors of Spark and Delta become one line, and not a traceback.
+
+    Raises:
+        SparkFailed: Spark has raised an error, which it quotes from where it names a file, if it does.
+    """
+    from audit.spark.java_errors import CALL_ERRORS, java_message
+    from audit.store.error_translation import first_lines
+
+    try:
+        yield
+    except CALL_ERRORS as error:
+        text = java_message(error)
+        _, found, rest = text.partition("[FAILED_READ_FILE")
+        raise SparkFailed(
+            f"Spark could not do it: {first_lines(found + rest or text)}",
+            "mend what it names: a file of an audit table comes back from a backup, or with RESTORE TABLE;"
+            " settings of Spark go into --conf",
+        ) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +67,36 @@ class Tool:
         """Folder of the audit tables."""
         return self.config.root
 
+    def require_audit(self) -> None:
+        """Look whether an audit is, or was, under the root.
+
+        Raises:
+            RootMissing: nothing is there: it is misspelt, or a folder of something else.
+        """
+        local = self.config.local_root
+        if local is None or any((local / name).is_dir() for name in _OF_AUDIT):
+            return
+        # A root that is only now to be made: its drivers wait for `audit ingest` to do it.
+        if (self.config.spool_home / "spool").is_dir():
+            return
+        state = "has no audit in it" if local.is_dir() else "is not there"
+        raise RootMissing(
+            f"the root {local} {state}",
+            "check --root (`audit doctor` shows the default), or attach a session",
+        )
+
     @contextmanager
     def spark(self) -> Iterator[SparkSession]:
         """A Spark without a metastore; what it does is in no audit."""
         from audit.core.identity import suppress
         from audit.spark.embedded.spark import by_path
+        from audit.spark.file_systems import require_file_system
 
-        with suppress():
-            yield by_path(self.conf)
+        self.require_audit()
+        with suppress(), as_spark_failed():
+            spark = by_path(self.conf)
+            require_file_system(spark, self.root)
+            yield spark
 
     @contextmanager
     def catalog_spark(self) -> Iterator[SparkSession]:
@@ -59,8 +110,9 @@ class Tool:
         from audit.spark.embedded.spark import by_path, embedded
         from audit.spark.sessions import own_session
 
+        self.require_audit()
         local = self.config.local_root
-        with suppress():
+        with suppress(), as_spark_failed():
             if local is not None and (local / "metastore").is_dir():
                 yield own_session(embedded(local, conf=self.conf))
             # A Hive metastore, Glue or Unity Catalog is named by settings of these prefixes.

@@ -75,6 +75,11 @@ class Config:
         admins: the users who have the role ACCOUNTADMIN, separated by commas.
         enforce_privileges: every statement needs its privileges. Without it only GRANT, UNDROP and statements
             on policies and tags do.
+        redact: what is not written down of texts, messages and properties. `keys`: values of passwords, keys
+            and tokens, known by their names and forms, as Spark's own patterns (spark.redaction.regex,
+            spark.sql.redaction.options.regex, spark.sql.redaction.string.regex) and ours say. `literals`: all
+            literals as well, and the values that errors quote.
+        redact_pattern: a regular expression: what it matches in a text is not written down either.
         sources: where each value comes from, by field.
     """
 
@@ -95,6 +100,8 @@ class Config:
     admins: str = ""
     enforce_privileges: bool = False
     propagate_tags: bool = False
+    redact: Literal["keys", "literals"] = "keys"
+    redact_pattern: str = ""
     # Not compared: equal values from other sources are the same configuration.
     sources: Mapping[str, str] = field(
         default_factory=lambda: MappingProxyType({}), compare=False, repr=False
@@ -286,10 +293,23 @@ def _types() -> dict[str, str]:
     return {f.name: str(f.type) for f in fields(Config) if f.name != "sources"}
 
 
+def _compiles(pattern: str) -> bool:
+    try:
+        return not pattern or re.compile(pattern).search("") is None
+    except re.error:
+        return False
+
+
 _RULES: Mapping[str, tuple[type, Callable[[Any], object], str]] = MappingProxyType(
     {
         "schema": (str, re.compile(r"[A-Za-z_]\w*").fullmatch, "a name of letters, digits and _"),
         "on_record_failure": (str, ("block", "warn").__contains__, "'block' or 'warn'"),
+        "redact": (str, ("keys", "literals").__contains__, "'keys' or 'literals'"),
+        "redact_pattern": (
+            str,
+            _compiles,
+            "a regular expression of Python's that does not match an empty text",
+        ),
         "ingest": (str, ("thread", "external").__contains__, "'thread' or 'external'"),
         # The spool needs fsync, flock and atomic renames, which object stores lack.
         "spool_dir": (str, lambda path: path and local_path(path), "a folder of this machine"),

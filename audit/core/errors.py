@@ -125,6 +125,36 @@ class RootUnwritable(SparkUnavailable):
     code = "AUDIT_ROOT_UNWRITABLE"
 
 
+class RootMissing(AuditError):
+    """There is no audit under the root that a command was given."""
+
+    code = "AUDIT_ROOT_MISSING"
+
+
+class SparkFailed(AuditError):
+    """Spark or Delta could not do what a command needs."""
+
+    code = "AUDIT_SPARK_FAILED"
+
+
+class TableUnknown(AuditError):
+    """A command was asked about a table or schema that does not exist."""
+
+    code = "AUDIT_TABLE_UNKNOWN"
+
+
+class QueryFailed(AuditError):
+    """A query of `audit query` that Spark refuses, or that fails."""
+
+    code = "AUDIT_QUERY_FAILED"
+
+
+class RootUnreachable(AuditError):
+    """The file system of the root is unknown to Spark, or cannot be used."""
+
+    code = "AUDIT_ROOT_UNREACHABLE"
+
+
 class CatalogUnknownError(AuditError):
     """A command needs the catalog of the tables, and none is configured."""
 
@@ -215,6 +245,12 @@ class AttachError(AuditError):
     """A session that cannot be audited as asked."""
 
     code = "AUDIT_ATTACH"
+
+
+class SchemaTakenError(AttachError):
+    """The schema of the audit tables shows those of another root."""
+
+    code = "AUDIT_SCHEMA_TAKEN"
 
 
 class InternalsChangedError(AuditError):

@@ -11,7 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from traceback import walk_tb
+from traceback import format_exception, walk_tb
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -42,10 +42,12 @@ class Failures:
     """The guarded failures of one application.
 
     Args:
+        redact: takes secrets out of a message, which may quote a statement.
         kept: the number of newest failures that are kept; all are counted.
     """
 
-    def __init__(self, kept: int = _KEPT) -> None:
+    def __init__(self, redact: Callable[[str], str] = str, kept: int = _KEPT) -> None:
+        self._redact = redact
         self._recent: deque[tuple[str, str]] = deque(maxlen=kept)
         self._logged: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
@@ -62,7 +64,7 @@ class Failures:
         place = place_of(error)
         with self._lock:
             self.count += 1
-            self._recent.append((query_id, f"{type(error).__name__}: {error}"))
+            self._recent.append((query_id, self._redact(f"{type(error).__name__}: {error}")))
             key = (type(error).__name__, place)
             is_new = key not in self._logged and len(self._logged) < _PLACES
             if is_new:
@@ -70,10 +72,11 @@ class Failures:
         if is_new:
             # Outside the lock: a handler may take long, or call into the audit again.
             _LOG.warning(
-                "the audit failed beside a statement, at %s (statement %s); logged once for this place",
+                "the audit failed beside a statement, at %s (statement %s); logged once for this place\n%s",
                 place,
                 query_id or "unknown",
-                exc_info=error,
+                # Not `exc_info`: the logger would print the messages as they are.
+                self._redact("".join(format_exception(error))),
             )
 
     def guard(self, ask: Callable[[], T], otherwise: T, query_id: str = "") -> T:

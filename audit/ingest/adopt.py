@@ -19,9 +19,12 @@ from audit.core.guard import attempt
 from audit.ingest.folder import Ingested, ingest_folder
 from audit.ingest.running import close_orphans, running_in
 from audit.ingest.salvage import salvage
-from audit.record.access_record import Ended, Finding, Started, build_row
+from audit.record.access_record import Ended, Finding, Started
+from audit.record.redaction import Redaction
 from audit.spark.catalog.session_catalog import SessionCatalog, StatementCatalog
+from audit.spark.redaction_patterns import redaction_rules
 from audit.spool import Entry, RecoveryReport, SpoolInfo, find_spools, ingest_lock, recover, retire
+from audit.spool.home import claim_home, hash_key
 from audit.store.commit_lock import commit_lock
 from audit.store.error_translation import as_ingest_error
 from lineage.model import Access
@@ -59,6 +62,7 @@ def ingest_spools(catalog: SessionCatalog, config: Config, clock: Clock) -> Iter
 
 
 def _spools(config: Config) -> tuple[SpoolInfo, ...]:
+    claim_home(config)
     with as_ingest_error(f"the spools of {config.root} could not be listed"):
         return find_spools(config.spool_home)
 
@@ -91,7 +95,7 @@ def _live(found: SpoolInfo, catalog: SessionCatalog, config: Config) -> Adopted:
 
 
 def _adopt(found: SpoolInfo, catalog: SessionCatalog, config: Config, clock: Clock) -> Adopted | None:
-    report = recover(found.path, _Completion(catalog), clock=clock)
+    report = recover(found.path, _completion(catalog, config), clock=clock)
     if report is None:
         return None
     ingested = ingest_folder(catalog.spark, found.path, config.root)
@@ -101,18 +105,26 @@ def _adopt(found: SpoolInfo, catalog: SessionCatalog, config: Config, clock: Clo
     return Adopted(found.path, ingested, report)
 
 
+def _completion(catalog: SessionCatalog, config: Config) -> _Completion:
+    """Starts are redacted on disk; those of an older version are redacted here."""
+    rules = redaction_rules(catalog.spark, config)
+    return _Completion(catalog, Redaction(rules, partial(hash_key, config.spool_home)))
+
+
 @dataclass(frozen=True, slots=True)
 class _Completion:
     """Makes the records that a dead driver did not write."""
 
     catalog: SessionCatalog
+    redaction: Redaction
 
     def __call__(self, start: Entry, end: Entry | None, _facts: tuple[Entry, ...]) -> Mapping[str, Any]:
         started = Started.from_dict(start.payload)
         if end is None:
-            return build_row(started, Ended("INCOMPLETE"), None)
+            return self.redaction.row(started, Ended("INCOMPLETE"), None)
         ended = Ended.from_dict(end.payload)
-        return build_row(started, ended, self._finding(started) if ended.status == "SUCCESS" else None)
+        finding = self._finding(started) if ended.status == "SUCCESS" else None
+        return self.redaction.row(started, ended, finding)
 
     def _finding(self, started: Started) -> Finding:
         """Analyse the text with today's schemas; the plan of a DataFrame is gone with its driver."""
@@ -134,4 +146,4 @@ class _Completion:
 def salvage_all(catalog: SessionCatalog, config: Config) -> dict[Path, int]:
     """See `audit.ingest.salvage`: the files in quarantine of drivers that are gone."""
     with as_ingest_error(f"the quarantine beside {config.spool_dir} could not be taken into {config.root}"):
-        return salvage(catalog.spark, config.spool_home, config.root, _Completion(catalog))
+        return salvage(catalog.spark, config.spool_home, config.root, _completion(catalog, config))

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from audit.core.errors import AuditError, RecordLossWarning
+from audit.core.errors import AuditError, RecordLossWarning, SchemaTakenError
 from audit.core.guard import attempt
 from audit.core.identity import suppress
 from audit.core.job_tags import SUPPRESS_TAG
@@ -23,7 +23,8 @@ from audit.record.access_record import Started
 from audit.spark.pyspark_api import job_tags
 from audit.store.commit_lock import commit_lock
 from audit.store.error_translation import as_ingest_error
-from audit.store.tables import create_tables, register_tables
+from audit.store.registration import register_tables
+from audit.store.tables import create_tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -43,19 +44,28 @@ class IngestThread:
         config: says where, how often, and by whom (`ingest`).
         catalog: tells the analysis of recovered statements about tables.
         clock: UTC microseconds.
+        former: roots that this process has detached from.
     """
 
     def __init__(
-        self, spark: SparkSession, spool: Spool, config: Config, catalog: SessionCatalog, clock: Clock
+        self,
+        spark: SparkSession,
+        spool: Spool,
+        config: Config,
+        catalog: SessionCatalog,
+        clock: Clock,
+        former: Collection[str] = (),
     ) -> None:
         self._spark = spark
         self._spool = spool
         self._config = config
         self._catalog = catalog
         self._clock = clock
+        self._former = former
         self._stop = threading.Event()
         self._one_at_a_time = threading.Lock()
         self._ready = False
+        self._taken: SchemaTakenError | None = None
         self._thread = threading.Thread(target=self._loop, name="audit-ingest", daemon=True)
         self._thread.start()
 
@@ -84,8 +94,14 @@ class IngestThread:
         _warned(self._register)
 
     def try_to_prepare(self) -> None:
-        """As `prepare`, but an error becomes a warning."""
+        """As `prepare`, but an error becomes a warning.
+
+        Raises:
+            SchemaTakenError: the names stand for another root, whose records would be taken for this one's.
+        """
         _warned(self.prepare)
+        if self._taken is not None:
+            raise self._taken
 
     def run_now(self) -> Ingested:
         """Ingest everything recorded so far; returns when it is committed.
@@ -109,7 +125,11 @@ class IngestThread:
             self._unrecorded(),
             as_ingest_error(f"the audit tables could not be registered in the schema {schema}"),
         ):
-            register_tables(self._spark, self._config.root, schema)
+            try:
+                register_tables(self._spark, self._config.root, schema, former=self._former)
+            except SchemaTakenError as error:
+                self._taken = error
+                raise
 
     @contextmanager
     def _unrecorded(self) -> Iterator[None]:
@@ -132,7 +152,7 @@ class IngestThread:
 
     def _loop(self) -> None:
         if self._config.ingest == "thread":
-            self.try_to_prepare()
+            _warned(self.prepare)
             _warned(self._adopt)
         while not self._stop.wait(self._config.ingest_interval_seconds):
             _warned(self.run_now)

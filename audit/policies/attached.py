@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from audit.policies.errors import PolicyError
+from audit.spark.sessions import require_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -52,7 +53,7 @@ def references(spark: SparkSession) -> list[Reference]:
 
 
 def _of(spark: SparkSession) -> Policies:
-    found: Policies | None = spark.__dict__.get(_ATTRIBUTE)
+    found: Policies | None = require_session(spark).__dict__.get(_ATTRIBUTE)
     if found is None:
         raise PolicyError("this SparkSession is not audited", "call audit.attach(spark) first")
     return found

@@ -16,7 +16,7 @@ from audit.policies.enforcement.enforcer import Enforcer
 from audit.policies.enforcement.privilege_checks import CreationLookup, Privileges
 from audit.policies.enforcement.session_roles import SessionRoles
 from audit.policies.enforcement.tag_carrying import propagate_tags
-from audit.policies.errors import PolicyError
+from audit.policies.errors import AccessDeniedError, PolicyError
 from audit.policies.governance_statements import GovernanceStatements
 from audit.policies.model.changed import StateChanges
 from audit.policies.model.event_log import NAME, EventLog
@@ -172,6 +172,14 @@ class Policies:
     def require_undrop(self, kind: str, name: Sequence[str], table_id: str | None, actor: Actor) -> None:
         """See `Privileges.require_undrop`."""
         self._privileges.require_undrop(kind, name, table_id, actor)
+
+    def shows_all_rows(self, table_id: str) -> bool:
+        """Whether this thread's user may know how many rows a Delta table has; hidden ones count as well."""
+        try:
+            self._enforcer.require_past(table_id)
+        except AccessDeniedError:
+            return False
+        return True
 
     def leaks(self, spark: SparkSession) -> list[Leak]:
         """See `policies.leaks`."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import lineage
 from audit.core.clock import to_iso
@@ -19,7 +19,7 @@ from audit.core.guard import attempt
 from audit.core.json_text import to_json
 from audit.record.lineage_edges import edges
 from audit.record.record_hash import record_hash
-from lineage.model import Access
+from lineage.model import Access, Domain
 from lineage.names import qualify, quote_name
 
 _LOG = logging.getLogger("audit")
@@ -121,59 +121,97 @@ class Finding:
     query_hash: str | None = None
 
 
+class Secrets(Protocol):
+    """Takes secrets out of the parts of a record, see `audit.record.redaction`."""
+
+    def reason(self, text: str, /) -> str:
+        """Of `analysis_reason`."""
+        ...
+
+    def properties(self, found: Any, /) -> Any:
+        """Of the properties of object_modified_by_ddl."""
+        ...
+
+    def names(self, found: Any, /) -> Any:
+        """Of all names, in dicts and lists."""
+        ...
+
+
 def build_row(
-    started: Started, ended: Ended, finding: Finding | None, statement: lineage.Statement | None = None
+    started: Started,
+    ended: Ended,
+    finding: Finding | None,
+    statement: lineage.Statement | None = None,
+    secrets: Secrets | None = None,
 ) -> dict[str, Any]:
-    """The complete rows of one statement, ready for the spool and for ingest.
+    """The complete rows of one statement; `Redaction.row` calls it for all that goes on record.
 
     Args:
         started: what was known before it ran.
         ended: how it ended.
         finding: what it accessed, None where it did not succeed.
         statement: its text as parsed, where the caller has it.
+        secrets: takes them out; None where `started` has lost them already and nothing was analysed.
     """
     started = _with_finding(_with_text(started, statement), finding)
     row: dict[str, Any] = {"query": _query_row(started, ended, finding), "access": []}
     if finding and ended.status == "SUCCESS":
         # A SWAP is one statement with two records, one for each object.
         accesses = (finding.access, *finding.access.also)
-        row["access"] = [_access_row(started, finding, one) for one in accesses]
+        row["access"] = [_access_row(started, finding, one, secrets) for one in accesses]
         made = [target for one in accesses for target in edges(one)]
         if made:
-            row["edges"] = made
+            row["edges"] = made if secrets is None else secrets.names(made)
     return row
 
 
 def _with_text(started: Started, statement: lineage.Statement | None) -> Started:
-    """With what the text alone says: its hashes, and the objects that it names."""
-    if not started.is_sql or started.query_hash is not None:
+    """With what the text alone says: the objects that it names, and its hashes, unless it is redacted."""
+    if not started.is_sql:
         return started
 
     def read() -> Started:
         read = statement or lineage.parse(started.query_text)
         return replace(
             started,
-            query_hash=read.query_hash,
-            query_parameterized_hash=read.query_parameterized_hash,
+            query_hash=started.query_hash or read.query_hash,
+            query_parameterized_hash=started.query_parameterized_hash or read.query_parameterized_hash,
             objects_tried=names_in(read, started.database_name or "", started.schema_name or ""),
         )
 
     def failed(error: Exception) -> Started:
-        _LOG.warning("neither hashes nor names could be read off the text of %s: %r", started.query_id, error)
+        # Its type alone: the message may quote the text.
+        kind = type(error).__name__
+        _LOG.warning("neither hashes nor names could be read off the text of %s: %s", started.query_id, kind)
         return started
 
     return attempt(read, failed)
 
 
 def names_in(statement: lineage.Statement, catalog: str, schema: str) -> tuple[str, ...]:
-    """The qualified names of what a statement uses as tables or views, each once, in order.
+    """The qualified names of what a statement uses, each once, in order: tables, schemas, roles and so on.
 
     >>> names_in(lineage.parse("SELECT * FROM t JOIN s2.`a.b`"), "spark_catalog", "s")
     ('spark_catalog.s.t', 'spark_catalog.s2.`a.b`')
+    >>> names_in(lineage.parse("CREATE SCHEMA hr"), "spark_catalog", "s")
+    ('spark_catalog.hr',)
     """
-    full = (qualify(parts, (catalog, schema)) for parts in statement.references)
+    domains = {target.parts: target.domain for target in statement.targets}
+    command = statement.command
+    if command is not None and command.domain is Domain.SCHEMA:
+        domains[command.source] = Domain.SCHEMA  # of CREATE SCHEMA … CLONE
+    full = (_qualified(parts, domains.get(parts), (catalog, schema)) for parts in statement.references)
     # Of a session that is not audited the current catalog and schema are unknown ("").
     return tuple(dict.fromkeys(quote_name([part for part in parts if part]) for parts in full))
+
+
+def _qualified(parts: tuple[str, ...], domain: Domain | None, current: tuple[str, str]) -> tuple[str, ...]:
+    """A full name; a schema lies in a catalog, and a role belongs to the account."""
+    if domain is Domain.ROLE:
+        return parts
+    if domain is Domain.SCHEMA:
+        return parts if len(parts) > 1 else (current[0], *parts)
+    return qualify(parts, current)
 
 
 def _with_finding(started: Started, finding: Finding | None) -> Started:
@@ -216,12 +254,16 @@ def _query_row(started: Started, ended: Ended, finding: Finding | None) -> dict[
     return {k: v for k, v in row.items() if v is not None}
 
 
-def _access_row(started: Started, finding: Finding, access: Access) -> dict[str, Any]:
+def _access_row(
+    started: Started, finding: Finding, access: Access, secrets: Secrets | None
+) -> dict[str, Any]:
     row: dict[str, Any] = access.to_dict()
     ddl = row.pop("object_modified_by_ddl")
     if ddl:
         # As JSON text: the keys differ by operation, so that no STRUCT fits them.
-        row["object_modified_by_ddl"] = {**ddl, "properties": canonical_json(ddl.get("properties", {}))}
+        properties = ddl.get("properties", {})
+        told = properties if secrets is None else secrets.properties(properties)
+        row["object_modified_by_ddl"] = {**ddl, "properties": canonical_json(told)}
     row |= {
         "query_id": started.query_id,
         "query_start_time": to_iso(started.start_time),
@@ -232,10 +274,13 @@ def _access_row(started: Started, finding: Finding, access: Access) -> dict[str,
         "application_id": started.application_id,
         "captured_by": finding.captured_by,
         "analysis": access.analysis,
-        "analysis_reason": access.reason,
+        "analysis_reason": access.reason
+        if secrets is None or access.reason is None
+        else secrets.reason(access.reason),
         "object_versions": _versions(finding.versions),
     }
     row = {k: v for k, v in row.items() if v is not None}
+    row = row if secrets is None else secrets.names(row)
     row["record_hash"] = record_hash(row)
     return row
 

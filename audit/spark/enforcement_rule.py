@@ -74,6 +74,11 @@ class EnforcementRule:
         """The identity of a thread that runs what it runs as the user of a session: each as its own."""
         return self._of_session + session_id
 
+    def mark_of_plan(self, query_execution: Any) -> str:
+        """The same of the session that a plan belongs to."""
+        found: str = self._identities.markOf(query_execution.sparkSession())
+        return found
+
     def thread_identity(self) -> str | None:
         """The identity of what this thread of the JVM runs, None for nobody's."""
         found: str | None = self._context.getLocalProperty(self._property)
@@ -209,7 +214,12 @@ class EnforcementRule:
     def describe(self, spark: SparkSession, parts: Sequence[str]) -> dict[str, Any]:
         """Key, name and columns of what a name stands for; Spark's own error where it stands for nothing.
 
+        What is no entry of the session catalog (temporary, by its path, of another catalog) has the name that
+        was asked for.
+
         Spark resolves the name, as for `audit.spark.catalog.session_catalog.SessionCatalog.look_up`.
         """
         found: dict[str, Any] = json.loads(self._descriptions.describe(spark._jsparkSession, sql_name(parts)))
+        found["in_catalog"] = bool(found["name"])
+        found["name"] = found["name"] or list(parts)
         return found

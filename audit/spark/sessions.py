@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from audit.core.errors import AttachError
 from audit.spark.jvm import java_class
 
 if TYPE_CHECKING:
@@ -37,16 +38,42 @@ def with_variables(spark: SparkSession, text: str) -> str:
         return str(substitution().substitute(text))
 
 
+def require_session(spark: object) -> SparkSession:
+    """The same, if it is a SparkSession that has not been stopped.
+
+    Raises:
+        AttachError: it is something else, a Spark Connect client, or it has been stopped.
+    """
+    from pyspark.sql import SparkSession
+
+    given = "None" if spark is None else f"a {type(spark).__name__}"
+    if not isinstance(spark, SparkSession) and not type(spark).__module__.startswith("pyspark.sql.connect"):
+        raise AttachError(
+            f"{given} is no SparkSession", "give the session that runs your statements, as `spark`"
+        )
+    # The attribute is the classic session's alone: a Spark Connect session has no JVM in this process.
+    if not hasattr(spark, "_jsparkSession"):
+        raise AttachError(
+            "a Spark Connect client cannot be audited from here: its statements run elsewhere",
+            "attach in the driver of the Connect server",
+        )
+    if not is_running(spark.sparkContext):
+        raise AttachError(
+            "this SparkSession has been stopped, and with it its audit ended",
+            "start another one with SparkSession.builder.getOrCreate(), or audit.session()",
+        )
+    return spark
+
+
+def is_stopped(spark: object) -> bool:
+    """Whether a value is a session whose SparkContext has been stopped."""
+    return hasattr(spark, "_jsparkSession") and not is_running(spark.sparkContext)
+
+
 def is_running(context: SparkContext) -> bool:
     """Whether a SparkContext has not been stopped."""
     # SparkContext.stop sets it to None (PySpark 4.2).
     return context._jsc is not None
-
-
-def is_classic(spark: SparkSession) -> bool:
-    """Whether a session runs in a JVM of this process; a Spark Connect client does not."""
-    # The attribute is the classic session's alone: a Spark Connect session has no JVM in this process.
-    return hasattr(spark, "_jsparkSession")
 
 
 def active_context() -> SparkContext | None:

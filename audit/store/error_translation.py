@@ -20,12 +20,12 @@ def as_ingest_error(problem: str) -> Iterator[None]:
         raise
     except (*CALL_ERRORS, OSError) as error:
         raise IngestError(
-            f"{problem} ({_first_lines(str(error))})",
+            f"{problem} ({first_lines(str(error))})",
             "they are safe in the spool; mend the cause and run `audit ingest`",
         ) from error
 
 
-def _first_lines(text: str, characters: int = 600) -> str:
+def first_lines(text: str, characters: int = 600) -> str:
     """The first lines of an error message of Spark, without the stack trace."""
     # A stack trace of Java begins its lines with a tab and `at`.
     head = " ".join(

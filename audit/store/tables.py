@@ -12,16 +12,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from audit.core.errors import AttachError, TableAlteredError, TableMissingError
+from audit.core.errors import TableAlteredError, TableMissingError
 from audit.core.file_paths import local_path
 from audit.spark import scala_values
 from audit.spark.delta import delta_log
 from audit.spark.delta.conflicts import retried
-from lineage.names import delta_path, split_name, sql_name, sql_text
+from lineage.names import delta_path
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
@@ -323,29 +321,6 @@ def require_tables(
     for table in there:
         _check(spark, table, root, upgrade=upgrade)
     return there
-
-
-def register_tables(
-    spark: SparkSession, root: str, schema: str, tables: Sequence[AuditTable] = AUDIT_TABLES
-) -> None:
-    """Make the tables known by name, as `<schema>.access_history` and so on.
-
-    Raises:
-        AttachError: the metastore has tables of these names, of another root.
-    """
-    spark.sql(f"CREATE SCHEMA IF NOT EXISTS {sql_name(split_name(schema))}")
-    for table in tables:
-        name = f"{sql_name(split_name(schema))}.{table.name}"
-        location = table.location(root)
-        spark.sql(f"CREATE TABLE IF NOT EXISTS {name} USING delta LOCATION {sql_text(location)}")
-        # IF NOT EXISTS says nothing of a table that exists elsewhere.
-        described = spark.sql(f"DESCRIBE TABLE EXTENDED {name}").where("col_name = 'Location'").collect()
-        known = str(described[0]["data_type"]) if described else location
-        if (local_path(known) or known) != (local_path(location) or location):
-            raise AttachError(
-                f"the table {name} is registered for {known}, not for {location}",
-                "attach with another schema, or drop that table first (its files stay)",
-            )
 
 
 def missing_rows(table: AuditTable, root: str, rows: DataFrame, existing_where: str = "true") -> DataFrame:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from audit.spark.sessions import require_session
 from audit.time_travel.errors import NotAttachedError
 
 if TYPE_CHECKING:
@@ -35,9 +36,10 @@ def time_travel_of(spark: SparkSession) -> Any:
     """The `TimeTravel` of an audited session; untyped, as its type would be a circle of imports.
 
     Raises:
+        AttachError: it is no session, or has been stopped.
         NotAttachedError: the session is not audited.
     """
-    found = spark.__dict__.get(_ATTRIBUTE)
+    found = require_session(spark).__dict__.get(_ATTRIBUTE)
     if found is None:
         raise NotAttachedError("this SparkSession is not audited", "call audit.attach(spark) first")
     return found

@@ -67,6 +67,10 @@ class Governance(Protocol):
         """
         ...
 
+    def shows_all_rows(self, table_id: str) -> bool:
+        """Whether this thread's user may know how many rows and bytes a table (by Delta's id) has."""
+        ...
+
     def show(self, spark: SparkSession, text: str, actor: Actor, run: Run) -> Any | None:
         """The result of a SHOW of policies, tags, roles or grants; None for any other text."""
         ...

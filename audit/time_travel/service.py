@@ -97,6 +97,7 @@ class TimeTravel:
         self._may_drop_schema = governance.require_schema_drop
         self._require_unprotected = governance.require_unprotected
         self._show_governance = governance.show
+        self._shows_all_rows = governance.shows_all_rows
         self._own = own
         self._root = root
         self._schema = schema
@@ -447,7 +448,8 @@ class TimeTravel:
         require_read(show)
         catalog = self._catalog(spark)
         self._finish_interrupted_moves(catalog)
-        shower = HistoryRows(catalog, self.registry, partial(self.retention.periods, catalog), actor.time)
+        periods = partial(self.retention.periods, catalog)
+        shower = HistoryRows(catalog, self.registry, periods, self._shows_all_rows, actor.time)
         if show.noun == "TABLES":
             return spark.createDataFrame(shower.tables(show), TABLE_COLUMNS)
         return spark.createDataFrame(shower.schemas(show), SCHEMA_COLUMNS)

@@ -8,7 +8,7 @@ objects). Drops past their retention are left out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from audit.core.clock import to_datetime
@@ -62,12 +62,14 @@ class HistoryRows:
         catalog: the user's session.
         registry: what was dropped.
         retention: the periods of a table or, by name, of a schema.
+        shows_all_rows: whether the user may know the size of a table, by Delta's id.
         now: UTC microseconds.
     """
 
     catalog: DeltaCatalog
     registry: DropRegistry
     retention: Callable[[Table | str], Retention]
+    shows_all_rows: Callable[[str], bool]
     now: int
 
     def tables(self, show: ShowObjects) -> list[tuple[Any, ...]]:
@@ -166,17 +168,23 @@ class HistoryRows:
             if self.catalog.state(table.location) is None:
                 return _row(unknown, table.name, facts, days, None)
             own = self.catalog.properties(table.location, PREFIX)
-            size = self.catalog.size(table.location)
+            size = self._size(table.location)
         except UnreadableTableError:
             return _row(unknown, table.name, facts, 0, None)
         return _row(size, table.name, {**facts, "properties": own}, days, None)
+
+    def _size(self, location: str) -> TableSize:
+        """The size of a table; without rows and bytes for those from whom a policy hides some of them."""
+        size, state = self.catalog.size(location), self.catalog.state(location)
+        hides = state is not None and not self.shows_all_rows(state.table_id)
+        return replace(size, rows=None, bytes=None) if hides else size
 
     def _gone(self, event: ObjectEvent) -> tuple[Any, ...]:
         facts = event.details
         try:
             # A driver that was killed in a DROP SCHEMA may have left the files where they lay before.
             place = self.catalog.place_of(event.places, event.location or "")
-            size = self.catalog.size(place)
+            size = self._size(place)
             facts = {**facts, "properties": self.catalog.properties(place, PREFIX)}
         except UnreadableTableError:
             size = TableSize(None, None, facts["created"] * 1000)

@@ -32,7 +32,7 @@ def ours(tables: Tables) -> Extractor:
     catalog = lineage.MemoryCatalog(tables)
 
     def extract(sql: str) -> Any:
-        parse._remembered.cache_clear()  # statements seen before are measured apart
+        parse._cached.clear()  # statements seen before are measured apart
         return lineage.analyze(sql, catalog)
 
     def outputs(found: Any) -> Outputs:

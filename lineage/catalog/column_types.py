@@ -12,6 +12,7 @@ from lineage.catalog.protocol import Catalog
 from lineage.model import Access
 from lineage.names import split_name
 from lineage.sql.statement import Statement
+from lineage.sqlglot_log import spark_sql
 
 
 def types_of(statement: Statement, access: Access, catalog: Catalog) -> dict[str, str]:
@@ -39,4 +40,4 @@ def _declared(tree: exp.Expr | None) -> dict[str, str]:
     own = (column for column in columns if column.find_ancestor(exp.DataType) is None)
     kinds = ((column.name.lower(), column.args.get("kind")) for column in own)
     # sqlglot keeps types without a dialect; this gives the names of Spark.
-    return {name: kind.sql("spark") for name, kind in kinds if kind is not None}
+    return {name: spark_sql(kind) for name, kind in kinds if kind is not None}

@@ -22,6 +22,7 @@ from lineage.sql.commands.governance.grant import GRANTS
 from lineage.sql.function_definition import CreateFunction
 from lineage.sql.statement import Statement
 from lineage.sql.targets import parts_of
+from lineage.sqlglot_log import spark_sql
 
 
 class Overlay:
@@ -180,7 +181,7 @@ class Overlay:
             name,
             Domain.VIEW,
             columns=tuple(Column(n, types.get(n.lower(), "")) for n in names),
-            view_text=query.sql("spark"),
+            view_text=spark_sql(query),
             view_current=self._current,
             temporary=statement.temporary,
         )

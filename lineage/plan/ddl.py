@@ -251,7 +251,7 @@ def known(name: str) -> bool:
     )
 
 
-def analyze(nodes: Tree, target: Target, reader: PlanReader, queried: Query) -> Access:
+def analyze(nodes: Tree, target: Target, reader: PlanReader, queried: Query) -> Access:  # noqa: PLR0911
     """The record of a DDL command."""
     name = kind(nodes[0])
     if name in _VIEWS:
@@ -259,6 +259,8 @@ def analyze(nodes: Tree, target: Target, reader: PlanReader, queried: Query) -> 
     # CACHE TABLE and SET VAR run their query at once, so it is accessed.
     if name in _QUERIES:
         what, where = _QUERIES[name]
+        if nodes[0].get("isLazy") is True:
+            return Access(what)  # CACHE LAZY TABLE: read when it is first used
         query = plan_in(nodes, where)
         return replace(queried(reader, reader.plan(query) if query else OperatorOutput(), what), columns=())
     if name in _CLONES:

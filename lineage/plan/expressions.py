@@ -152,11 +152,10 @@ def _has_field(number: int, name: str, reader: ExpressionReader) -> bool:
 
 
 def _element(_node: Node, kids: Kids, _scope: Scope, _reader: ExpressionReader) -> Value:
-    """GetArrayItem: an element of an untouched array, at a constant place, has the array's fields."""
+    """GetArrayItem: an element at a constant place has the array's fields."""
     array, place = kids
-    return union(kids)._replace(
-        shape=array.shape if isinstance(array.shape, tuple) and not place.base else None
-    )
+    is_followed = isinstance(array.shape, (tuple, dict)) and not place.base
+    return union(kids)._replace(shape=array.shape if is_followed else None)
 
 
 def _element_at(node: Node, kids: Kids, scope: Scope, reader: ExpressionReader) -> Value:
@@ -174,6 +173,18 @@ def _struct(_node: Node, kids: Kids, _scope: Scope, _reader: ExpressionReader) -
         if isinstance(name.shape, str)
     }
     return computed(union(kids))._replace(shape=shape if len(shape) * 2 == len(kids) else None)
+
+
+def _array(_node: Node, kids: Kids, _scope: Scope, _reader: ExpressionReader) -> Value:
+    """CreateArray: of structs that the query built it has their fields, each from all of them."""
+    value = computed(union(kids))
+    shapes = [kid.shape for kid in kids if isinstance(kid.shape, dict)]
+    if not shapes or len(shapes) < len(kids) or len(set(map(len, shapes))) > 1:
+        return value
+    if len(shapes) == 1:
+        return value._replace(shape=shapes[0])
+    fields = zip(*(shape.values() for shape in shapes), strict=True)
+    return value._replace(shape=dict(zip(shapes[0], map(union, fields), strict=True)))
 
 
 def _literal(node: Node, _kids: Kids, _scope: Scope, _reader: ExpressionReader) -> Value:
@@ -293,6 +304,7 @@ RULES: dict[str, Rule] = {
     "GetArrayItem": _element,
     "ElementAt": _element_at,
     "CreateNamedStruct": _struct,
+    "CreateArray": _array,
     "Literal": _literal,
     **dict.fromkeys(
         ("ScalarSubquery", "LateralSubquery", "FunctionTableSubqueryArgumentExpression"), _scalar_subquery

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from lineage.model import Column, Domain, Relation
 from lineage.names import quote_name
@@ -95,13 +96,15 @@ class ViewFact:
 class PlanFacts:
     """The leaves of a plan, the targets of its commands, its views (all in pre-order), and registered paths.
 
-    `registered` gives the qualified table name of a location that belongs to a table.
+    `registered` gives the qualified table name of a location that belongs to a table. `origins` has the nodes
+    of the plans that RDDs were made of, by the ids of these; their relations are among `leaves`.
     """
 
     leaves: tuple[Leaf, ...] = ()
     targets: tuple[Target, ...] = ()
     views: tuple[ViewFact, ...] = ()
     registered: Mapping[str, str] = field(default_factory=dict)
+    origins: Mapping[int, list[dict[str, Any]]] = field(default_factory=dict)
 
 
 def relations(leaf: Leaf, facts: PlanFacts) -> tuple[Relation, ...]:

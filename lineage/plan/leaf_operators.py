@@ -11,7 +11,7 @@ from lineage.plan.expressions import evaluate, function_name
 from lineage.plan.operator_fields import OperatorReader, Rule, attributes
 from lineage.plan.scope import Attribute, OperatorOutput, Outputs, Scope
 from lineage.plan.tree import Node, kind
-from lineage.plan.values import NOTHING, Value, union
+from lineage.plan.values import NOTHING, Value, computed, union
 from lineage.transformation import BELOW, COMPUTED
 
 LEAVES = (
@@ -82,12 +82,25 @@ def inline_table(node: Node, kids: Outputs, outer: Scope | None, reader: Operato
 
 
 def stored_rows(node: Node, kids: Outputs, outer: Scope | None, reader: OperatorReader) -> OperatorOutput:
-    """LogicalRDD: in-memory rows; a checkpointed DataFrame also becomes one and loses its origin."""
+    """LogicalRDD: rows in memory, or of the plan that they were stored from, or a function over its rows."""
     # Dataset.checkpoint keeps the statistics of the plan that it cuts off; createDataFrame has none (Spark
     # 4.2, LogicalRDD).
     if "originStats" in node:
         reader.mark_partial("LogicalRDD: a checkpoint has cut the plan off from its sources")
-    return local_rows(node, kids, outer, reader)
+    rows = node.get("rows")
+    if rows is None:
+        return local_rows(node, kids, outer, reader)
+    out = attributes(node.get("output"))
+    origins = [reader.origin(number) for number in rows["of"]]
+    if rows["exact"] and len(origins[0].out) == len(out):
+        return _renamed(origins[0], out)
+    for name in rows["unknown"]:
+        reader.mark_partial(f"LogicalRDD: rows of a {name}, whose sources are not known")
+    if origins:
+        reader.mark_partial("LogicalRDD: a function over rows, whose columns may come of any column")
+    scope = Scope.over(origins, outer)
+    value = computed(union(origin.everything() for origin in origins))
+    return scope.flow(out, dict.fromkeys((number for number, _ in out), value))
 
 
 def view(node: Node, kids: Outputs, _outer: Scope | None, reader: OperatorReader) -> OperatorOutput:

@@ -30,6 +30,9 @@ class OperatorReader(expressions.ExpressionReader, Protocol):
     def view(self, node: Node, columns: list[Attribute]) -> Relation | None:
         """The view that a View node marks, None for a temporary one."""
 
+    def origin(self, number: int) -> OperatorOutput:
+        """What the plan gives that an RDD was made of."""
+
 
 Rule = Callable[[Node, Outputs, Scope | None, OperatorReader], OperatorOutput]
 

@@ -171,10 +171,12 @@ def _generated(tree: Tree, names: list[str], scope: Scope, reader: OperatorReade
         position = [NOTHING] if name == "PosExplode" else []  # a number of its own, not a value of the array
         of = width - len(position)
         # An element of an array has the array's fields.
-        element = value._replace(shape=child.shape) if isinstance(child.shape, tuple) else value
+        element = value._replace(shape=child.shape) if isinstance(child.shape, (tuple, dict)) else value
         return [*position, *([element] if of == 1 else [value] * of)]
     if name == "Inline":
         child = evaluate(tree[1:], scope, reader)
+        if isinstance(child.shape, dict) and len(child.shape) == width:
+            return list(child.shape.values())
         if isinstance(child.shape, tuple):
             # The names of the output are irrelevant here.
             own = [reader.registry.field_at(child.shape[0], at) or name for at, name in enumerate(names)]

@@ -33,6 +33,7 @@ class PlanReader:
     loops: dict[int, OperatorOutput] = field(default_factory=dict)
     scanned: dict[tuple[int, ...], dict[str, Value]] = field(default_factory=dict)
     _by_key: dict[int, Leaf] = field(default_factory=dict)
+    _origins: dict[int, OperatorOutput] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._by_key.update((leaf.key, leaf) for leaf in self.facts.leaves if leaf.key is not None)
@@ -72,6 +73,16 @@ class PlanReader:
                     break
             else:
                 return flow
+
+    def origin(self, number: int) -> OperatorOutput:
+        """What the plan gives that an RDD was made of."""
+        # The plans of a loop's checkpoints stand one in the other: from the innermost out, nothing recurses
+        # deep.
+        origins = self.facts.origins
+        for known in reversed(tuple(origins)) if number not in self._origins else ():
+            if known not in self._origins:
+                self._origins[known] = self.plan(origins[known])
+        return self._origins[number]
 
     def _again(
         self,

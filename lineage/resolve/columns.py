@@ -14,7 +14,6 @@ from lineage.names import quote_name
 from lineage.resolve.context import Trace
 from lineage.resolve.nodes import column_parts
 from lineage.resolve.scope import FromItem, ResolvedColumn, Scope
-from lineage.sql.syntax.pipe_syntax import PIPED
 
 # Spark reads these without parentheses when no column has the name (ResolveReferences,
 # LiteralFunctionResolution); sqlglot leaves some of them as columns.
@@ -69,10 +68,29 @@ def _in_scope(trace: Trace, keys: list[str], parts: Sequence[str], scope: Scope)
             out = source.find(keys[width])
             if out is not None:
                 return out.field(parts[width + 1 :])
+        out = _after_pipe(trace, keys[:width], keys[width], scope)
+        if out is not None:
+            return out.field(parts[width + 1 :])
     # A column of the FROM comes before an alias of the select list (lateral column aliases, Spark 3.4 and
     # later).
     found = _in_from_items(trace, keys[0], scope) or scope.aliases.get(keys[0])
-    return None if found is None else found.field(parts[1:])
+    if found is None or (len(parts) > 1 and not found.has_fields):
+        return None
+    return found.field(parts[1:])
+
+
+def assigned_column(parts: Sequence[str], target: FromItem) -> str:
+    """The column of a target that an assignment writes: of `t.a.f` and of `a.f` the column a.
+
+    A target's name may be that of a column: what stands behind the name comes first, as in a query.
+    """
+    keys = [part.lower() for part in parts]
+    scope = Scope()
+    scope.add(target)
+    behind = [n for n in range(min(3, len(keys) - 1), 0, -1) if qualified(keys[:n], scope) is not None]
+    places = [*behind, 0]
+    # A column that nobody knows is behind the name, if that is there: a MERGE may add it.
+    return parts[next((at for at in places if keys[at] in target.index), places[0])]
 
 
 def _in_from_items(trace: Trace, key: str, scope: Scope) -> ResolvedColumn | None:
@@ -92,7 +110,7 @@ def _in_from_items(trace: Trace, key: str, scope: Scope) -> ResolvedColumn | Non
 def _not_found(trace: Trace, keys: list[str], parts: Sequence[str], scope: Scope) -> ResolvedColumn | None:
     at: Scope | None = scope
     while at is not None:
-        found = _after_pipe(trace, keys, parts, at) or _of_unknown_columns(trace, keys, parts, at)
+        found = _of_unknown_columns(trace, keys, parts, at)
         if found is not None:
             return found
         at = at.outer
@@ -126,16 +144,32 @@ def _is_no_column(trace: Trace, keys: list[str]) -> bool:
     return keys[0] in ("session", "system") or keys[0] in trace.variables or keys[-1] in trace.variables
 
 
-def _after_pipe(trace: Trace, keys: list[str], parts: Sequence[str], scope: Scope) -> ResolvedColumn | None:
+def _after_pipe(trace: Trace, qualifier: list[str], key: str, scope: Scope) -> ResolvedColumn | None:
     # After `|>` a table further back may name a column: `FROM t |> EXTEND a + 1 AS b |> SELECT t.a`.
-    for source in scope.sources:
-        for width in range(min(3, len(keys) - 1), 0, -1) if source.alias == PIPED else ():
-            found = [out for out in source.columns() if out.key == keys[width]]
-            if found:
-                if len(found) > 1:
-                    trace.mark_partial(f"{quote_name(parts)} after |>")
-                return found[0].field(parts[width + 1 :])
+    piped = [source for source in scope.sources if source.origins]
+    found = [out for source in piped for out in named_before_pipe(source, qualifier) if out.key == key]
+    if len(found) > 1:
+        trace.mark_partial(f"ambiguous column {quote_name([*qualifier, key])}")
+    return found[0] if found else None
+
+
+def origin_of(parts: Sequence[str], scope: Scope) -> FromItem | None:
+    """The item of a FROM that has the column of a name; None for a field, and for what is no column."""
+    *qualifier, key = [part.lower() for part in parts]
+    source = qualified(qualifier, scope) if qualifier else None
+    if qualifier and source is None:
+        origins = [pair for item in scope.sources for pair in item.origins.items()]
+        return next((of for out, of in origins if out.key == key and of.is_named(qualifier)), None)
+    for item in scope.sources if source is None else (source,):
+        if key in item.index:
+            out = item.find(key)
+            return item if out is None or not item.origins else item.origins.get(out)
     return None
+
+
+def named_before_pipe(source: FromItem, qualifier: Sequence[str]) -> list[ResolvedColumn]:
+    """The columns of an item that came from an item of this name."""
+    return [out for out, origin in source.origins.items() if origin.is_named(qualifier)]
 
 
 def _aliased(key: str, scope: Scope) -> FromItem | None:
@@ -149,8 +183,4 @@ def qualified(keys: list[str], scope: Scope) -> FromItem | None:
     """The source that a qualifier means."""
     if len(keys) == 1:
         return _aliased(keys[0], scope)
-    wanted = tuple(keys)
-    for source in scope.sources:
-        if source.parts and source.parts[-len(keys) :] == wanted:
-            return source
-    return None
+    return next((source for source in scope.sources if source.is_named(keys)), None)

@@ -98,6 +98,8 @@ class Trace:
         self.marks: dict[tuple[Entry, Policy, str], PolicyMark] = {}
         self.policy_effects: dict[Entry, tuple[dict[str, ResolvedColumn], SourceSet]] = {}
         self.inside_policy = False
+        # Whether each write may add columns: `spark.databricks.delta.schema.autoMerge.enabled`.
+        self.auto_merge = False
         self.column_refs: dict[Ref, ColumnRef] = {}
         self._functions: dict[tuple[str, ...], Function | None] = {}
 

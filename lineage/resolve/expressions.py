@@ -19,6 +19,7 @@ from lineage.resolve.nodes import (
     dots_of,
     is_aggregate_name,
     keeps_value,
+    named_arguments,
     path_of,
     value_arguments,
 )
@@ -32,7 +33,8 @@ from lineage.resolve.scope import (
     SourceSet,
 )
 from lineage.resolve.stars import expand_star
-from lineage.resolve.views import open_function
+from lineage.resolve.value_types import made_type, makes_arrays, struct_of
+from lineage.resolve.views import bind_arguments, open_function
 from lineage.transformation import AGGREGATED, BELOW, COMPUTED
 from lineage.types import element_type, field_type
 
@@ -125,7 +127,16 @@ def _computed(trace: Trace, node: Node, scope: Scope, out: ResolvedColumn) -> Re
         out.fields = _struct_fields(trace, node, scope)
     elif isinstance(node, exp.Array):
         out.fields = _element_fields(trace, node, scope)
+    elif makes_arrays(node):
+        out.layout = made_type(node, lambda item: _layout(resolve_expression(trace, item, scope)))
     return out
+
+
+def _layout(value: ResolvedColumn) -> str:
+    if value.fields is None:
+        return value.type or value.layout
+    # Of an array of structs, too: whatever takes one apart asks for the fields alone.
+    return struct_of(field.name for field in value.fields.values())
 
 
 def _column(trace: Trace, node: Node, scope: Scope, sink: SourceSet) -> None:
@@ -294,20 +305,21 @@ def _aggregate(trace: Trace, node: Node, scope: Scope, sink: SourceSet) -> None:
 def add_call(trace: Trace, parts: Sequence[str], node: Node, scope: Scope, sink: SourceSet) -> None:
     """A call of a function that sqlglot does not know: a user's, or one of Spark's own."""
     function = trace.function(parts)
-    arguments = value_arguments(parts[-1], node)
     if function is None:
+        arguments = value_arguments(parts[-1], node)
         if is_aggregate_name(parts[-1]):
             sink.transformation |= AGGREGATED
             scope = scope.rows or scope
         add_sources(trace, arguments, scope, sink)
         return
     sink.call(trace.record_call(function))
-    outs = [resolve_expression(trace, item, scope) for item in arguments]
+    named = [(name, resolve_expression(trace, item, scope)) for name, item in named_arguments(node)]
+    outs = [out for _, out in named]
     if function.body is None:
         for out in outs:
             sink.merge(out)
         return
-    result = open_function(trace, function, outs)
+    result = open_function(trace, function, bind_arguments(function, named))
     sink.separate()
     for out in outs:
         sink.direct.update(out.direct)
@@ -343,7 +355,11 @@ def _element(trace: Trace, node: Node, scope: Scope, out: ResolvedColumn) -> Res
         # s['x'] is s.x, and of an array arr['x'] the field of each element
         return of.field((index.name,)).renamed(out.name or index.name)
     element = element_type(of.type)
-    if element is not None and isinstance(index, exp.Literal):
+    if of.fields is not None and isinstance(index, exp.Literal):
+        if index.is_string and index.name.lower() in of.fields:
+            return of.field((index.name,)).renamed(out.name or index.name)
+        out.fields = of.fields
+    elif element is not None and isinstance(index, exp.Literal):
         out.plain, out.type = of.plain, element
     else:
         add_sources(trace, index, scope, out)
@@ -355,16 +371,25 @@ def _element_fields(trace: Trace, node: Node, scope: Scope) -> dict[str, Resolve
     structs = [
         _struct_fields(trace, item, scope) for item in node.expressions if isinstance(item, exp.Struct)
     ]
-    first = structs[0] if structs and len(structs) == len(node.expressions) else None
-    if first is None or any(other is None or len(other) != len(first) for other in structs):
+    if not structs or len(structs) != len(node.expressions) or len({len(one) for one in structs}) > 1:
         return None
-    for at, field in enumerate(first.values()):
-        for other in structs[1:]:
-            field.merge(list((other or {}).values())[at])
-    return first
+    if len(structs) == 1:
+        return structs[0]
+    return {
+        key: _merged(name.name, fields)
+        for (key, name), *fields in zip(structs[0].items(), *(one.values() for one in structs), strict=True)
+    }
 
 
-def _struct_fields(trace: Trace, node: Node, scope: Scope) -> dict[str, ResolvedColumn] | None:
+def _merged(name: str, values: Sequence[ResolvedColumn]) -> ResolvedColumn:
+    # A new column: each of them may be a table's own.
+    out = ResolvedColumn(name)
+    for value in values:
+        out.merge(value)
+    return out
+
+
+def _struct_fields(trace: Trace, node: Node, scope: Scope) -> dict[str, ResolvedColumn]:
     fields: dict[str, ResolvedColumn] = {}
     for at, item in enumerate(node.expressions, 1):
         if isinstance(item, exp.PropertyEQ):

@@ -76,13 +76,30 @@ def child_nodes(node: Node) -> list[Node]:
 
 def call_arguments(node: Node) -> list[Node]:
     """The arguments of a call, in order."""
+    return [value for _, value in named_arguments(node)]
+
+
+def named_arguments(node: Node) -> list[tuple[str, Node]]:
+    """The arguments of a call, in order, each with the name that the call gives it: `a => 1`; "" by place.
+
+    >>> import sqlglot
+    >>> call = sqlglot.parse_one("f(1, b => c)", "spark")
+    >>> [(name, value.sql()) for name, value in named_arguments(call)]
+    [('', '1'), ('b', 'c')]
+    """
     found: list[Node] = []
     for key, value in node.args.items():
         if isinstance(value, list):
             found += [v for v in value if isinstance(v, exp.Expr)]
         elif isinstance(value, exp.Expr) and not (key == "this" and isinstance(node, exp.Anonymous)):
             found.append(value)
-    return [v.args["expression"] if isinstance(v, exp.Kwarg) else v for v in found]
+    return [(v.name, v.args["expression"]) if isinstance(v, exp.Kwarg) else ("", v) for v in found]
+
+
+def function_title(call: Node) -> str:
+    """The lower-case name of the function that a node calls (sqlglot's class `_ExplodeOuter` too)."""
+    name = call.name if isinstance(call, exp.Anonymous) else type(call).__name__
+    return name.lower().lstrip("_")
 
 
 def value_arguments(name: str, node: Node) -> list[Node]:

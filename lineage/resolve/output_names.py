@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from sqlglot import exp
 
 from lineage.sql.tokens import CALLED, spark
+from lineage.sqlglot_log import spark_sql
 
 Node = exp.Expr
 
@@ -92,7 +93,7 @@ def _shown(node: Node) -> str:
     function = _called(node)
     if function is not None:
         return _call(function, _arguments(node))
-    return node.sql("spark")
+    return spark_sql(node)
 
 
 def _concat(node: Node) -> str:
@@ -148,7 +149,7 @@ def _count(node: Node) -> str:
 def _dot(node: Node) -> str:
     this, field = node.args["this"], node.args["expression"]
     if not isinstance(field, exp.Identifier):
-        return node.sql("spark")
+        return spark_sql(node)
     while isinstance(this, exp.Paren):
         this = this.args["this"]
     return field.name if isinstance(this, (exp.Column, exp.Dot)) else f"{_inner(this)}.{field.name}"
@@ -160,7 +161,7 @@ def _cast(node: Node) -> str:
         # int(a), DATE '2020-01-01', 25Y: in Spark's dialect sqlglot's Cast is no CAST(…), which is a TryCast.
         typed = isinstance(this, exp.Literal) and this.is_string and to.this in _TYPED
         return f"{_TYPED[to.this]} '{this.name}'" if typed else _inner(this)
-    to_text = to.sql("spark").replace(", ", ",")
+    to_text = spark_sql(to).replace(", ", ",")
     return f"CAST({_inner(this)} AS {'DECIMAL(10,0)' if to_text == 'DECIMAL' else to_text})"
 
 

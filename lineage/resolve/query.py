@@ -14,6 +14,7 @@ from lineage.resolve.from_clause.relations import with_aliases
 from lineage.resolve.scope import Frame, FromItem, ResolvedColumn, Scope, SourceSet
 from lineage.resolve.select import add_keys, read_select, record_reads
 from lineage.resolve.stars import all_columns
+from lineage.sql.syntax.pipe_syntax import KEEPING_NAMES
 
 Node = exp.Expr
 _ROUNDS = 25
@@ -138,7 +139,9 @@ def _united(trace: Trace, left: Frame, right: Frame, *, both: bool) -> Frame:
             # EXCEPT yields values of the left side; the right one takes rows away.
             shape.add_indirect(two)
         outs.append(out)
-    return Frame(outs, shape, open_=left.open or right.open)
+    frame = Frame(outs, shape, open_=left.open or right.open)
+    frame.origins = left.origins  # a UNION keeps the names of its left side (Spark 4.2, Union.output)
+    return frame
 
 
 def _parenthesised(trace: Trace, node: Node, outer: Scope | None, ctes: dict[str, Frame]) -> Frame:
@@ -147,8 +150,9 @@ def _parenthesised(trace: Trace, node: Node, outer: Scope | None, ctes: dict[str
         scope = Scope(outer, ctes)
         add_item(trace, inner, scope)
         return record_reads(trace, Frame(all_columns(trace, scope), scope.indirect))
-    frame = read_query(trace, inner, outer, ctes)
-    frame = Frame(frame.columns, frame.indirect, open_=frame.open)
+    inside = read_query(trace, inner, outer, ctes)
+    frame = Frame(inside.columns, inside.indirect, open_=inside.open)
+    frame.origins = inside.origins
     _order_by(trace, node, frame, outer, ctes)
     return frame
 
@@ -172,8 +176,20 @@ def _order_by(trace: Trace, node: Node, frame: Frame, outer: Scope | None, ctes:
 def _select(trace: Trace, node: exp.Select, outer: Scope | None, ctes: dict[str, Frame]) -> Frame:
     scope = Scope(outer, ctes)
     args = node.args
+    if _is_piped(node):
+        scope.origins = []
     read_from(trace, node, scope)
     return read_select(trace, scope, args)
+
+
+def _is_piped(node: Node) -> bool:
+    """Whether `|>` stands behind a query, or behind a set operation that begins with it."""
+    parent, place = node.parent, node.arg_key
+    while parent is not None and place == "this" and isinstance(parent, (exp.Subquery, exp.SetOperation)):
+        if parent.alias in KEEPING_NAMES:
+            return True
+        parent, place = parent.parent, parent.arg_key
+    return False
 
 
 def _names(node: Node, name: str) -> bool:

@@ -126,13 +126,18 @@ class SourceSet:
             self.direct_indirect.update(other.direct_indirect)
 
 
+_NESTED = ("struct", "map", "array", "variant", "string")
+"""Types with something behind a dot or, of JSON in a STRING, behind a colon, which is read as a dot."""
+
+
 class ResolvedColumn(SourceSet):
     """A column that a query or a relation yields; `plain` where it is one source unchanged.
 
+    `layout` is a type without the types of its fields, of what a function makes: it names columns, no more.
     Once it is in a `Frame` or a `FromItem` it does not change: several may share its dicts.
     """
 
-    __slots__ = ("fields", "key", "name", "plain", "type")
+    __slots__ = ("fields", "key", "layout", "name", "plain", "type")
 
     def __init__(self, name: str, type_text: str = "") -> None:
         super().__init__()
@@ -141,11 +146,13 @@ class ResolvedColumn(SourceSet):
         self.type = type_text
         self.plain = False
         self.fields: dict[str, ResolvedColumn] | None = None
+        self.layout = ""
 
     def renamed(self, name: str) -> ResolvedColumn:
         """The same column under another name."""
-        if name == self.name:
-            return self
+        return self if name == self.name else self._named(name)
+
+    def _named(self, name: str) -> ResolvedColumn:
         out = ResolvedColumn(name, self.type)
         out.direct, out.base, out.direct_indirect, out.base_indirect = (
             self.direct,
@@ -153,13 +160,23 @@ class ResolvedColumn(SourceSet):
             self.direct_indirect,
             self.base_indirect,
         )
-        out.plain, out.fields, out.transformation, out.calls = (
+        out.plain, out.fields, out.layout, out.transformation, out.calls = (
             self.plain,
             self.fields,
+            self.layout,
             self.transformation,
             self.calls,
         )
         return out
+
+    def copy(self) -> ResolvedColumn:
+        """The same column as another value: two items of a FROM that share one are told apart by it."""
+        return self._named(self.name)
+
+    @property
+    def has_fields(self) -> bool:
+        """Whether a name may go on behind it: of `t.a` the column t of an INT is not meant."""
+        return self.fields is not None or self.type == "" or self.type.lower().startswith(_NESTED)
 
     def field(self, path: Sequence[str]) -> ResolvedColumn:
         """A field inside this column, as deep as `path` says."""
@@ -202,9 +219,12 @@ def _deeper(ref: Ref, names: tuple[str, ...]) -> Ref:
 
 
 class Frame:
-    """The output of a query: columns, indirect sources of its rows, and whether all columns are known."""
+    """The output of a query: columns, indirect sources of its rows, and whether all columns are known.
 
-    __slots__ = ("columns", "indirect", "open")
+    `origins` says of each column from which item of the FROM it comes as it is; None where nobody asks.
+    """
+
+    __slots__ = ("columns", "indirect", "open", "origins")
 
     def __init__(
         self, columns: list[ResolvedColumn], indirect: SourceSet | None = None, *, open_: bool = False
@@ -212,15 +232,17 @@ class Frame:
         self.columns = columns
         self.indirect = indirect if indirect is not None else SourceSet()
         self.open = open_
+        self.origins: list[FromItem | None] | None = None
 
 
 class FromItem:
     """An item of a FROM clause under its alias.
 
-    `index` says which (lower-case) names it has: columns made already, or still the relation's own.
+    `index` says which (lower-case) names it has: columns made already, or still the relation's own. Behind
+    `|>` columns keep the names of the items that they came from: `origins` has these.
     """
 
-    __slots__ = ("_outs", "_own", "_parts", "alias", "entry", "index", "open", "view")
+    __slots__ = ("_outs", "_own", "_parts", "alias", "entry", "index", "open", "origins", "view")
 
     def __init__(
         self,
@@ -238,6 +260,7 @@ class FromItem:
         self.entry = entry
         self.view = view
         self.open = open_ if entry is None else entry.open
+        self.origins: dict[ResolvedColumn, FromItem] = {}
         # Reversed: of two columns of one name the first one counts.
         self._own: dict[str, ResolvedColumn | Column] = {out.key: out for out in reversed(outs or ())}
         self.index: Mapping[str, ResolvedColumn | Column] = (
@@ -250,6 +273,12 @@ class FromItem:
         if isinstance(self._parts, str):
             self._parts = split_recorded(self._parts.lower())
         return self._parts
+
+    def is_named(self, keys: Sequence[str]) -> bool:
+        """Whether a qualifier, in lower case, means this item."""
+        if len(keys) == 1:
+            return self.alias == keys[0]
+        return self.parts[-len(keys) :] == tuple(keys)
 
     def find(self, key: str) -> ResolvedColumn | None:
         """The column of that (lower-case) name; tables make it on first use."""
@@ -311,6 +340,7 @@ class Scope:
         "ctes",
         "indirect",
         "known",
+        "origins",
         "outer",
         "rows",
         "sources",
@@ -329,6 +359,7 @@ class Scope:
         self.using: dict[str, ResolvedColumn] = {}
         self.aliases: dict[str, ResolvedColumn] = {}
         self.windows: dict[str, SourceSet] = {}
+        self.origins: list[FromItem | None] | None = None  # of the select list: see `Frame`
         self.indirect = SourceSet()
         # Columns of its own sources by the (table, column) that the query writes: see `resolve_column`.
         self.known: dict[tuple[str | None, str], ResolvedColumn] = {}

@@ -10,15 +10,16 @@ from typing import Any
 
 from sqlglot import exp
 
-from lineage.resolve.columns import resolve_column
+from lineage.resolve.columns import origin_of, resolve_column
 from lineage.resolve.context import Trace
 from lineage.resolve.expressions import add_indirect_sources, add_sources, resolve_expression
-from lineage.resolve.from_clause.generators import function_title, generated, is_generator
+from lineage.resolve.from_clause.generators import generated, is_generator
 from lineage.resolve.from_clause.table_functions import function_arguments, table_function_columns
-from lineage.resolve.nodes import is_aggregate
+from lineage.resolve.nodes import column_parts, function_title, is_aggregate
 from lineage.resolve.output_names import column_name, niladic_name
 from lineage.resolve.scope import Frame, FromItem, ResolvedColumn, Scope, SourceSet
 from lineage.resolve.stars import expand_star, expand_struct
+from lineage.resolve.value_types import struct_of
 from lineage.transformation import COMPUTED
 
 Node = exp.Expr
@@ -40,6 +41,11 @@ def read_select(trace: Trace, scope: Scope, args: dict[str, Any]) -> Frame:
         add_indirect_sources(trace, where.args["this"], scope, shape)
     for window in args.get("windows") or ():
         _named_window(trace, window, scope)
+    # Behind the select list columns keep the names of the items that they came from.
+    if scope.origins is None and any(args.get(key) is not None for key in _AFTER):
+        scope.origins = []
+    if args.get("group") is not None:
+        _time_windows(trace, args["group"], scope)
     outs = _select_list(trace, args["expressions"], scope)
     _group(trace, args.get("group"), args["expressions"], outs, scope)
     _read_after(trace, args, outs, scope)
@@ -48,9 +54,9 @@ def read_select(trace: Trace, scope: Scope, args: dict[str, Any]) -> Frame:
         for out in outs:
             shape.add_indirect(out)
         add_indirect_sources(trace, distinct.args.get("on"), scope, shape)
-    return record_reads(
-        trace, Frame(outs, shape, open_=any(s.open for s in scope.sources) and _starred(args))
-    )
+    frame = Frame(outs, shape, open_=any(s.open for s in scope.sources) and _starred(args))
+    frame.origins = scope.origins
+    return record_reads(trace, frame)
 
 
 def record_reads(trace: Trace, frame: Frame) -> Frame:
@@ -69,8 +75,11 @@ def _read_after(trace: Trace, args: dict[str, Any], outs: list[ResolvedColumn], 
         return
     output = Scope(scope, scope.ctes)
     output.windows = scope.windows
+    named = [out.copy() for out in outs]
     # A struct's field hides no column of its name.
-    output.add(FromItem("", sorted(outs, key=_is_field)))
+    item = FromItem("", sorted(named, key=_is_field))
+    item.origins = {out: of for out, of in zip(named, scope.origins or (), strict=True) if of is not None}
+    output.add(item)
     for key, clause in clauses:
         if key == "having":
             add_indirect_sources(
@@ -95,6 +104,19 @@ def _having_scope(trace: Trace, group: Node | None, output: Scope, scope: Scope)
     return inner
 
 
+_TIME_WINDOWS = frozenset({"window", "session_window"})
+
+
+def _time_windows(trace: Trace, group: Node, scope: Scope) -> None:
+    # GROUP BY window(ts, '10 minutes') makes a column of that name (Spark 4.2, TimeWindowing).
+    for call in group.find_all(exp.Anonymous):
+        name = call.name.lower()
+        if name in _TIME_WINDOWS and call.expressions:
+            out = resolve_expression(trace, call, scope, name)
+            out.layout = struct_of(("start", "end"))
+            scope.aliases.setdefault(name, out)
+
+
 def _named_window(trace: Trace, window: Node, scope: Scope) -> None:
     own = SourceSet()
     for key in ("partition_by", "order"):
@@ -109,7 +131,7 @@ def _named_window(trace: Trace, window: Node, scope: Scope) -> None:
 def _select_list(trace: Trace, expressions: list[Node], scope: Scope) -> list[ResolvedColumn]:
     outs: list[ResolvedColumn] = []
     for item in expressions:
-        kind = type(item)
+        kind, before = type(item), len(outs)
         if kind is exp.Alias:
             out = _aliased_output(trace, item, scope)
             outs.append(out)
@@ -126,7 +148,22 @@ def _select_list(trace: Trace, expressions: list[Node], scope: Scope) -> list[Re
             if kind is exp.Aliases:
                 for out in several:
                     scope.aliases.setdefault(out.key, out)
+        if scope.origins is not None:
+            scope.origins += _origins(item, outs[before:], scope)
     return outs
+
+
+def _origins(item: Node, outs: list[ResolvedColumn], scope: Scope) -> list[FromItem | None]:
+    """The items of the FROM whose columns an item of the select list yields as they are."""
+    if type(item) is exp.Column and type(item.args["this"]) is exp.Identifier:
+        return [origin_of(column_parts(item), scope)]
+    pairs = iter(scope.joined()[0])
+    found: list[FromItem | None] = []
+    for out in outs:
+        # In order: a self-join has the same column twice.
+        owner = next((owner for owner, column in pairs if column is out), None)
+        found.append(owner.origins.get(out) if owner is not None and owner.origins else owner)
+    return found
 
 
 def _aliased_output(trace: Trace, item: Node, scope: Scope) -> ResolvedColumn:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
-from lineage.resolve.columns import qualified, resolve_name
+from lineage.resolve.columns import named_before_pipe, qualified, resolve_name
 from lineage.resolve.context import Trace
 from lineage.resolve.nodes import column_parts
 from lineage.resolve.scope import FromItem, ResolvedColumn, Scope
@@ -69,6 +69,9 @@ def _qualified_star(trace: Trace, node: exp.Expr, scope: Scope) -> list[Resolved
             if source.open:
                 trace.mark_partial("star over unknown columns")
             return at.star_of(source)
+        before = [out for item in at.sources if item.origins for out in named_before_pipe(item, keys)]
+        if before:
+            return before
         at = at.outer
     return expand_struct(trace, resolve_name(trace, parts, scope))
 
@@ -80,7 +83,7 @@ def expand_struct(trace: Trace, out: ResolvedColumn | None) -> list[ResolvedColu
         return []
     if out.fields is not None:
         return list(out.fields.values())
-    fields = struct_fields(out.type)
+    fields = struct_fields(out.type or out.layout)
     if not fields:
         trace.mark_partial("star over a struct of unknown fields")
         return [out]

@@ -137,6 +137,19 @@ def _refs(trace: Trace, refs: Sequence[ColumnRef], entries: dict[str, Entry]) ->
     return found
 
 
+def bind_arguments(
+    function: Function, arguments: Sequence[tuple[str, ResolvedColumn]]
+) -> list[ResolvedColumn]:
+    """What each parameter stands for; arguments come by place first, then by name (Spark 4.2)."""
+    by_name = {name.lower(): out for name, out in arguments if name}
+    by_place = iter([out for name, out in arguments if not name])
+    # A parameter that the call leaves out has its default, which reads nothing.
+    return [
+        by_name.get(p.name.lower()) or next(by_place, None) or ResolvedColumn(p.name, p.type)
+        for p in function.parameters
+    ]
+
+
 def open_function(trace: Trace, function: Function, arguments: Sequence[ResolvedColumn]) -> Frame:
     """The frame of an SQL function's body, its parameters standing for the arguments."""
     body = (function.body or "").strip()
@@ -151,8 +164,6 @@ def open_function(trace: Trace, function: Function, arguments: Sequence[Resolved
         return Frame([])
     scope = Scope()
     bound = [o.renamed(p.name) for p, o in zip(function.parameters, arguments, strict=False)]
-    # A parameter that the call leaves out has its default, which reads nothing.
-    bound += [ResolvedColumn(p.name, p.type) for p in function.parameters[len(bound) :]]
     # A body may qualify a parameter by the name of its function (Spark 4.2).
     scope.add(FromItem(function.name.split(".")[-1], bound))
     with trace.inside(None):

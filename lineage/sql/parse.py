@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from sqlglot.errors import SqlglotError
@@ -24,9 +23,10 @@ from lineage.sql.statement_types import QUERY_STARTS, SESSION_KINDS, kind_of_tre
 from lineage.sql.syntax.inline_policies import blank_clauses, inline_policies, without_clauses
 from lineage.sql.syntax.pipe_syntax import without_pipes
 from lineage.sql.syntax.retry_syntax import rewrite_for_retry
-from lineage.sql.syntax.spark_syntax import literal_identifiers, rewrite_for_sqlglot
+from lineage.sql.syntax.spark_syntax import literal_identifiers, rewrite_for_sqlglot, schema_evolution_at
 from lineage.sql.targets import targets_of_tree
 from lineage.sql.tokens import (
+    SCHEMA_EVOLUTION,
     bracket_depth,
     deeper_than,
     parse_tokens,
@@ -36,15 +36,17 @@ from lineage.sql.tokens import (
     word,
 )
 from lineage.sql.typed import Typed, command_of
+from lineage.text_cache import TextCache
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
     from lineage.sql.commands.command import Command
 
-# A tree takes about seventy times its text (TPC-DS: 100 KB a query): the cache holds some 100 MB at
+# A tree takes about seventy times its text (TPC-DS: 100 KB a query): the cache holds some 50 MB at
 # most of such queries, and a text longer than 32 KiB is not kept.
-_CACHE = 1024
+_KEPT = 512
+_REMEMBERED = 16 * 1024
 _CACHED_LENGTH = 32 * 1024
 # sqlglot's compiled parser goes as deep as the text does: on a thread with a stack of 256 KiB, 150 levels end
 # the process, and no exception tells of it. What is nested deeper is read from Spark's plan.
@@ -59,15 +61,10 @@ def parse(sql: str) -> Statement:
     (('s', 't'),)
     """
     if len(sql) <= _CACHED_LENGTH:
-        return _remembered(sql)
+        return _cached(sql)
     # Only a long text: short ones gain nothing, and the collector belongs to the whole process.
     with collector_paused():
         return _parsed(sql)
-
-
-@lru_cache(maxsize=_CACHE)
-def _remembered(sql: str) -> Statement:
-    return _parsed(sql)
 
 
 def _parsed(sql: str) -> Statement:
@@ -75,6 +72,9 @@ def _parsed(sql: str) -> Statement:
         return Statement(sql, "UNKNOWN", changes_session=True, reason=f"{type(error).__name__}: {error}")
 
     return attempt(lambda: _understood(sql), failed)
+
+
+_cached = TextCache(_parsed, _KEPT, _REMEMBERED)
 
 
 def typed_of(sql: str) -> Typed | None:
@@ -128,6 +128,8 @@ def _of_plain_tokens(sql: str, tokens: list[Token], types: AbstractSet[TokenType
     tree, reason = _tree(rewrite_for_sqlglot(readable, types, upper), sql)
     if tree is None:
         return _without_tree(sql, tokens, reason)
+    if "EVOLUTION" in upper and schema_evolution_at(tokens) is not None:
+        tree.meta[SCHEMA_EVOLUTION] = True
     return _of_tree(sql, tokens, tree)
 
 

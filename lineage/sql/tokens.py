@@ -5,7 +5,6 @@ In: text. Out: tokens, names read from them, statements split at semicolons.
 
 from __future__ import annotations
 
-import logging
 from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -14,18 +13,21 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
+from lineage.sqlglot_log import quiet
+
 if TYPE_CHECKING:
     from sqlglot import exp
 
 
+SCHEMA_EVOLUTION = "schema_evolution"
+"""`tree.meta[SCHEMA_EVOLUTION]`: the statement says WITH SCHEMA EVOLUTION, which sqlglot's tree cannot."""
 CALLED = "called"
 """Where a function's node keeps the name that the text calls it by: `node.meta[CALLED]`."""
 
 
 @lru_cache(maxsize=1)
 def spark() -> Spark:
-    """The stock Spark dialect. It warns where it falls back to a Command; that is expected here."""
-    logging.getLogger("sqlglot").addHandler(logging.NullHandler())
+    """The stock Spark dialect."""
     dialect = Spark()
     # Several names share one node (substr, substring); Spark names an output after the one in the text.
     dialect.ORIGINAL_NAME_META_KEY = CALLED
@@ -159,7 +161,8 @@ def parse_tokens(tokens: list[Token], text: str) -> exp.Expr | None:
         SqlglotError: the parser does not know the syntax.
         RecursionError: the statement is nested too deep.
     """
-    trees = [tree for tree in spark().parser().parse(tokens, text) if tree is not None]
+    with quiet():
+        trees = [tree for tree in spark().parser().parse(tokens, text) if tree is not None]
     return trees[0] if len(trees) == 1 else None
 
 
@@ -175,6 +178,11 @@ def word(tokens: list[Token], at: int) -> str:
 def new_token(kind: TokenType, text: str, first: Token, last: Token | None = None) -> Token:
     """A token in the place of one token, or of those from `first` to `last`."""
     return Token(kind, text, first.line, first.col, first.start, (last or first).end, [])
+
+
+def made_tokens(text: str, near: Token) -> list[Token]:
+    """Words as sqlglot's own tokenizer cuts them, at the place of another token."""
+    return [new_token(token.token_type, token.text, near) for token in spark().tokenize(text)]
 
 
 def read_name(tokens: list[Token], at: int) -> tuple[tuple[str, ...], int]:

@@ -18,6 +18,7 @@ from lineage.resolve.context import Ledger, Trace
 from lineage.resolve.query import read_query
 from lineage.resolve.scope import Frame, Refs, SourceSet
 from lineage.sql.targets import parts_of
+from lineage.sqlglot_log import spark_sql
 from lineage.statements.access_builder import build_access, modified_object, view_definition
 
 if TYPE_CHECKING:
@@ -318,7 +319,7 @@ def _defined(tree: exp.Create) -> list[Column]:
     for item in (*schema.expressions, *typed):
         if isinstance(item, exp.ColumnDef):
             kind = item.args.get("kind")
-            found.append(Column(item.name, kind.sql("spark") if kind is not None else ""))
+            found.append(Column(item.name, spark_sql(kind) if kind is not None else ""))
         elif isinstance(item, exp.Identifier):
             found.append(Column(item.name))
     return found

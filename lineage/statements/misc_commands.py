@@ -78,7 +78,9 @@ def _assigned(trace: Trace, statement: Statement, command: Command) -> Access | 
 
 
 def _cached(trace: Trace, statement: Statement, command: Command) -> Access:
-    # CACHE TABLE runs the query at once, unless it is LAZY, so its reads count.
+    # CACHE TABLE runs the query at once, so its reads count; LAZY leaves it to the first use.
+    if command.lazy:
+        return Access(statement.statement_type)
     if command.text:
         query = parse(command.text)
         if query.tree is None or not query.is_query:

@@ -25,6 +25,7 @@ PLACES = {
     "audit.spark.plans.plan_facts.PlanFactsReader.read": True,
     "audit.spark.catalog.session_catalog.SessionCatalog.look_up": True,
     "audit.capture.audited_session.AuditedSession.catalog_facts": False,
+    "audit.record.redaction.redact_sql": False,
     "audit.spark.sessions.current_schema": True,
     "audit.record.access_record.names_in": False,
     "audit.analysis.child_statements.ExecutionRows.children": False,

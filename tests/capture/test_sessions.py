@@ -345,7 +345,7 @@ def test_two_users_in_two_threads_keep_their_names(audited):
     rows = {user: history(audited, user) for user in ("ann", "bob")}
     for user, found in rows.items():
         assert [r.query_text for r in found] == [f"SELECT '{user}' AS who, {n} AS n" for n in range(10)]
-        assert {r.role_name for r in found} == {f"{user}_role"}
+        assert {r.role_name for r in found} == {f"{user}_role".upper()}
         assert len(access(audited, user)) == 10
     ids = [r.query_id for found in rows.values() for r in found]
     assert len(set(ids)) == 20
@@ -449,6 +449,10 @@ def test_what_a_foreach_batch_runs_points_at_its_batch(audited, tmp_path, of_a_n
     (batch,) = [r for r in rows if r.query_type == "STREAM_BATCH"]
     (write,) = [r for r in rows if r.action == "DataFrameWriter.saveAsTable"]
     assert write.parent_query_id == batch.query_id
+    assert write.root_query_id == batch.root_query_id == batch.parent_query_id
+    (row,) = [row for row in access(audited, user) if row.query_id == write.query_id]
+    sources = [source for column in row.objects_modified[0].columns for source in column.baseSources]
+    assert [(one.objectName, one.columnName) for one in sources] == [(f"spark_catalog.{schema}.source", "a")]
 
 
 def test_delta_versions_read_and_written(audited):

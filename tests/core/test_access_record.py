@@ -190,6 +190,13 @@ def test_text_that_is_no_utf_8_is_told_by_its_escapes():
         ("SELECT * FROM `日本`.`x y`", ["c.日本.x y"]),
         ("SELECT 1", []),
         ("SELECT * FROM (", []),
+        ("CREATE SCHEMA hr", ["c.hr"]),
+        ("DROP SCHEMA c2.hr CASCADE", ["c2.hr"]),
+        ("CREATE SCHEMA a CLONE b", ["c.a", "c.b"]),
+        ("GRANT USAGE ON SCHEMA hr TO ROLE x", ["c.hr"]),
+        ("GRANT SELECT ON TABLE t TO ROLE x", ["c.s.t"]),
+        ("CREATE ROLE hr", ["HR"]),
+        ("GRANT ROLE hr TO USER ann", ["HR"]),
         ("", []),
     ],
 )

@@ -287,7 +287,7 @@ class CountingCatalog:
 class OfTest:
     """An audited session, as far as its registry looks at it."""
 
-    session_id: str
+    jvm_id: str
     catalog: CountingCatalog = field(default_factory=CountingCatalog)
 
 

@@ -31,6 +31,8 @@ VALUES = {
     "admins": ("ann", "ann,bob", "eve"),
     "enforce_privileges": (True, False, True),
     "propagate_tags": (True, False, True),
+    "redact": ("literals", "keys", "literals"),
+    "redact_pattern": ("a+", "b+", "c+"),
 }
 LAYERS = ("argument", "environment", "file")
 DEFAULTS = {
@@ -47,6 +49,8 @@ DEFAULTS = {
     "account": "local",
     "enforce_privileges": False,
     "propagate_tags": False,
+    "redact": "keys",
+    "redact_pattern": "",
 }
 
 

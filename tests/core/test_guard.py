@@ -51,11 +51,23 @@ def test_each_place_is_logged_once(caplog):
         for _ in range(3):
             failures.guard(lambda: _fail("again"), None)
             failures.guard(lambda: 1 // 0, None)
-    assert [record.exc_info[0] for record in caplog.records] == [ValueError, ZeroDivisionError]
+    told = [record.getMessage() for record in caplog.records]
+    assert ["ValueError: again" in told[0], "ZeroDivisionError" in told[1], len(told)] == [True, True, 2]
+    assert all("Traceback" in text for text in told)
     assert {record.name for record in caplog.records} == {"audit"}
     with caplog.at_level(logging.WARNING, logger="audit"):
         Failures().guard(lambda: _fail("again"), None)
     assert len(caplog.records) == 3
+
+
+def test_what_is_kept_and_logged_of_a_failure_is_redacted(caplog):
+    """An error may quote a statement; its traceback is part of the message, where no handler can undo it."""
+    failures = Failures(lambda text: text.replace("hunter2", "?"))
+    with caplog.at_level(logging.WARNING, logger="audit"):
+        failures.guard(lambda: _fail("near 'hunter2'"), None, "q1")
+    assert failures.recent == (("q1", "ValueError: near '?'"),)
+    assert "hunter2" not in caplog.text
+    assert "near '?'" in caplog.text
 
 
 def test_a_library_leaves_logging_alone():

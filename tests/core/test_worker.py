@@ -17,8 +17,10 @@ from audit.analysis.worker import Worker
 from audit.core.guard import Failures
 from audit.policies.model.state import GovernanceState
 from audit.record.access_record import Ended, Started
+from audit.record.redaction import Redaction
 from audit.spool import Spool, read_segment, remove_ingested
-from lineage import parse
+from lineage.sql.parse import parse
+from lineage.sql.redaction.rules import RedactionRules
 
 NOW = 1_767_268_800_000_000
 
@@ -42,22 +44,36 @@ class Policies:
         return list(self.result)
 
 
+REDACTION = Redaction(RedactionRules(), lambda: b"key")
+
+
 class Pipe:
     """A worker over a real spool, without Spark: for calls whose analysis needs no plan."""
 
     def __init__(self, folder, policies=None, **bounds):
         self.failures = Failures()
         self.spool = Spool.open(folder, **bounds)
-        analyst = Analyst(None, self.failures, listening=True)
+        analyst = Analyst(None, REDACTION, self.failures, listening=True)
         self.analyst = analyst
         tags = TagPropagation(
             policies, lambda: NOW, lambda: "event", self.failures, enabled=policies is not None
         )
-        rows = ExecutionRows(analyst, tags, policies, Sessions(), None, lambda: "child", "app", "ann")
-        streams = Streams(analyst, tags, policies, lambda: "batch")
+        rows = ExecutionRows(
+            analyst, tags, policies, REDACTION, Sessions(), None, lambda: "child", "app", "ann"
+        )
+        streams = Streams(analyst, tags, policies, REDACTION, lambda: "batch")
         context = SimpleNamespace(addJobTag=lambda tag: None)
         self.worker = Worker(
-            context, self.spool, None, ExecutionClaims(), analyst, tags, rows, streams, self.failures
+            context,
+            self.spool,
+            None,
+            ExecutionClaims(),
+            analyst,
+            tags,
+            rows,
+            streams,
+            REDACTION,
+            self.failures,
         )
 
     def run(self, query_id, status="SUCCESS", text="CALL s.p()", completion=None, **request):

@@ -11,7 +11,8 @@ import pytest
 
 from audit.graph import diff
 from audit.graph.errors import NetworkxMissing
-from audit.graph.forms.boxes import draw
+from audit.graph.forms.boxes import Card, draw
+from audit.graph.model import Node
 
 from .story import Story
 
@@ -105,6 +106,26 @@ def test_a_cycle_and_an_own_column_are_drawn():
     story.write("s.b", {"x": ["s.a.y"]})
     graph = story.ask("s.b", "both")
     assert graph.to_svg().count('class="lg-head"') == len(graph.edges) == 4
+
+
+def test_the_title_of_a_box_is_its_name_without_the_catalog():
+    """A path is one word, whatever dots are in it; a dot in back-ticks parts nothing."""
+
+    def title(name):
+        return Card(Node(1, name), [], []).title
+
+    assert title("spark_catalog.s.t") == "s.t"
+    assert title("spark_catalog.s.`a.b`") == "s.`a.b`"
+    assert title("/home/ann/.audit/landing/f.parquet") == "/home/ann/.audit/landing/f.parquet"
+    assert title("file:/x/.audit/landing/f.csv") == "file:/x/.audit/landing/f.csv"
+    assert title("s.t") == "s.t"
+
+
+def test_one_edge_is_not_two():
+    """The caption counts as people do."""
+    story = Story()
+    story.write("s.u", {"x": ["s.t.x"]})
+    assert "2 objects, 1 edge<" in story.ask("s.u.x").to_svg()
 
 
 def test_mermaid_takes_every_name_as_a_name(evil):

@@ -78,6 +78,7 @@ def test_the_shell_draws(root):
 
 def test_what_cannot_be_answered_is_one_line_and_exit_code_2(root, tmp_path):
     """An unknown name, a moment that is none, a root without tables."""
+    (tmp_path / "spool").mkdir()
     for where, arguments, code in (
         (root, ("mart.n",), "AUDIT_LINEAGE_NAME_UNKNOWN"),
         (root, ("mart.m", "--as-of", "soon"), "AUDIT_LINEAGE_OPTION_INVALID"),

@@ -47,3 +47,65 @@ def test_columns_of_a_table_function_have_the_declared_names(catalog):
     assert access.analysis == "full"
     assert [column.name for column in access.columns] == ["found"]
     assert sources(access.columns[0]) == ({"a"}, {"b"})
+
+
+def test_arguments_with_names_go_to_the_parameters_of_these_names(catalog):
+    """`f(by => b, n => a)` binds by name, whatever the order; by place first, and defaults are left out."""
+    text = "CREATE FUNCTION one_of(x INT, y INT DEFAULT 1, Z INT DEFAULT 2) RETURNS INT RETURN {}"
+    catalog = MemoryCatalog(
+        {"s.t": {"a": "int", "b": "int", "c": "int"}},
+        functions={f"s.{name}_of": text.replace("one", name).format(name) for name in "xyz"},
+        current_schema="s",
+    )
+    calls = {
+        "x_of(z => c, y => b, x => a)": {"a"},
+        "y_of(z => c, y => b, x => a)": {"b"},
+        "z_of(a, Z => c, y => b)": {"c"},
+        "z_of(a, z => b)": {"b"},
+        "y_of(a, z => b)": set(),
+    }
+    for call, base in calls.items():
+        access = analyze(f"SELECT {call} AS v FROM t", catalog)
+        assert access.analysis == "full"
+        assert sources(access.columns[0])[1] == base, call
+
+
+def test_arguments_of_table_functions_have_names_too(catalog):
+    """A table function's parameters are bound by name, beside a table and LATERAL."""
+    catalog = MemoryCatalog(
+        {"s.t": {"a": "int", "b": "int"}},
+        functions={
+            "s.both": "CREATE FUNCTION both(lo INT, hi INT DEFAULT 5) RETURNS TABLE (x INT, y INT)"
+            " RETURN SELECT lo, hi"
+        },
+        current_schema="s",
+    )
+    by_name = analyze("SELECT q.x, q.y FROM t, LATERAL both(hi => t.b, lo => t.a) q", catalog)
+    assert [sources(column)[1] for column in by_name.columns] == [{"a"}, {"b"}]
+    default = analyze("SELECT q.x, q.y FROM t, LATERAL both(lo => t.b) q", catalog)
+    assert [sources(column)[1] for column in default.columns] == [{"b"}, set()]
+
+
+def test_a_table_that_a_function_gets_is_read_with_all_its_columns():
+    """f(TABLE(t)), of a table, a CTE or a query, with keys or a name, reads every column."""
+    catalog = MemoryCatalog(
+        {"s.t": {"a": "int", "b": "int"}},
+        functions={
+            "s.rows_of": Function(
+                "rows_of", parameters=(Column("input", "TABLE"),), data_type="struct<x:int>", is_table=True
+            )
+        },
+        current_schema="s",
+    )
+    for argument in (
+        "TABLE(t)",
+        "TABLE(s.t) PARTITION BY a ORDER BY b",
+        "TABLE(SELECT * FROM t) WITH SINGLE PARTITION",
+        "input => TABLE(t) PARTITION BY (a, b) SORT BY (b DESC)",
+        "TABLE(q)",
+        "input => TABLE(q), 3",
+    ):
+        access = analyze(f"WITH q AS (SELECT * FROM t) SELECT x FROM rows_of({argument})", catalog)
+        assert access.analysis == "full", (argument, access.reason)
+        assert sources(access.columns[0]) == ({"a", "b"}, {"a", "b"}), argument
+        assert {c.name for c in access.direct_objects_accessed[0].columns} == {"a", "b"}

@@ -97,6 +97,7 @@ def test_retain_says_what_it_would_delete(root):
 
 def test_a_root_without_tables_is_one_line_and_exit_code_2(spark, tmp_path):
     """A command that needs the tables says which is not there, and the way out."""
+    (tmp_path / "spool").mkdir()
     code, said = run(tmp_path, "verify")
     assert code == 2
     assert said.splitlines()[-1].startswith(f"audit: AUDIT_TABLE_MISSING: the audit table {tmp_path}")

@@ -127,7 +127,7 @@ def test_two_users_are_never_mixed(spark, tmp_path):
     for user, texts in ran.items():
         mine = [row for row in rows if row.user_name == user]
         assert [row.query_text for row in mine] == texts
-        assert {row.role_name for row in mine} == {f"{user}s role"}
+        assert {row.role_name for row in mine} == {f"{user}s role".upper()}
     assert len(rows) == 30
     users = {row.query_id: row.user_name for row in rows}
     records = read(spark, tmp_path, "access_history")

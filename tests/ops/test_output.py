@@ -80,6 +80,26 @@ def test_a_long_value_is_folded_and_not_cut(capsys):
     assert "".join(line.strip("│ ") for line in shown.splitlines() if line.startswith("│")) == path
 
 
+def test_an_answer_without_rows_says_so(capsys):
+    """One blank line would leave open whether the command has run."""
+    Output(as_json=False).rows([], title="Who read it?")
+    Output(as_json=False).rows([])
+    assert capsys.readouterr().out == "Who read it?: no rows\nno rows\n"
+
+
+def test_what_is_too_wide_for_a_table_stands_below_each_other(capsys, monkeypatch):
+    """On 80 columns a query of many columns had columns one letter wide."""
+    monkeypatch.setenv("COLUMNS", "80")
+    row = {"query_id": "0" * 36, "text": "SELECT 1\nFROM t", **{f"c{n}": n for n in range(20)}, "none": None}
+    Output(as_json=False).rows([row, row], title="All")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == ["All", "-[ 1 ]--------------"]
+    assert "query_id  " + "0" * 36 in lines
+    assert lines[lines.index("text      SELECT 1") + 1] == "          FROM t"
+    assert lines[-1] == "none"
+    assert len([line for line in lines if line.startswith("-[ ")]) == 2
+
+
 def test_progress_leaves_stdout_to_the_answer(capsys):
     """So that its JSON can be read."""
     Output(as_json=True).progress("Purging")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from lineage.model import Column, Domain
-from lineage.plan import Leaf
+from lineage.plan import Leaf, PlanFacts, analyze_plan
 from tests.plan.trees import access, alias, attribute, equal, literal, node, project, table
 
 T = table("t", a=1, b=2)
@@ -169,6 +171,51 @@ def test_what_the_json_has_lost_makes_the_analysis_partial(plan, reason):
     found = access(plan, full=False)
     assert (found.analysis, found.reason) == ("partial", reason)
     assert found.columns
+
+
+def of_an_rdd(leaf, origins):
+    """The access of a plan over RDDs, with the plans that these were made of."""
+    return analyze_plan(json.dumps([leaf]), PlanFacts(origins=origins))
+
+
+def stored(*rdds, exact=True, unknown=()):
+    """A plan over RDDs, with two columns."""
+    output = [[attribute("n", 90)], [attribute("m", 91)]]
+    return node(
+        "LogicalRDD", output=output, rows={"of": list(rdds), "exact": exact, "unknown": list(unknown)}
+    )
+
+
+def test_the_stored_rows_of_a_plan_have_its_sources():
+    """Column by column, under the names that they have now; filters of the plan are theirs, too."""
+    found = of_an_rdd(
+        stored(7), origins={7: [project([A], [B]), node("Filter", 1, condition=equal(A, B)), T]}
+    )
+    assert (found.analysis, outputs(found)) == ("full", ["n: a | b", "m: b | a"])
+    assert [o.name for o in found.direct_objects_accessed] == ["c.s.t"]
+
+
+def test_stored_rows_of_stored_rows():
+    """A plan over an RDD that was made of a plan over an RDD: a thousand of them are followed."""
+    deep = {number: [stored(number + 1)] for number in range(1, 1000)} | {1000: [project([A], [B]), T]}
+    found = of_an_rdd(stored(1), origins=deep)
+    assert (found.analysis, outputs(found)) == ("full", ["n: a", "m: b"])
+
+
+def test_a_function_over_rows_may_use_each_column():
+    """Its columns come of all; the record is partial, and never full without any source."""
+    found = of_an_rdd(stored(7, exact=False), origins={7: [project([A], [B]), T]})
+    assert (found.analysis, outputs(found)) == ("partial", ["n: a, b", "m: a, b"])
+    assert found.reason == "LogicalRDD: a function over rows, whose columns may come of any column"
+
+
+def test_rows_from_elsewhere_are_told():
+    """An RDD of files, say: the record is partial, with the kind of RDD."""
+    found = of_an_rdd(stored(exact=False, unknown=["HadoopRDD"]), origins={})
+    assert (found.analysis, found.reason) == (
+        "partial",
+        "LogicalRDD: rows of a HadoopRDD, whose sources are not known",
+    )
 
 
 @pytest.mark.parametrize(

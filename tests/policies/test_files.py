@@ -45,7 +45,9 @@ STREAMS = {
     "a table": lambda s, _: s.readStream.table("filed.t"),
     "a link": lambda s, p: s.readStream.format("delta").load(p["link"]),
     "parquet": lambda s, p: s.readStream.schema("id INT").format("parquet").option("PATH", p["place"]).load(),
-    "a pattern": lambda s, p: s.readStream.schema("value STRING").format("text").load(f"{p['above']}/{p['name'][:6]}*"),
+    "a pattern": lambda s, p: (
+        s.readStream.schema("value STRING").format("text").load(f"{p['above']}/{p['name'][:6]}*")
+    ),
 }
 
 

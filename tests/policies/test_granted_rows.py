@@ -74,3 +74,22 @@ def test_wrong(session, table, schema):
         with pytest.raises(error, match=said):
             session.sql(text)
     assert _seen(session, "mallory") == [1, 2, 3]
+
+
+def test_show_history_tells_no_count_of_hidden_rows(session, table):
+    """Rows and bytes of a table with hidden rows, dropped or not, are the administrator's to know."""
+    session.sql("CREATE TABLE open (a INT)")
+    session.sql("INSERT INTO open VALUES (1), (2)")
+    session.sql("CREATE ROW ACCESS POLICY eu ON t GRANT TO ('user:bob@x.org') FILTER USING (region = 'eu')")
+
+    def sizes(user):
+        with audit.as_user(session, user):
+            shown = session.sql("SHOW TABLES HISTORY").collect()
+        return {row.name: (row.rows, row.bytes is not None) for row in shown}
+
+    assert sizes("bob@x.org") == sizes("mallory") == {"open": (2, True), "t": (None, False)}
+    assert sizes("ann") == {"open": (2, True), "t": (3, True)}
+    session.sql("DROP TABLE t")
+    assert sizes("mallory") == {"open": (2, True), "t": (None, False)}
+    assert sizes("ann") == {"open": (2, True), "t": (3, True)}
+    session.sql("DROP TABLE open")

@@ -146,6 +146,10 @@ def _each_batch(session, place):
     writer.option("checkpointLocation", str(place)).trigger(availableNow=True).start().awaitTermination()
 
 
+def _stored(session):
+    session.table("src").select("a", "b").localCheckpoint().write.insertInto("t")
+
+
 QUERY = "SELECT a AS k, upper(b) AS v FROM src"
 WAYS = {
     "CTAS": f"CREATE TABLE u AS {QUERY}",
@@ -161,6 +165,8 @@ WAYS = {
     "EXECUTE IMMEDIATE": f"EXECUTE IMMEDIATE 'INSERT INTO t {QUERY}'",
     "script": f"BEGIN INSERT INTO t {QUERY}; END",
     "stream": _streamed,
+    "foreachBatch": _each_batch,
+    "checkpoint": lambda session, _: _stored(session),
 }
 
 
@@ -234,8 +240,9 @@ def test_what_cannot_carry_a_tag(session, source, tmp_path):
     with pytest.warns(TagsNotPropagatedWarning, match="out carries no tags"):
         session.sql(QUERY).write.format("csv").save(f"{tmp_path}/out")
     session.sql("CREATE TABLE t (k INT, v STRING)")
-    with pytest.warns(TagsNotPropagatedWarning, match="its analysis is partial: .* cut the plan off"):
-        _each_batch(session, tmp_path / "each")
+    mapped = session.table("src").rdd.map(lambda row: (row.a, row.b)).toDF("k INT, v STRING")
+    with pytest.warns(TagsNotPropagatedWarning, match="its analysis is partial: .* a function over rows"):
+        mapped.write.insertInto("t")
     session.sql("CREATE TABLE looked_up (v STRING)")
     session.sql("CREATE MASKING POLICY m2 AS (v STRING) RETURNS STRING -> (SELECT max(v) FROM looked_up)")
     session.sql("ALTER TAG pii SET MASKING POLICY m2")
@@ -245,7 +252,7 @@ def test_what_cannot_carry_a_tag(session, source, tmp_path):
     assert [session.table(name).count() for name in ("files", "t", "looked_up")] == [1, 1, 1]
     audit.flush(session)
     rows = session.sql(ROWS.format(source, "analysis = 'partial'")).collect()
-    reasons = ("no Delta table", "out carries no tags", "cut the plan off", "looked_up")
+    reasons = ("no Delta table", "out carries no tags", "a function over rows", "looked_up")
     assert [reason in row[2] for reason, row in zip(reasons, rows, strict=True)] == [True] * 4
 
 

@@ -18,6 +18,7 @@ NO_SQL = {
     "audit/core/file_paths.py": "schemes of paths",
     "audit/ingest/folder.py": "characters of a path that Hadoop's globs know",
     "audit/spark/embedded/java.py": "what `java -version` prints",
+    "audit/spark/redaction_patterns.py": "patterns of Spark's settings, for `lineage.sql.redaction`",
     "audit/spool/liveness.py": "a driver's id, a file's name",
     "audit/spool/segment.py": "the head of a record of the spool",
     "audit/time_travel/clones/create.py": "a name that becomes part of a path",
@@ -25,6 +26,8 @@ NO_SQL = {
     "audit/time_travel/retention/storage.py": "names of files of Delta's log",
     "audit/time_travel/versions/point_arguments.py": "an argument of Python that may be a query id",
     "audit/time_travel/versions/version_lookup.py": "a query id",
+    "lineage/sql/redaction/any_text.py": "text that is no SQL: messages, comments, what a literal holds",
+    "lineage/sql/redaction/redacted.py": "a message that quotes a value",
     "views/query_file.py": "comments at the head of a sample query's file, before its SQL",
 }
 ONE_WORD = {
@@ -33,6 +36,7 @@ ONE_WORD = {
     "lineage/names.py": "a dotted name",
     "lineage/sql/commands/time_travel/at_before.py": "a token behind @: v3, 20240101000000000",
     "lineage/sql/like_patterns.py": "the pattern of a SHOW … LIKE, made into one of `re`",
+    "lineage/sql/redaction/rules.py": "the name of an option or column; the form of a key or token",
     "lineage/sql/syntax/spark_syntax.py": "a token behind @: v3",
 }
 TOKENS = {

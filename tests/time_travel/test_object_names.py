@@ -10,7 +10,7 @@ from audit import attached_sessions
 from audit.spark.delta.values import View
 from audit.spark.sessions import current_schema
 from lineage.model import Domain
-from lineage.names import split_name, split_recorded
+from lineage.names import split_recorded
 from tests.sessions import NO_TABLES
 
 ATTACH = NO_TABLES
@@ -94,12 +94,12 @@ def _described(session, enforcer, parts):
         found = enforcer.describe(session, parts)
     except (AnalysisException, Py4JJavaError):
         return NOTHING
-    if len(found.name) > 1:
+    if found.in_catalog:
         return ("view" if found.is_view else "table", *found.name)
-    asked = split_name(found.name[0])
+    assert found.name == tuple(parts)
     if found.is_view:
-        return ("temporary", *asked)
-    return ("path", asked[-1]) if found.key else OTHER
+        return ("temporary", *found.name)
+    return ("path", found.name[-1]) if found.key else OTHER
 
 
 def _same(session, parts, expected):

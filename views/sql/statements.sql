@@ -1,9 +1,9 @@
 -- One row for each statement: query_history beside what the analysis made of it. The flags are null for
--- statements that did not succeed, since these have no row in access_history.
+-- statements that have no row in access_history: those that did not succeed, were denied, or still run.
 CREATE OR REPLACE VIEW {schema}.statements COMMENT 'Statements: query_history with how each was analysed' AS
 SELECT q.*, a.captured_by, a.analysis, a.analysis_reason,
-  size(a.base_objects_accessed) > 0 AS reads_data,
-  size(a.objects_modified) > 0 AS writes_data,
-  a.object_modified_by_ddl IS NOT NULL AS is_ddl
+  if(a.query_id IS NULL, NULL, coalesce(size(a.base_objects_accessed), 0) > 0) AS reads_data,
+  if(a.query_id IS NULL, NULL, coalesce(size(a.objects_modified), 0) > 0) AS writes_data,
+  if(a.query_id IS NULL, NULL, a.object_modified_by_ddl IS NOT NULL) AS is_ddl
 FROM {schema}.query_history q
 LEFT JOIN {schema}.access_history a ON a.query_id = q.query_id AND a.query_start_time = q.start_time

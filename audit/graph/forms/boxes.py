@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from audit.graph.forms.layout import Box, GraphLayout, Link, arrange
 from audit.graph.forms.tables import by_table
 from audit.graph.forms.texts import cut, width
+from lineage.names import quote_name, split_recorded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 LETTER, ROW, HEAD, PAD = 7.25, 20.0, 28.0, 10.0  # pixels, at 12 pixels a fixed-width letter
 LONGEST = 36  # letters of a name
+_SHORT = 2  # parts of a name without its catalog
 ROWS = 30  # of a box; what is more stands in one row
 DETAILED, SHOWN = 150, 600  # objects: with their columns, at all
 
@@ -36,7 +38,9 @@ class Card:
     def title(self) -> str:
         """Schema and name; the catalog stands in the tooltip."""
         name = self.node.object_name
-        return cut(name.split(".", 1)[1] if name.count(".") > 1 and "://" not in name else name, LONGEST + 4)
+        # A path is one word, whatever dots are in it.
+        parts = () if "/" in name else split_recorded(name)
+        return cut(quote_name(parts[1:]) if len(parts) > _SHORT else name, LONGEST + 4)
 
     def box(self) -> Box:
         """Its size."""

@@ -101,7 +101,7 @@ def _caption(drawing: Drawing, width: float) -> Iterator[str]:
     letters = int((width - 2 * _MARGIN) / 7.9)
     heading = cut(_heading(drawing.graph), letters)
     yield _text(heading, _MARGIN, _MARGIN + 6, "lg-text lg-bold lg-heading")
-    notes = [f"{len(drawing.cards)} objects, {len(drawing.graph.edges)} edges"]
+    notes = [f"{_many(len(drawing.cards), 'object')}, {_many(len(drawing.graph.edges), 'edge')}"]
     if any(edge.is_indirect for edge in drawing.graph.edges):
         notes.append("dashed: filters, joins, sorts")
     if any(edge.kind == "base" for edge in drawing.graph.edges):
@@ -109,6 +109,10 @@ def _caption(drawing: Drawing, width: float) -> Iterator[str]:
     if drawing.left_out > 0:
         notes.append(f"{drawing.left_out:,} farther objects left out")
     yield _text("; ".join(notes), _MARGIN, _MARGIN + 25, "lg-soft lg-small")
+
+
+def _many(number: int, of: str) -> str:
+    return f"{number} {of}" if number == 1 else f"{number:,} {of}s"
 
 
 def _card(card: Card, box: Box, start: Node) -> Iterator[str]:

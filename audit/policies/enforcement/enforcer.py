@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from audit.policies.enforcement.thread_identity import ThreadIdentity
+from audit.policies.enforcement.who_asks import SessionMarks, ThreadIdentity
 from audit.policies.errors import AccessDeniedError, BadPolicyError, UnknownPolicyError
 from audit.policies.model.governed_objects import ProtectedObject
 from audit.policies.model.state import GovernanceState
@@ -47,6 +47,7 @@ class CatalogObject:
         columns: by name in lower case: name, key that a rename keeps, columnId, type.
         partitions: names of the partition columns, in lower case.
         generated: generation expressions, by the name of their column.
+        in_catalog: it is an entry of the session catalog, and not temporary, by path or of another catalog.
     """
 
     key: str | None
@@ -56,6 +57,7 @@ class CatalogObject:
     columns: dict[str, tuple[str, str, int, str]]
     partitions: frozenset[str] = frozenset()
     generated: Mapping[str, str] = field(default_factory=dict)
+    in_catalog: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,7 @@ class Enforcer:
 
     Attributes:
         thread: who runs what the calling thread runs.
+        marks: which session is attached.
     """
 
     def __init__(self, session: SparkSession, account: str, audit_folders: Iterable[str]) -> None:
@@ -102,7 +105,7 @@ class Enforcer:
         self._account = account
         self._tokens: dict[tuple[str, str | None, frozenset[str]], str] = {}
         self._could_change = lru_cache(maxsize=_KEPT)(self._ask_could_change)
-        self.thread = ThreadIdentity(self._rule)
+        self.thread, self.marks = ThreadIdentity(self._rule), SessionMarks(self._rule)
         self.enforces = self.notes_creations = False
 
     def install(self, spark: SparkSession) -> None:
@@ -112,14 +115,6 @@ class Enforcer:
     def set_default_identity(self, session_id: str, token: str) -> None:
         """Set the identity of a session's own user."""
         self._rule.set_default_identity(session_id, token)
-
-    def mark(self, spark: SparkSession, session_id: str) -> None:
-        """Mark a session, and its clones to come, as an attached one; "" takes the mark away."""
-        self._rule.mark(spark, session_id)
-
-    def mark_of(self, spark: SparkSession) -> str:
-        """The attached session that a session is, or is a clone of; "" for none."""
-        return self._rule.mark_of(spark)
 
     def unplanned(self, dataset: Any) -> Any:
         """The same query as a new Dataset, without the plan that Spark caches in the old one."""
@@ -444,7 +439,8 @@ def _catalog_object(facts: Mapping[str, Any]) -> CatalogObject:
         for column, key_of, mapped, type_text in facts["columns"]
     }
     parted, generated = frozenset(facts["partitions"]), facts["generated"]
-    return CatalogObject(key, facts["isView"], name, identity, columns, parted, generated)
+    in_catalog = facts.get("in_catalog", True)  # a view that is only being defined will be
+    return CatalogObject(key, facts["isView"], name, identity, columns, parted, generated, in_catalog)
 
 
 def _policy(policy: Policy) -> dict[str, Any]:

@@ -232,7 +232,7 @@ class Privileges:
     def of(self, found: CatalogObject) -> Securable:
         """A table or view, as the holder of privileges."""
         name, domain = quote_name(found.name), Domain.VIEW if found.is_view else Domain.TABLE
-        above = (_schema(found.name[:-1]), ACCOUNT) if len(found.name) > 1 else (ACCOUNT,)
+        above = (_schema(found.name[:-1]), ACCOUNT) if found.in_catalog else (ACCOUNT,)
         return Securable(found.key or "", domain, name, above)
 
     def _with_maker(self, on: Securable) -> Securable:

@@ -83,8 +83,8 @@ class EventLog:
                 return state
             # The statements of a script ask one after the other, mostly between the same two changes.
             if self._past is None or self._past[:2] != (self._version, count):
-                events = self._table.read(self._version).where(f"event_time <= timestamp_micros({moment})")
-                past = state_after([event_of(row) for row in events.orderBy("sequence").collect()])
+                rows = self._table.rows(self._version, f"event_time <= timestamp_micros({moment})")
+                past = state_after([event_of(row) for row in rows])
                 self._past = self._version, count, past
             return self._past[2]
 
@@ -154,8 +154,7 @@ class EventLog:
         if version < 0:
             return
         # Files carry the minimum and maximum of `sequence`, so Delta reads the new ones alone.
-        later = self._table.read(version).where(f"sequence >= {self._events}")
-        new = later.orderBy("sequence").collect()
+        new = self._table.rows(version, f"sequence >= {self._events}")
         # Building a large state makes many objects and no garbage.
         with collector_paused():
             self._take(version, [event_of(row) for row in new])

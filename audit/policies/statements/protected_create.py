@@ -82,7 +82,7 @@ class ProtectedCreate:
 
     def _protected(self, staged: StagedTable, spark: SparkSession) -> ProtectedObject:
         """Set the policies on the staged table, which is still empty."""
-        found = replace(self.enforcer.describe(spark, staged.by_path), name=staged.name)
+        found = replace(self.enforcer.describe(spark, staged.by_path), name=staged.name, in_catalog=True)
         state = self.event_log.change(partial(self._events, Domain.TABLE, found))
         return state.objects[found.key or ""]
 

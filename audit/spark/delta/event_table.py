@@ -14,12 +14,14 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from audit.core.job_tags import SUPPRESS_TAG
 from audit.spark import java_classes, jvm
 from audit.spark.delta.conflicts import is_creation_conflict, retried
+from audit.spark.pyspark_api.job_tags import tagged
 from lineage.names import delta_path
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Row, SparkSession
 
 Columns = Sequence[tuple[str, str, str]]
 """Name, type (STRING, BIGINT, DOUBLE or TIMESTAMP) and meaning of each column."""
@@ -53,10 +55,14 @@ class HistoryTable:
         newest: bool = self._java.isNewest(self._session._jsparkSession, self.location, version)
         return newest
 
-    def read(self, version: int | None = None) -> DataFrame:
-        """All rows, of a version or of now."""
+    def rows(self, version: int | None = None, where: str = "true") -> list[Row]:
+        """The rows, of a version or of now, as far as a condition holds; in order, where there is one."""
         reader = self._session.read.format("delta")
-        return (reader if version is None else reader.option("versionAsOf", version)).load(self.location)
+        asked = reader if version is None else reader.option("versionAsOf", version)
+        found = asked.load(self.location).where(where)
+        # Whoever's statement or attach needs them, it is the system that reads: no record tells of it.
+        with tagged(self._session.sparkContext, SUPPRESS_TAG):
+            return (found if self._ordered_by is None else found.orderBy(self._ordered_by)).collect()
 
     def append(self, rows: Sequence[tuple[Any, ...]], seen: int | None = None) -> int | None:
         """Add rows in one commit; they are on record when this returns.

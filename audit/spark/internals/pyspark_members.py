@@ -75,7 +75,20 @@ _JVM_OBJECTS = Surface(
     + python("pyspark.sql.readwriter.DataFrameWriter", "_jwrite", is_instance=True)
     + python("pyspark.sql.streaming.readwriter.DataStreamWriter", "_jwrite _df _spark", is_instance=True)
     + python("pyspark.sql.streaming.query.StreamingQuery", "_jsq", is_instance=True)
+    + python("pyspark.core.rdd.RDD", "_jrdd", is_instance=True)
     + python("delta.tables.DeltaTable", "_jdt", is_instance=True),
+)
+_TEMPLATES = Surface(
+    "The {…} templates of `spark.sql`",
+    Side.PYSPARK,
+    ("audit/spark/pyspark_api/sql_template.py",),
+    "makes the temporary views of a template's DataFrames before the session is cloned in which it runs",
+    "a write with a DataFrame in a template finds no table",
+    "`spark.sql(text, **values)` makes and drops the views itself, in the session that runs the text",
+    python=(
+        PythonMember("pyspark.sql.sql_formatter.SQLStringFormatter", "format"),
+        PythonMember("pyspark.sql.sql_formatter.SQLStringFormatter", "clear"),
+    ),
 )
 _CONTEXT = Surface(
     "The running SparkContext and its connection to the JVM",
@@ -100,4 +113,4 @@ _GATEWAY = Surface(
     ),
 )
 
-PYTHON_SURFACES = (_METHODS, _CALL_SITE, _JVM_OBJECTS, _CONTEXT, _GATEWAY)
+PYTHON_SURFACES = (_METHODS, _CALL_SITE, _JVM_OBJECTS, _TEMPLATES, _CONTEXT, _GATEWAY)

@@ -278,6 +278,17 @@ _PLAN_EXPRESSIONS = Surface(
     + classes(f"{_ANALYSIS}.SQLScalarFunction"),
     reflective=words("name extractFieldName otherCopyArgs unquotedString"),
 )
+_RDD_ORIGINS = Surface(
+    "The plan behind an RDD",
+    Side.SPARK,
+    (f"{_JAVA}/capture/StoredFrames.java", f"{_JAVA}/capture/RddOrigins.java", _FACTS),
+    "the sources of what is made of `DataFrame.rdd`, of a checkpoint, and of what foreachBatch is given",
+    "records of such statements are partial, without their sources",
+    "none: a plan over an RDD knows its columns and nothing else",
+    methods(f"{_EXECUTION}.LogicalRDD", "rdd")
+    + methods(f"{_EXECUTION}.SQLExecution", "getQueryExecution/1 EXECUTION_ID_KEY")
+    + methods("org.apache.spark.rdd.RDD", "dependencies"),
+)
 _DELTA_FACTS = Surface(
     "The Delta table behind a plan",
     Side.DELTA,
@@ -362,6 +373,7 @@ JVM_SURFACES = (
     _PLAN_RELATIONS,
     _PLAN_NAMES,
     _PLAN_EXPRESSIONS,
+    _RDD_ORIGINS,
     _DELTA_FACTS,
     _PARSER,
     _PARSERS,

@@ -33,6 +33,7 @@ class PlanFactsReader:
 
     def __init__(self, jvm: Jvm) -> None:
         self._java = java_classes.instance(jvm, "capture.PlanFacts")
+        self._literals = java_classes.instance(jvm, "capture.PlanLiterals")
 
     def read(self, plan: JavaPlan, registered: Mapping[str, str] | None = None) -> tuple[str, PlanFacts]:
         """The plan's JSON (the shape of `toJSON`, without what lineage does not need) and its facts.
@@ -57,6 +58,10 @@ class PlanFactsReader:
     def text_changing_setting(self, spark: SparkSession) -> str:
         """The setting of a session that makes its text mean something else than by default, or ""."""
         return str(self._java.reading(spark._jsparkSession))
+
+    def text_without_literals(self, plan: JavaPlan) -> str:
+        """Spark's own rendering of a plan, with a question mark for each literal."""
+        return str(self._literals.textWithout(plan))
 
     def collect_facts(self, plan: JavaPlan, registered: Mapping[str, str] | None = None) -> PlanFacts:
         """The facts alone, to go with Spark's own `toJSON`."""
@@ -94,6 +99,7 @@ def facts_of(text: str, registered: Mapping[str, str] | None = None, current: st
         tuple(_completed(_target(target), current) for target in found["targets"]),
         tuple(map(_view, found.get("views", ()))),
         dict(registered or {}),
+        {int(number): nodes for number, nodes in found.get("origins", {}).items()},
     )
 
 

@@ -200,6 +200,9 @@ DELTA_OPTIMIZE = Methods(
 OWN_PLAN = frozenset({"DataFrame.collect"})
 """Actions that run the plan of the DataFrame itself, once, and nothing else; the others derive one."""
 
+MAKES_RDD = frozenset({"DataFrame.checkpoint", "DataFrame.localCheckpoint", "DataFrame.rdd"})
+"""Methods whose result is an RDD, or a DataFrame over one, with the rows of the DataFrame."""
+
 SURFACE = (
     DATAFRAME,
     SESSION,

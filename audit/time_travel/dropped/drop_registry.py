@@ -149,7 +149,7 @@ class DropRegistry:
         version = (state.table_id, state.latest)
         with self._lock:
             if self._seen is None or self._seen[0] != version:
-                every = [_event(row) for row in self._table.read().collect()]
+                every = [_event(row) for row in self._table.rows()]
                 self._seen = (version, every, registry_state_after(every))
             return self._seen[2]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from lineage.resolve.nodes import function_title
 from lineage.resolve.scope import ResolvedColumn, SourceSet
 from lineage.transformation import COMPUTED
 from lineage.types import element_type, map_types, struct_fields
@@ -34,12 +35,6 @@ _GENERATORS = frozenset(
 
 FIXED_ROWS = frozenset({"stack", "json_tuple"})
 """Generators whose number of rows does not depend on their arguments."""
-
-
-def function_title(call: exp.Expr) -> str:
-    """The lower-case name of the function that a node calls (sqlglot's class `_ExplodeOuter` too)."""
-    name = call.name if isinstance(call, exp.Anonymous) else type(call).__name__
-    return name.lower().lstrip("_")
 
 
 def is_generator(name: str) -> bool:
@@ -99,12 +94,13 @@ def _exploded(source: ResolvedColumn, call: exp.Expr) -> list[ResolvedColumn]:
         return [_derived("key", source, pair[0]), _derived("value", source, pair[1])]
     # An element of an array has the array's fields.
     out = _derived("col", source, element_type(source.type) or "")
-    out.plain = source.plain
+    out.layout = element_type(source.layout) or ""
+    out.plain, out.fields = source.plain, source.fields
     return [out]
 
 
 def _inlined(source: ResolvedColumn) -> list[ResolvedColumn] | None:
-    fields = struct_fields(element_type(source.type) or "")
+    fields = struct_fields(element_type(source.type or source.layout) or "")
     if not fields and source.fields:
         return [out.renamed(out.name) for out in source.fields.values()]
     if not fields:

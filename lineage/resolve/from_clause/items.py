@@ -12,13 +12,14 @@ from sqlglot import exp
 
 from lineage.resolve.context import Trace
 from lineage.resolve.expressions import add_indirect_sources, resolve_expression
-from lineage.resolve.from_clause.generators import function_title
 from lineage.resolve.from_clause.joins import merge_using_keys, natural_keys
 from lineage.resolve.from_clause.pivots import pivoted
 from lineage.resolve.from_clause.relations import relation_item, with_aliases
 from lineage.resolve.from_clause.table_functions import table_function_columns
-from lineage.resolve.nodes import table_parts
+from lineage.resolve.nodes import function_title, table_parts
 from lineage.resolve.scope import Frame, FromItem, ResolvedColumn, Scope
+from lineage.sql.syntax.pipe_syntax import KEEPING_NAMES
+from lineage.sqlglot_log import spark_sql
 
 Node = exp.Expr
 
@@ -111,15 +112,20 @@ def _version(args: dict[str, object]) -> object:
     value = version.args.get("expression")
     if version.name == "VERSION" and isinstance(value, exp.Literal) and value.name.isdigit():
         return int(value.name)
-    return version.sql("spark")
+    return spark_sql(version)
 
 
 def _derived_table(trace: Trace, frame: Frame, node: Node, scope: Scope) -> FromItem:
     scope.indirect.add_indirect(frame.indirect)
     alias = node.args.get("alias")
-    return FromItem(
-        alias.name if alias else "", with_aliases(trace, frame.columns, alias), view=frame, open_=frame.open
-    )
+    outs = with_aliases(trace, frame.columns, alias)
+    origins: dict[ResolvedColumn, FromItem] = {}
+    if frame.origins is not None and alias is not None and alias.name in KEEPING_NAMES:
+        outs = [out.copy() for out in outs]
+        origins = {out: of for out, of in zip(outs, frame.origins, strict=True) if of is not None}
+    item = FromItem(alias.name if alias else "", outs, view=frame, open_=frame.open)
+    item.origins = origins
+    return item
 
 
 def _subquery_item(trace: Trace, node: exp.Subquery, scope: Scope, outer: Scope | None) -> FromItem:

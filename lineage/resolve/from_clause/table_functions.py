@@ -12,11 +12,11 @@ from sqlglot import exp
 from lineage.model import Function
 from lineage.resolve.context import Trace
 from lineage.resolve.expressions import add_sources, resolve_expression
-from lineage.resolve.from_clause.generators import FIXED_ROWS, function_title, generated, is_generator
+from lineage.resolve.from_clause.generators import FIXED_ROWS, generated, is_generator
 from lineage.resolve.from_clause.relations import relation_item
-from lineage.resolve.nodes import call_arguments
+from lineage.resolve.nodes import function_title, named_arguments
 from lineage.resolve.scope import CALLED_BASE, CALLED_DIRECT, ResolvedColumn, Scope, SourceSet
-from lineage.resolve.views import open_function
+from lineage.resolve.views import bind_arguments, open_function
 from lineage.transformation import BELOW, COMPUTED
 from lineage.types import struct_fields
 
@@ -27,12 +27,13 @@ def table_function_columns(
     trace: Trace, call: Node, names: Sequence[str], scope: Scope, prefix: Sequence[str] = ()
 ) -> list[ResolvedColumn] | None:
     """The columns that a table-valued function or generator yields, None where unknown."""
-    arguments = function_arguments(trace, call, scope)
+    named = _named_arguments(trace, call, scope)
+    arguments = [out for _, out in named]
     title = function_title(call)
     function = trace.function([*prefix, title])
     outs: list[ResolvedColumn] | None
     if function is not None:
-        outs = _user_table_function(trace, function, arguments)
+        outs = _user_table_function(trace, function, named, scope)
     else:
         outs = generated(title, call, arguments)
     if outs is None or (names and len(names) != len(outs) and is_generator(title)):
@@ -54,20 +55,24 @@ def table_function_columns(
 
 def function_arguments(trace: Trace, call: Node, scope: Scope) -> list[ResolvedColumn]:
     """The arguments of what makes rows of a value; how many rows there are depends on them."""
-    arguments = [_argument(trace, a, scope) for a in call_arguments(call)]
+    return [out for _, out in _named_arguments(trace, call, scope)]
+
+
+def _named_arguments(trace: Trace, call: Node, scope: Scope) -> list[tuple[str, ResolvedColumn]]:
+    found = [(name, _argument(trace, value, scope)) for name, value in named_arguments(call)]
     if function_title(call) not in FIXED_ROWS:
-        for argument in arguments:
+        for _, argument in found:
             scope.indirect.add_indirect(argument)
-    return arguments
+    return found
 
 
 def _user_table_function(
-    trace: Trace, function: Function, arguments: list[ResolvedColumn]
+    trace: Trace, function: Function, arguments: list[tuple[str, ResolvedColumn]], scope: Scope
 ) -> list[ResolvedColumn] | None:
     whole = SourceSet()
     whole.transformation = COMPUTED
     whole.call(trace.record_call(function))
-    for argument in arguments:
+    for _, argument in arguments:
         whole.merge(argument)
     outs: list[ResolvedColumn] = []
     # Not SQL: each of its columns may come from each of its arguments.
@@ -77,7 +82,11 @@ def _user_table_function(
             out.merge(whole)
             outs.append(out)
         return outs or None
-    frame = open_function(trace, function, arguments)
+    frame = open_function(trace, function, bind_arguments(function, arguments))
+    # What chooses the function's rows shapes those beside it, as in a view.
+    shape = SourceSet()
+    shape.base_indirect = {**frame.indirect.base_indirect, **frame.indirect.base}
+    scope.indirect.add_indirect(shape)
     # RETURNS TABLE (…) names the columns.
     declared = [name for name, _ in struct_fields(function.data_type)]
     names = declared if len(declared) == len(frame.columns) else [inner.name for inner in frame.columns]

@@ -62,7 +62,8 @@ class Command:
     CREATE of a policy gives, under the name as it was written; `swap` says that `source` is the other
     object of a SWAP; `shows` is what a SHOW or DESCRIBE of governance asks for; `on` is the table that a row
     access policy of BigQuery's belongs to, `grantees` those whom it lets see the rows that pass; `version` is
-    the point in time of the source of a clone, a number where it is one.
+    the point in time of the source of a clone, a number where it is one; `lazy` that a table is cached when
+    it is first used.
     """
 
     kind: str
@@ -82,3 +83,4 @@ class Command:
     shows: Shows | None = None
     on: Name = ()
     grantees: tuple[str, ...] = ()
+    lazy: bool = False

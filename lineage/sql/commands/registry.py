@@ -191,19 +191,19 @@ def _catalog(at: Cursor) -> Command | None:
 
 
 def _cache(tokens: list[Token], text: str) -> Command | None:
-    # CACHE TABLE t AS SELECT is sqlglot's to read.
-    at = 2 if word(tokens, 1) == "LAZY" else 1
+    lazy = word(tokens, 1) == "LAZY"
+    at = 2 if lazy else 1
     name, end = read_name(tokens, at + 1)
     # AS is optional in Spark's grammar: CACHE TABLE t SELECT ….
     if end < len(tokens) and word(tokens, end) not in ("OPTIONS", "(") and name:
         rest = _rest(tokens, text, end + (word(tokens, end) == "AS"))
-        return Command("CACHE", target=name, text=rest)
+        return Command("CACHE", target=name, text=rest, lazy=lazy)
     if end < len(tokens):
         close = next((n for n in range(end, len(tokens)) if word(tokens, n) == ")"), len(tokens) - 1)
         at = close + 1 + (word(tokens, close + 1) == "AS")
         if at < len(tokens):
-            return Command("CACHE", target=name, text=_rest(tokens, text, at))
-    return Command("CACHE", target=name)
+            return Command("CACHE", target=name, text=_rest(tokens, text, at), lazy=lazy)
+    return Command("CACHE", target=name, lazy=lazy)
 
 
 def _if_clause(tokens: list[Token], at: int) -> tuple[int, bool]:

@@ -11,10 +11,14 @@ from dataclasses import dataclass, field
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from lineage.sql.tokens import CLOSING, OPENING, new_token, spark, word
+from lineage.sql.tokens import CLOSING, OPENING, made_tokens, new_token, word
 
 # The alias of a query so far: columns of it may still be named by the tables that they came from.
 PIPED = "__piped"
+# The alias of the query whose columns the condition of REPLACE ON may name.
+REPLACING = "__replacing"
+KEEPING_NAMES = frozenset({PIPED, REPLACING})
+"""The aliases behind which a column may still be named by the table that it came from."""
 
 _STARTS = frozenset({"SELECT", "FROM", "TABLE", "VALUES", "WITH", "("})
 _SETS = frozenset({"UNION", "INTERSECT", "EXCEPT", "MINUS"})
@@ -45,14 +49,14 @@ class _Query:
     def select(self, items: Tokens, tail: Tokens | None = None) -> Tokens:
         """`SELECT items FROM source WHERE …`."""
         near = self.source[0]
-        found = [*_made("SELECT", near), *items, *_made("FROM", near), *self.source]
+        found = [*made_tokens("SELECT", near), *items, *made_tokens("FROM", near), *self.source]
         for at, condition in enumerate(self.where):
-            found += [*_made("AND" if at else "WHERE", near), *_bracketed(condition)]
+            found += [*made_tokens("AND" if at else "WHERE", near), *_bracketed(condition)]
         return found + (tail or [])
 
     def all(self, tail: Tokens | None = None) -> Tokens:
         """`SELECT * FROM source WHERE …`."""
-        return self.select(_made("*", self.source[0]), tail)
+        return self.select(made_tokens("*", self.source[0]), tail)
 
 
 def without_pipes(tokens: Tokens) -> Tokens | None:
@@ -79,7 +83,13 @@ def _segment(tokens: Tokens) -> Tokens:
     start = _query_start(tokens, cuts[0])
     query = _started(tokens[start : cuts[0]])
     for first, last in zip(cuts, [*cuts[1:], len(tokens)], strict=True):
-        query = _operated(query, tokens[first + 1 : last])
+        operator = tokens[first + 1 : last]
+        # A set operation behind an operator takes the whole pipeline so far as its left side.
+        end = next(iter(_set_operations(operator)), len(operator))
+        if end or not operator:
+            query = _operated(query, operator[:end])
+        if end < len(operator):
+            query = _combined(query, operator[end:])
     return [*tokens[:start], *_closed(query)]
 
 
@@ -151,7 +161,7 @@ def _started(tokens: Tokens) -> _Query:
 
 def _wrapped(tokens: Tokens) -> _Query:
     near = tokens[0]
-    return _Query([*_bracketed(tokens), *_made("AS", near), new_token(TokenType.VAR, PIPED, near)])
+    return _Query([*_bracketed(tokens), *made_tokens("AS", near), new_token(TokenType.VAR, PIPED, near)])
 
 
 def _closed(query: _Query) -> Tokens:
@@ -175,33 +185,37 @@ def _operated(query: _Query, tokens: Tokens) -> _Query:
 
 
 def _select(query: _Query, tokens: Tokens) -> _Query:
-    cut = next(iter(_at_top(_single(tokens), lambda at: word(tokens, at) in _AFTER_ITEMS)), len(tokens))
+    cut = next(iter(_at_top(tokens, lambda at: word(tokens, at) in _AFTER_ITEMS)), len(tokens))
     return _wrapped(query.select(tokens[1:cut], tokens[cut:]))
 
 
 def _where(query: _Query, tokens: Tokens) -> _Query:
-    return _Query(query.source, [*query.where, _single(tokens)[1:]])
+    return _Query(query.source, [*query.where, tokens[1:]])
 
 
 def _extend(query: _Query, tokens: Tokens) -> _Query:
     near = tokens[0]
-    return _wrapped(query.select([*_made("*", near), *_made(",", near), *_single(tokens)[1:]]))
+    return _wrapped(query.select([*made_tokens("*", near), *made_tokens(",", near), *tokens[1:]]))
 
 
 def _set(query: _Query, tokens: Tokens) -> _Query:
     # One after the other: a later assignment sees what an earlier one has set.
-    for item in _listed(_single(tokens)[1:]):
+    for item in _listed(tokens[1:]):
         if word(item, 1) != "=" or len(item) < 3:  # noqa: PLR2004  column = value
             raise _UnknownOperatorError
         near = item[0]
-        value = [*item[2:], *_made("AS", near), near]
-        query = _wrapped(query.select([*_made("*", near), *_made("REPLACE", near), *_bracketed(value)]))
+        value = [*item[2:], *made_tokens("AS", near), near]
+        query = _wrapped(
+            query.select([*made_tokens("*", near), *made_tokens("REPLACE", near), *_bracketed(value)])
+        )
     return query
 
 
 def _drop(query: _Query, tokens: Tokens) -> _Query:
     near = tokens[0]
-    return _wrapped(query.select([*_made("*", near), *_made("EXCEPT", near), *_bracketed(tokens[1:])]))
+    return _wrapped(
+        query.select([*made_tokens("*", near), *made_tokens("EXCEPT", near), *_bracketed(tokens[1:])])
+    )
 
 
 def _as(query: _Query, tokens: Tokens) -> _Query:
@@ -223,7 +237,13 @@ def _queried(query: _Query, tokens: Tokens) -> _Query:
 def _turned(query: _Query, tokens: Tokens) -> _Query:
     near = tokens[0]
     return _wrapped(
-        [*_made("SELECT", near), *_made("*", near), *_made("FROM", near), *_bracketed(query.all()), *tokens]
+        [
+            *made_tokens("SELECT", near),
+            *made_tokens("*", near),
+            *made_tokens("FROM", near),
+            *_bracketed(query.all()),
+            *tokens,
+        ]
     )
 
 
@@ -240,7 +260,7 @@ def _aggregate(query: _Query, tokens: Tokens) -> _Query:
         raise _UnknownOperatorError
     near = tokens[0]
     items = _joined([key + alias for key, alias in keys] + values, near)
-    group = [*_made("GROUP BY", near), *_joined([key for key, _ in keys], near)] if keys else []
+    group = [*made_tokens("GROUP BY", near), *_joined([key for key, _ in keys], near)] if keys else []
     return _wrapped(query.select(items, group))
 
 
@@ -256,7 +276,6 @@ _OPERATORS: dict[str, Callable[[_Query, Tokens], _Query]] = {
     "UNPIVOT": _turned,
     "TABLESAMPLE": _turned,
     **dict.fromkeys(_JOINS, _join),
-    **dict.fromkeys(_SETS, _combined),
     **dict.fromkeys(
         ("ORDER", "ORDER BY", "SORT", "SORT BY", "CLUSTER", "CLUSTER BY", "DISTRIBUTE", "DISTRIBUTE BY",
          "LIMIT", "OFFSET"),
@@ -268,11 +287,8 @@ _OPERATORS: dict[str, Callable[[_Query, Tokens], _Query]] = {
 # -- tokens --------------------------------------------------------------------------------------
 
 
-def _single(tokens: Tokens) -> Tokens:
-    """The tokens of one operator, in which no set operation of the whole pipeline may hide."""
-    if _at_top(tokens, lambda at: word(tokens, at) in _SETS and word(tokens, at - 1) != "*"):
-        raise _UnknownOperatorError
-    return tokens
+def _set_operations(tokens: Tokens) -> list[int]:
+    return _at_top(tokens, lambda at: word(tokens, at) in _SETS and word(tokens, at - 1) != "*")
 
 
 def _listed(tokens: Tokens) -> list[Tokens]:
@@ -286,7 +302,7 @@ def _listed(tokens: Tokens) -> list[Tokens]:
 def _joined(items: list[Tokens], near: Token) -> Tokens:
     found: Tokens = []
     for item in items:
-        found += [*_made(",", near), *item] if found else item
+        found += [*made_tokens(",", near), *item] if found else item
     return found
 
 
@@ -305,8 +321,3 @@ def _bracketed(tokens: Tokens) -> Tokens:
     if near is None:
         raise _UnknownOperatorError
     return [new_token(TokenType.L_PAREN, "(", near), *tokens, new_token(TokenType.R_PAREN, ")", near)]
-
-
-def _made(text: str, near: Token) -> Tokens:
-    """A keyword as sqlglot's own tokenizer cuts it, at the place of another token."""
-    return [new_token(token.token_type, token.text, near) for token in spark().tokenize(text)]

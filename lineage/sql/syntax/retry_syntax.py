@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from lineage.sql.tokens import new_token, word
+from lineage.sql.tokens import CLOSING, OPENING, closing_bracket, made_tokens, new_token, word
 
 
 def rewrite_for_retry(tokens: list[Token]) -> list[Token] | None:
@@ -97,10 +97,10 @@ def _nearest(tokens: list[Token], at: int) -> int | None:
 def _map_and_reduce(tokens: list[Token]) -> list[Token]:
     # MAP a, b USING 'script' … is SELECT TRANSFORM(a, b) USING 'script' … (Hive's two other words for it).
     for at in range(len(tokens)):
-        if word(tokens, at) not in ("MAP", "REDUCE") or word(tokens, at - 1) not in ("", "("):
+        if word(tokens, at) not in ("MAP", "REDUCE") or word(tokens, at + 1) == "(":
             continue
         end = next((n for n in range(at + 1, len(tokens)) if word(tokens, n) == "USING"), None)
-        if end is None or word(tokens, at + 1) == "(":
+        if end is None or end + 1 >= len(tokens) or tokens[end + 1].token_type is not TokenType.STRING:
             continue
         near = tokens[at]
         head = [new_token(TokenType.SELECT, "SELECT", near), new_token(TokenType.VAR, "TRANSFORM", near)]
@@ -113,10 +113,44 @@ def _map_and_reduce(tokens: list[Token]) -> list[Token]:
     return tokens
 
 
+def _samples(tokens: list[Token]) -> list[Token]:
+    # (SELECT …) TABLESAMPLE (5 ROWS) q: sqlglot takes no alias behind it. Which rows come is left to chance.
+    found: list[Token] = []
+    at = 0
+    while at < len(tokens):
+        if word(tokens, at) == "TABLESAMPLE" and word(tokens, at + 1) == "(":
+            at = closing_bracket(tokens, at + 1) + 1
+            if word(tokens, at) == "REPEATABLE":
+                at = closing_bracket(tokens, at + 1) + 1
+            continue
+        found.append(tokens[at])
+        at += 1
+    return tokens if len(found) == len(tokens) else found
+
+
+def _several_selects(tokens: list[Token]) -> list[Token]:
+    # FROM t SELECT a SELECT b is FROM t SELECT a UNION ALL FROM t SELECT b.
+    depth, starts = 0, list[int]()
+    for at in range(len(tokens)):
+        here = word(tokens, at)
+        depth += (here in OPENING) - (here in CLOSING)
+        if depth == 0 and here == "SELECT":
+            starts.append(at)
+    if word(tokens, 0) != "FROM" or len(starts) < 2:  # noqa: PLR2004  one SELECT is any query
+        return tokens
+    bodies = [tokens[first:last] for first, last in zip(starts, [*starts[1:], len(tokens)], strict=True)]
+    found: list[Token] = []
+    for body in bodies:
+        found += [*(made_tokens("UNION ALL", body[0]) if found else ()), *tokens[: starts[0]], *body]
+    return found
+
+
 _RULES: tuple[Callable[[list[Token]], list[Token]], ...] = (
     _variant_paths,
     _unsigned_shifts,
     _nearest_joins,
     _any_places,
     _map_and_reduce,
+    _samples,
+    _several_selects,
 )

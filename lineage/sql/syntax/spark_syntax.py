@@ -15,7 +15,8 @@ from sqlglot.tokenizer_core import Token, TokenType
 from lineage.errors import BadNameError
 from lineage.names import split_name
 from lineage.sql.cursor import Cursor
-from lineage.sql.tokens import closing_bracket, new_token, word
+from lineage.sql.syntax.dml_syntax import DML_RULES, QUERY_WORDS
+from lineage.sql.tokens import closing_bracket, made_tokens, new_token, word
 
 _VERSION = re.compile(r"v(\d+)$", re.IGNORECASE)
 _BEFORE_TABLE = frozenset(
@@ -28,8 +29,8 @@ def rewrite_for_sqlglot(tokens: list[Token], types: AbstractSet[TokenType], uppe
     first = word(tokens, 0)
     if first == "REPLACE":
         tokens = _replace_table(tokens)
-    if first == "INSERT":
-        tokens = _directory(tokens)
+    if "DIRECTORY" in upper:
+        tokens = _directories(tokens)
     if first == "COPY":
         tokens = _unload_of_qualified(_stage_columns(tokens))
     if TokenType.TABLE in types:
@@ -101,31 +102,42 @@ def _replace_table(tokens: list[Token]) -> list[Token]:
 
 
 def _schema_evolution(tokens: list[Token]) -> list[Token]:
-    for at in range(len(tokens) - 3):
-        if word(tokens, at) in ("MERGE", "INSERT") and [word(tokens, at + n) for n in (1, 2, 3)] == [
-            "WITH", "SCHEMA", "EVOLUTION",
-        ]:  # fmt: skip
-            return tokens[: at + 1] + tokens[at + 4 :]
-    return tokens
+    at = schema_evolution_at(tokens)
+    return tokens if at is None else tokens[:at] + tokens[at + 3 :]
 
 
-def _directory(tokens: list[Token]) -> list[Token]:
+def schema_evolution_at(tokens: list[Token]) -> int | None:
+    """Where a MERGE or an INSERT says WITH SCHEMA EVOLUTION."""
+    for at in range(1, len(tokens) - 2):
+        words = [word(tokens, at + n) for n in (-1, 0, 1, 2)]
+        if words[0] in ("MERGE", "INSERT") and words[1:] == ["WITH", "SCHEMA", "EVOLUTION"]:
+            return at
+    return None
+
+
+def _directories(tokens: list[Token]) -> list[Token]:
     # INSERT OVERWRITE [LOCAL] DIRECTORY 'p' USING f OPTIONS (…) SELECT …: format and options say
     # nothing about lineage, but OPTIONS (path '…') is where the path may stand.
-    at = next((n for n in range(1, min(4, len(tokens))) if word(tokens, n) == "DIRECTORY"), None)
-    if at is None:
-        return tokens
-    end = at + 1
-    path = tokens[end] if end < len(tokens) and tokens[end].token_type is TokenType.STRING else None
-    end += path is not None
-    if word(tokens, end) != "USING":
-        return tokens
-    end += 2
-    if word(tokens, end) == "OPTIONS":
-        close = closing_bracket(tokens, end + 1)
-        path = path or _option_path(tokens[end + 1 : close])
-        end = close + 1
-    return tokens if path is None else [*tokens[: at + 1], path, *tokens[end:]]
+    found: list[Token] = []
+    at = 0
+    while at < len(tokens):
+        found.append(tokens[at])
+        at += 1
+        if word(tokens, at - 1) != "DIRECTORY" or word(tokens, at - 2) not in ("OVERWRITE", "LOCAL"):
+            continue
+        path = tokens[at] if at < len(tokens) and tokens[at].token_type is TokenType.STRING else None
+        end = at + (path is not None)
+        if word(tokens, end) != "USING":
+            continue
+        end += 2
+        if word(tokens, end) == "OPTIONS":
+            close = closing_bracket(tokens, end + 1)
+            path = path or _option_path(tokens[end + 1 : close])
+            end = close + 1
+        if path is not None:
+            found.append(path)
+            at = end
+    return found
 
 
 def _stage_columns(tokens: list[Token]) -> list[Token]:
@@ -277,41 +289,42 @@ def _recursion_levels(tokens: list[Token]) -> list[Token]:
     return tokens
 
 
+_KEYS = frozenset(
+    {"PARTITION", "PARTITION BY", "WITH", "ORDER", "ORDER BY", "SORT", "SORT BY", "DISTRIBUTE",
+     "DISTRIBUTE BY"}
+)  # fmt: skip
+
+
 def _table_arguments(tokens: list[Token]) -> list[Token]:
-    # f(TABLE(t) PARTITION BY a ORDER BY b): the whole table is an argument already.
+    # f(TABLE(t) PARTITION BY a ORDER BY b) as f(TABLE(SELECT * FROM t)): the whole table is an argument.
     found: list[Token] = []
     at = 0
     while at < len(tokens):
-        if (
-            tokens[at].token_type is TokenType.TABLE
-            and word(tokens, at + 1) == "("
-            and word(tokens, at - 1) in ("(", ",")
-        ):
-            close = closing_bracket(tokens, at + 1)
-            after = word(tokens, close + 1)
-            found += tokens[at : close + 1]
-            at = close + 1
-            if after in (
-                "PARTITION",
-                "PARTITION BY",
-                "WITH",
-                "ORDER",
-                "ORDER BY",
-                "DISTRIBUTE",
-                "DISTRIBUTE BY",
-            ):
-                at = _end_of_argument(tokens, at)
+        if not _is_table_argument(tokens, at):
+            found.append(tokens[at])
+            at += 1
             continue
-        found.append(tokens[at])
-        at += 1
+        close = closing_bracket(tokens, at + 1)
+        found += tokens[at : at + 2]
+        if word(tokens, at + 2) not in (*QUERY_WORDS, "("):
+            found += made_tokens("SELECT * FROM", tokens[at])
+        found += tokens[at + 2 : close + 1]
+        at = close + 1
+        if word(tokens, at) in _KEYS:
+            at = _end_of_argument(tokens, at)
     return found
+
+
+def _is_table_argument(tokens: list[Token], at: int) -> bool:
+    is_called = tokens[at].token_type is TokenType.TABLE and word(tokens, at + 1) == "("
+    return is_called and word(tokens, at - 1) in ("(", ",", "=>")
 
 
 def _end_of_argument(tokens: list[Token], at: int) -> int:
     depth = 0
     while at < len(tokens):
         text = word(tokens, at)
-        if depth == 0 and text == ")":
+        if depth == 0 and text in (")", ","):
             return at
         depth += (text == "(") - (text == ")")
         at += 1
@@ -323,18 +336,6 @@ def _collations(tokens: list[Token]) -> list[Token]:
     for at in range(len(tokens) - 2):
         if word(tokens, at) == "DEFAULT" and word(tokens, at + 1) == "COLLATION":
             return tokens[:at] + tokens[at + 3 :]
-    return tokens
-
-
-def _streams(tokens: list[Token]) -> list[Token]:
-    # FROM STREAM t reads t; sqlglot takes STREAM for the table.
-    for at in range(len(tokens) - 2):
-        if (
-            tokens[at].token_type is TokenType.FROM
-            and word(tokens, at + 1) == "STREAM"
-            and tokens[at + 2].token_type in (TokenType.VAR, TokenType.IDENTIFIER)
-        ):
-            return _streams(tokens[: at + 1] + tokens[at + 2 :])
     return tokens
 
 
@@ -406,8 +407,8 @@ _BY_WORD: tuple[tuple[str, Callable[[list[Token]], list[Token]]], ...] = (
     ("EVOLUTION", _schema_evolution),
     ("RECURSION", _recursion_levels),
     ("COLLATION", _collations),
-    ("STREAM", _streams),
     ("SELECT ALL", _all_columns),
     ("FROM FROM", _alias_from),
     ("(*)", _bare_stars),
+    *DML_RULES,
 )

@@ -5,6 +5,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -18,6 +19,7 @@ import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.execution.LogicalRDD;
 import scala.collection.Seq;
 
 /**
@@ -29,6 +31,7 @@ public class PlanFacts {
       Set.of(
           "isTempView",
           "isByName",
+          "isLazy",
           "ordinal",
           "id",
           "cteId",
@@ -43,7 +46,8 @@ public class PlanFacts {
           "isView",
           "isAll");
   private final StringBuilder plan = new StringBuilder(16384);
-  private final StringBuilder leaves = new StringBuilder(4096);
+  private final Map<Object, String> leaves = new LinkedHashMap<>();
+  private final Map<Integer, RddOrigins.Origin> origins = new LinkedHashMap<>();
   private final StringBuilder targets = new StringBuilder(1024);
   private final StringBuilder views = new StringBuilder(1024);
   private final boolean shape;
@@ -141,8 +145,28 @@ public class PlanFacts {
     return facts.found();
   }
 
+  /** A plan as the origin of an RDD. */
+  static RddOrigins.Origin origin(int id, LogicalPlan root) {
+    PlanFacts facts = new PlanFacts(true);
+    facts.tree(root);
+    return new RddOrigins.Origin(id, facts.plan.toString(), facts.leaves, facts.origins);
+  }
+
   private String found() {
-    return "{\"leaves\":[" + leaves + "],\"targets\":[" + targets + "],\"views\":[" + views + "]}";
+    String relations = String.join(",", leaves.values());
+    StringBuilder found = new StringBuilder("{\"leaves\":[").append(relations);
+    found.append("],\"targets\":[").append(targets);
+    found.append("],\"views\":[").append(views).append(']');
+    if (!origins.isEmpty()) {
+      found.append(",\"origins\":{");
+      String comma = "";
+      for (RddOrigins.Origin origin : origins.values()) {
+        found.append(comma).append('"').append(origin.id()).append("\":").append(origin.shape());
+        comma = ",";
+      }
+      found.append('}');
+    }
+    return found.append('}').toString();
   }
 
   // ---- the walk: children by a stack of our own, so that deep plans do not overflow Java's
@@ -180,7 +204,7 @@ public class PlanFacts {
       if (!kind.startsWith("Unresolved"))
         key("exprId").append("{\"id\":").append(((NamedExpression) node).exprId().id()).append('}');
     }
-    if (shape && kind.equals("LogicalRDD") && checkpointed(node)) key("originStats").append("true");
+    if (kind.equals("LogicalRDD")) rows((LogicalRDD) node);
     if (shape
         && kind.equals("GetStructField")
         && PlanText.some(Members.call(node, "name")) == null) {
@@ -200,6 +224,25 @@ public class PlanFacts {
       field(product.productElementName(i), value, children, open, kind);
     }
     if (shape) plan.append('}');
+  }
+
+  /** Where the rows of an RDD come from. */
+  private void rows(LogicalRDD node) {
+    RddOrigins.Rows rows = RddOrigins.of(node.rdd());
+    for (var one : RddOrigins.withInside(rows.origins()).values()) {
+      origins.put(one.id(), one);
+      one.leaves().forEach(leaves::putIfAbsent);
+    }
+    if (!shape) return;
+    if (rows.origins().isEmpty() && checkpointed(node)) key("originStats").append("true");
+    else if (!rows.areMade()) {
+      List<String> ids = new ArrayList<>();
+      for (var one : rows.origins()) ids.add(String.valueOf(one.id()));
+      key("rows").append("{\"of\":[").append(String.join(",", ids)).append("],\"exact\":");
+      plan.append(rows.exact());
+      PlanText.strings(plan.append(",\"unknown\":"), List.copyOf(rows.unknown()));
+      plan.append('}');
+    }
   }
 
   /**
@@ -406,8 +449,13 @@ public class PlanFacts {
     fact.streaming = node.isStreaming();
     fact.output = output;
     fact.relation(node);
-    if (leaves.length() > 0) leaves.append(',');
-    fact.write(leaves);
+    leaves.put(key == null ? fact : key, written(fact));
+  }
+
+  private static String written(PlanFact fact) {
+    StringBuilder text = new StringBuilder();
+    fact.write(text);
+    return text.toString();
   }
 
   private void target(LogicalPlan node, String kind) {
@@ -420,10 +468,7 @@ public class PlanFacts {
     }
     if (targets.length() > 0) targets.append(',');
     fact.write(targets);
-    if (fact.cloned != null) {
-      if (leaves.length() > 0) leaves.append(',');
-      fact.cloned.write(leaves);
-    }
+    if (fact.cloned != null) leaves.put(fact.cloned, written(fact.cloned));
   }
 
   // ---- small tools

@@ -28,7 +28,10 @@ import scala.Option;
 public class CatalogDescriptions {
   private static final ObjectMapper JSON = new ObjectMapper();
 
-  /** What a name stands for, as JSON: key, columns, partition columns, generation expressions. */
+  /**
+   * What a name stands for, as JSON: key, columns, partition columns, generation expressions; the
+   * parts of its name, none for what is no entry of the session catalog.
+   */
   public String describe(SparkSession session, String name) throws IOException {
     LogicalPlan plan = session.table(name).queryExecution().analyzed();
     while (plan instanceof SubqueryAlias) plan = ((SubqueryAlias) plan).child();
@@ -42,7 +45,7 @@ public class CatalogDescriptions {
       parts.add(id.catalog().isEmpty() ? "spark_catalog" : id.catalog().get());
       parts.add(id.database().isEmpty() ? "" : id.database().get());
       parts.add(id.table());
-    } else parts.add(name);
+    }
     var output = Scala.list(plan.output());
     List<List<Object>> columns = new ArrayList<>();
     Map<String, Metadata> mapping = Relations.mappingOf(plan);

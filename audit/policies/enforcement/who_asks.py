@@ -10,9 +10,11 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from audit.spark.enforcement_rule import EnforcementRule
 
 
@@ -76,6 +78,29 @@ class ThreadIdentity:
             if self._known.token != before:
                 self._rule.set_thread_identity(before)
             self._known.token = outer
+
+
+class SessionMarks:
+    """Which attached session a session of Spark's is, or is a clone of.
+
+    Args:
+        rule: of the JVM.
+    """
+
+    def __init__(self, rule: EnforcementRule) -> None:
+        self._rule = rule
+
+    def set(self, spark: SparkSession, session_id: str) -> None:
+        """Mark a session, and its clones to come; "" takes the mark away."""
+        self._rule.mark(spark, session_id)
+
+    def of(self, spark: SparkSession) -> str:
+        """The id of the attached session; "" for none."""
+        return self._rule.mark_of(spark)
+
+    def of_plan(self, query_execution: Any) -> str:
+        """The same of the session that a plan of the JVM belongs to."""
+        return self._rule.mark_of_plan(query_execution)
 
 
 class _Known(threading.local):

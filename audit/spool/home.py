@@ -1,0 +1,73 @@
+"""What lies beside the spools of a root: the key of hashes over redacted texts, and whose the folder is.
+
+In: the folder that holds `spool/`. Out: 32 random bytes, the same for all drivers that use it: a table
+shows the hash, and who has no key cannot try out what the text has lost. And a refusal for another root.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from audit.core.errors import ConfigInvalid
+from audit.spool.failure import spool_errors
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from audit.core.config import Config
+
+_KEY = "hash.key"
+_OWNER = "spool.root"
+_BYTES = 32
+
+
+def hash_key(home: Path) -> bytes:
+    """The key, made at the first call, for its owner alone.
+
+    Raises:
+        SpoolUnavailableError: the file cannot be read or made.
+    """
+    return _once(home, _KEY, secrets.token_bytes(_BYTES))
+
+
+def claim_home(config: Config) -> None:
+    """Take the folder of the spools for a root, where it is not beside the root anyway.
+
+    Raises:
+        ConfigInvalid: it is another root's: its records would come into the wrong tables.
+        SpoolUnavailableError: the folder cannot be read or written.
+    """
+    home, root = config.spool_home, config.root
+    if config.local_root == home:
+        return  # a root that is copied or moved takes its spool along
+    with spool_errors(home):
+        of_tables = home / "access_history" / "_delta_log"
+        owner = str(home) if of_tables.is_dir() else _once(home, _OWNER, root.encode()).decode()
+    if owner != root:
+        raise ConfigInvalid(
+            f"spool_dir is {config.spool_dir}, which holds what {owner} has recorded, not {root}",
+            "give each root a folder of its own, or leave spool_dir out",
+        )
+
+
+def _once(home: Path, name: str, content: bytes) -> bytes:
+    """What a file holds: this, if it was not there."""
+    path = home / name
+    with spool_errors(home):
+        if not path.exists():
+            home.mkdir(parents=True, exist_ok=True)
+            # Whole before it has its name, which the first of several drivers gives.
+            own = path.with_name(f"{name}.{os.getpid()}")
+            file = os.open(own, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            try:
+                os.write(file, content)
+                os.fsync(file)
+            finally:
+                os.close(file)
+            with suppress(FileExistsError):
+                os.link(own, path)
+            own.unlink()
+        return path.read_bytes()

@@ -1,0 +1,91 @@
+"""Random statements, asked of both engines, column by column.
+
+The short form asks the same ones in each run. The long one asks 5,000 others, or the number in
+RANDOM_STATEMENTS; a seed says each of them: `random_statements.statement(seed)`.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+
+from lineage import MemoryCatalog, analyze
+from lineage.engine_diff import differences
+
+from .planner import Planner
+from .random_statements import FUNCTIONS, TABLES, VIEWS, statement
+
+pytestmark = pytest.mark.spark
+
+FIXED, SEARCH = 300, int(os.environ.get("RANDOM_STATEMENTS") or 5_000)
+CATALOG = MemoryCatalog(
+    {f"rs.{name}": columns for name, columns in TABLES.items()},
+    {f"rs.{name}": query for name, query in VIEWS.items()},
+    functions={f"rs.{name}": text for name, text in FUNCTIONS.items()},
+    current_schema="rs",
+)
+
+
+@pytest.fixture(scope="module")
+def planner(spark):
+    """The plan engine over the world of the statements."""
+    session = spark.newSession()
+    session.sql("DROP SCHEMA IF EXISTS rs CASCADE")
+    session.sql("CREATE SCHEMA rs")
+    session.sql("USE rs")
+    for name, columns in TABLES.items():
+        listed = ", ".join(f"{column} {kind}" for column, kind in columns.items())
+        session.sql(f"CREATE TABLE {name} ({listed}) USING delta")
+    for name, query in VIEWS.items():
+        session.sql(f"CREATE VIEW {name} AS {query}")
+    for text in FUNCTIONS.values():
+        session.sql(text)
+    yield Planner(session)
+    session.sql("DROP SCHEMA rs CASCADE")
+
+
+@pytest.mark.parametrize(
+    ("first", "number"),
+    [
+        (0, FIXED),
+        pytest.param(1_000_000, SEARCH, marks=pytest.mark.long("5000 new statements: about ten minutes")),
+    ],
+)
+def test_engines_agree_on_any_statement(planner, first, number):
+    """Objects, columns, and the sources of each output and each column written: both say the same."""
+    found, accepted = {}, 0
+    for seed in range(first, first + number):
+        sql = statement(seed)
+        try:
+            plan = planner.access(sql)
+        except (PySparkException, Py4JJavaError):
+            continue  # the grammar does not know all of Spark's rules: an ambiguous name, say
+        accepted += 1
+        wrong = disagreements(analyze(sql, CATALOG), plan)
+        if wrong:
+            found[seed] = (sql, wrong)
+    assert found == {}
+    # Of ten statements Spark takes at least eight: else the grammar has gone wrong.
+    assert accepted > 0.8 * number
+
+
+def disagreements(text, plan):
+    """What the engines say otherwise."""
+    if (text.analysis, plan.analysis) != ("full", "full"):
+        return [text.reason, plan.reason]
+    given = _without_left_out(text, plan)
+    return [str(one) for one in differences(text, given, names=False)]
+
+
+def _without_left_out(text, plan):
+    """The plan's access without the columns that an INSERT of a MERGE leaves out: Delta writes null there."""
+    if text.statement_type != "MERGE" or not (text.objects_modified and plan.objects_modified):
+        return plan
+    said = {column.name for column in text.objects_modified[0].columns}
+    (changed,) = plan.objects_modified
+    kept = tuple(c for c in changed.columns if c.name in said or c.base_sources)
+    return replace(plan, objects_modified=(replace(changed, columns=kept),))

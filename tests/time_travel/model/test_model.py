@@ -1,0 +1,94 @@
+"""Random operations: nothing that is promised is out of reach, and nothing is read at a wrong version.
+
+`TIME_TRAVEL_OPERATIONS` and `TIME_TRAVEL_SEED` choose another walk. A failure names the shortest steps that
+it needs: put them into test_found.py.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from itertools import count, islice
+
+import pytest
+
+from tests.sessions import NO_TABLES
+
+from .sequences import shortest, steps_of
+from .walk import Walk
+
+pytestmark = pytest.mark.spark
+
+ATTACH = NO_TABLES
+SEED = os.environ.get("TIME_TRAVEL_SEED", "1")
+OF_A_WORLD = 30
+"""Steps after which a new world begins."""
+TRIES = int(os.environ.get("TIME_TRAVEL_TRIES", "40"))
+WITHOUT = tuple(filter(None, os.environ.get("TIME_TRAVEL_WITHOUT", "").split(",")))
+"""Operations that are left out, and ways of sending a statement (script, immediate)."""
+CI = 40
+_world = count(1)
+
+
+@pytest.mark.parametrize(
+    "operations",
+    [
+        pytest.param(CI, id="ci", marks=pytest.mark.slow("a Delta operation takes about half a second")),
+        pytest.param(
+            int(os.environ.get("TIME_TRAVEL_OPERATIONS", "2000")), marks=pytest.mark.long("an hour or more")
+        ),
+    ],
+)
+def test_what_is_promised_can_be_read(moving_session, spark, moving_clock, operations):
+    """After each of so many random operations."""
+    done = world = 0
+    while done < operations:
+        world += 1
+        done += walk(
+            moving_session, spark, moving_clock, f"{SEED} {world}", min(OF_A_WORLD, operations - done)
+        )
+
+
+def walk(session, outside, clock, seed, length):
+    """The steps of one world that make sense."""
+    steps, began = [], time.monotonic()
+    world = Walk(session, outside, clock, str(next(_world)), seed)
+    try:
+        for step in islice(steps_of(seed, without=WITHOUT), 50 * length):
+            if len(steps) == length:
+                break
+            if set(step) & set(WITHOUT):
+                continue
+            try:
+                if world.take(step, all_reads=len(steps) == length - 1):
+                    steps.append(step)
+            except Exception as error:
+                steps.append(step)
+                raise AssertionError(_told(session, outside, clock, seed, steps, error)) from error
+        return len(steps)
+    finally:
+        print(f"{seed}: {len(steps)} steps, {world.checks} checks, {time.monotonic() - began:.0f} s")  # noqa: T201
+        world.close()
+
+
+def _told(session, outside, clock, seed, steps, error):
+    def fails(part):
+        try:
+            replay(session, outside, clock, part)
+        except Exception as other:  # noqa: BLE001  any failure of the same kind is this one
+            return type(other) is type(error)
+        return False
+
+    needed = shortest(steps, fails, TRIES)
+    lines = "".join(f"    {step!r},\n" for step in needed)
+    return f"seed {seed}: {type(error).__name__}: {str(error)[:1500]}\n{lines}"
+
+
+def replay(session, outside, clock, steps):
+    """Steps in a world of their own, with all reads after the last."""
+    world = Walk(session, outside, clock, str(next(_world)))
+    try:
+        for step in steps:
+            world.take(step, all_reads=step is steps[-1])
+    finally:
+        world.close()
