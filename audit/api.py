@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from audit import attached_sessions
@@ -145,11 +145,16 @@ def as_user(spark: SparkSession, user: str, roles: Sequence[str] = ()) -> Iterat
         AttachError: the session is not audited.
         ConfigInvalid: the user is no name, or the roles are no list of names.
     """
-    _audited_session(spark)
+    audited = _audited_session(spark)
     _require_user(user)
     _require_roles("as_user", roles)
     # The tag tells the listener the user of executions outside of audited calls.
-    with identity.acting_as(Identity(user, tuple(roles))), tagged(spark.sparkContext, user_tag(user)):
+    with ExitStack() as block:
+        block.enter_context(identity.acting_as(Identity(user, tuple(roles))))
+        block.enter_context(tagged(spark.sparkContext, user_tag(user)))
+        for application in attached_sessions.open_applications():
+            policies = application.services.policies
+            block.enter_context(policies.acting_as(audited.session_id, user, tuple(roles)))
         yield
 
 

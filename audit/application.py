@@ -12,11 +12,11 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from audit.capture.audited_session import AuditedSession
+from audit.core.identity import acting
 from audit.policies import attached as governed
 from audit.recorder import Recorder
 from audit.services import build
 from audit.spark import sessions
-from audit.spark.sessions import SESSION_MARK
 from audit.spool import Spool
 from audit.spool.home import claim_home
 from audit.time_travel import attached
@@ -75,14 +75,17 @@ class Application:
     def attach(self, spark: SparkSession, identity: Identity) -> AuditedSession:
         """Audit a session of this application until it is released."""
         session = self.adopt(spark, identity)
+        if acting() is None:
+            thread = self.services.enforcer.thread
+            thread.set(thread.of_session(session.session_id))
         self._attached[session.session_id] = session
         return session
 
     def adopt(self, spark: SparkSession, identity: Identity) -> AuditedSession:
         """Audit a session as long as it is used and one is attached."""
         session = self._bound(AuditedSession(spark, identity, self.services, self.recorder))
-        # Clones of the session in the JVM, as foreachBatch has one, are found by this property.
-        spark.conf.set(SESSION_MARK, session.session_id)
+        # Clones of the session in the JVM, as foreachBatch has one, are found by the mark.
+        self.services.enforcer.marks.set(spark, session.session_id)
         self.services.policies.install(spark, session.session_id, identity.user, identity.roles)
         return session
 
@@ -93,8 +96,7 @@ class Application:
 
     def find(self, spark: SparkSession) -> AuditedSession | None:
         """The audited side of a session that was attached, or cloned from one in the JVM."""
-        # A clone has the settings of its parent, so it has the mark, too.
-        parent = self.session(spark.conf.get(SESSION_MARK, "") or "")
+        parent = self.session(self.services.enforcer.marks.of(spark))
         if parent is None or parent.is_busy():
             # Inside a statement the clone is one of the audit's own, which no statement of a user's sees.
             return parent
@@ -123,7 +125,8 @@ class Application:
         for known in self._sessions_in_use():
             if known.session_id == session.session_id:
                 self.services.sessions.discard(known.jvm_id)
-                known.spark.conf.unset(SESSION_MARK)
+                if sessions.is_running(known.spark.sparkContext):
+                    self.services.enforcer.marks.set(known.spark, "")
                 _forget(known.spark)
         if not self._attached:
             self.close()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import warnings
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,8 @@ from audit.spark.statement_gateway import StatementGateway
 from lineage.sql.own_statements import WORDS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pyspark.sql import SparkSession
 
     from audit.capture.audited_session import AuditedSession
@@ -63,9 +66,9 @@ def attach(spark: SparkSession, config: Config, identity: Identity, clock: Clock
         audited = application.attach(spark, identity)
         # After the application is ready: a wrapped call must find it.
         if _REGISTRY.patches is None:
-            _REGISTRY.patches = install(find, _adopt, stopping)
+            _REGISTRY.patches = install(find, _adopt, stopping, in_callback)
         if _REGISTRY.gateway is None:
-            statements = JvmStatements(find, _open_applications)
+            statements = JvmStatements(find, open_applications)
             _REGISTRY.gateway = StatementGateway(spark.sparkContext, statements.answer, WORDS)
         _REGISTRY.gateway.install(spark)
         return audited
@@ -96,11 +99,21 @@ def find(spark: SparkSession) -> AuditedSession | None:
         if found is None or not found.is_closed:
             return found
         del spark.__dict__["_audit"]
-    marked = (application.find(spark) for application in _open_applications())
+    marked = (application.find(spark) for application in open_applications())
     return next((audited for audited in marked if audited is not None), None)
 
 
-def _open_applications() -> list[Application]:
+@contextmanager
+def in_callback() -> Iterator[None]:
+    """See `ThreadIdentity.in_callback`, of each application."""
+    with ExitStack() as around:
+        for application in open_applications():
+            around.enter_context(application.services.enforcer.thread.in_callback())
+        yield
+
+
+def open_applications() -> list[Application]:
+    """The applications that are not closed."""
     return [one for one in list(_REGISTRY.applications.values()) if not one.is_closed]
 
 

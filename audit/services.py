@@ -207,12 +207,21 @@ class _Governance:
     new_id: Callable[[], str]
     user: str
 
-    def copy(self, source_id: str, clone_id: str, is_past: bool) -> None:  # noqa: FBT001  as `Cloned` is
+    def copy(self, source_id: str, clone_id: str, is_past: bool, place: str) -> None:  # noqa: FBT001  `Cloned`
         """See `Policies.copy`."""
+        self.policies.enforcer.require_folder(place)
         # No query id: the CREATE … CLONE has a record of its own.
         self.policies.copy(
             source_id, clone_id, Actor(self.clock(), self.user, None, self.new_id), is_past=is_past
         )
+
+    def require_schema_drop(self, spark: SparkSession, name: str) -> None:
+        """See `Enforcer.require_schema_drop`."""
+        self.policies.enforcer.require_schema_drop(spark, name)
+
+    def require_unprotected(self, name: Sequence[str]) -> None:
+        """See `Enforcer.require_unprotected`."""
+        self.policies.enforcer.require_unprotected(name)
 
     def require_undrop(self, dropped: ObjectEvent, actor: Actor) -> None:
         """See `Policies.require_undrop`."""

@@ -14,7 +14,6 @@ import lineage
 from audit.analysis.analyst import PARENTS, plan_hash
 from audit.record.access_record import CapturedBy, Ended, Started
 from audit.spark.plans import query_executions
-from audit.spark.sessions import SESSION_MARK
 from lineage.sql.script import statement_at
 
 if TYPE_CHECKING:
@@ -144,7 +143,7 @@ class ExecutionRows:
         found = self._sessions.find(query_executions.session_of(query_execution))
         if found is not None:
             return found
-        return self._sessions.find(query_executions.setting_of(query_execution, SESSION_MARK))
+        return self._sessions.find(self._policies.enforcer.marks.of_plan(query_execution))
 
     def _row(
         self,

@@ -7,7 +7,6 @@ of a SQL statement.
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -22,6 +21,7 @@ from audit.analysis.work_items import Job, RecordCompletion, StatementRequest
 from audit.capture.failure import describe_failure
 from audit.capture.sql_requests import may_hand_on, request_of_sql, without_tree
 from audit.capture.statement_log import StatementLog
+from audit.capture.thread_state import ThreadState
 from audit.capture.writer_tagging import WriterTagging
 from audit.core import identity as identities
 from audit.core.actor import Actor
@@ -52,20 +52,6 @@ T = TypeVar("T")
 
 _NOTED = ("_audit_statement", "_audit_parent", "is_cached")
 """Attributes of a DataFrame that are copied along with it."""
-
-
-class _ThreadState(threading.local):
-    """The state of a thread in a session.
-
-    Attributes:
-        query_id: of the statement that it runs; `ANALYSIS_TAG` inside `quiet`, None outside of both.
-        governance: the state that it read last.
-        token: the identity that its statements run under, see `Enforcer.token`.
-    """
-
-    query_id: str | None = None
-    governance: GovernanceState | None = None
-    token: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +99,7 @@ class AuditedSession:
         self._writers = WriterTagging(spark, services)
         self.is_anonymous = anonymous
         self._current: tuple[str, str] | None = None
-        self._thread: _ThreadState = _ThreadState() if clone_of is None else clone_of._thread  # noqa: SLF001
+        self._thread: ThreadState = ThreadState() if clone_of is None else clone_of._thread  # noqa: SLF001
 
     def of_clone(self, spark: SparkSession) -> AuditedSession:
         """The audited side of a clone of this session that Spark has made, as each stream has one.
@@ -325,6 +311,8 @@ class AuditedSession:
                 # The user sees the error of Python's; the JVM's exception is its cause.
                 raise cause from error
             raise
+        finally:
+            self.services.enforcer.thread.leave()
         thread.query_id = None
         ended = Ended("SUCCESS", self.services.clock(), rows_produced=request.rows(result))
         if request.stream is not None:
@@ -412,6 +400,8 @@ class AuditedSession:
                 yield
         finally:
             self._thread.query_id = outer
+            if outer is None:
+                self.services.enforcer.thread.leave()
 
     def own(self, frame: Any) -> Any:
         """A copy of a DataFrame for this thread's user, under the newest governance.

@@ -92,7 +92,7 @@ class JvmStatements:
         with ExitStack() as around:
             for application in self._applications():
                 # Py4J serves calls of the JVM on its own threads, which have set other identities before.
-                around.enter_context(application.services.enforcer.in_callback())
+                around.enter_context(application.services.enforcer.thread.in_callback())
             if asked["asks"] == "run":
                 return self._run(text, values, java_session, inside)
             return self._planned(text, values, java_session, tags, inside)

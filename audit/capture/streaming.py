@@ -7,17 +7,24 @@ the function are children of the micro-batch, which `audit.analysis.streams` rec
 from __future__ import annotations
 
 import contextvars
+import functools
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from audit.analysis.running_statements import RunningStatement
 from audit.analysis.work_items import StatementRequest, Stream, StreamRequest
-from audit.core.identity import Ancestry, child_of, current_identity
+from audit.core.identity import Ancestry, acting, child_of, current_identity
 from audit.core.job_tags import STATEMENT_TAG
 from audit.spark.pyspark_api import frames, job_tags
 
 if TYPE_CHECKING:
     from audit.capture.audited_session import AuditedSession
+
+
+InCallback = Callable[[], AbstractContextManager[None]]
+"""Gives a block for what the JVM calls for, see `ThreadIdentity.in_callback`."""
+_CALLBACKS = ("onQueryStarted", "onQueryProgress", "onQueryIdle", "onQueryTerminated")
 
 
 def bind_batches(
@@ -37,7 +44,7 @@ def bind_batches(
             itself = RunningStatement(audited, identity, inside, handled=False)
             with (
                 # The stream's thread of the JVM has the starter's identity, whoever this thread ran for last.
-                services.enforcer.in_callback(),
+                services.enforcer.thread.in_callback(),
                 recorder.running.entered(batch_id, itself),
                 child_of(inside.parent_query_id, inside.root_query_id),
                 # What the function runs past PySpark's methods is known by this tag.
@@ -50,6 +57,20 @@ def bind_batches(
         context.copy().run(run)
 
     return bound
+
+
+def bind_listener(listener: Any, in_callback: InCallback) -> None:
+    """Let the callbacks of a StreamingQueryListener run as whoever adds it inside of `as_user`."""
+    if acting() is None:
+        return
+    context = contextvars.copy_context()
+
+    def bound(callback: Callable[[Any], None], event: Any) -> None:
+        with in_callback():
+            context.copy().run(callback, event)
+
+    for name in _CALLBACKS:
+        setattr(listener, name, functools.partial(bound, getattr(listener, name)))
 
 
 def start_stream(

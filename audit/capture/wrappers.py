@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from audit.analysis.execution_claims import PlanRunClaim
 from audit.analysis.work_items import StatementRequest
 from audit.capture.audited_session import AuditedSession
-from audit.capture.streaming import bind_batches, start_stream
+from audit.capture.streaming import InCallback, bind_batches, bind_listener, start_stream
 from audit.capture.time_travel_readers import reader_load, reader_table, session_table
 from audit.policies.enforcement.enforcer import refusal_of
 from audit.policies.errors import AccessDeniedError
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Find = Callable[["SparkSession"], AuditedSession | None]
+STREAMS = "pyspark.sql.streaming.query.StreamingQueryManager"
 Wrapper = Callable[[Find, Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]], Any]
 
 
@@ -47,6 +48,7 @@ def install(
     find: Find,
     adopt: Callable[[AuditedSession, SparkSession], None],
     stopping: Callable[[SparkSession], None],
+    in_callback: InCallback,
 ) -> MethodPatches:
     """Wrap every method that `api_surface` lists as running, analysing or changing something.
 
@@ -54,6 +56,7 @@ def install(
         find: gives the `AuditedSession` of a session, or None.
         adopt: called with an audited session and a new session that it created.
         stopping: called with a session before its `stop`.
+        in_callback: gives a block for what the JVM calls for.
     """
     patches = MethodPatches()
     for methods in SURFACE:
@@ -61,6 +64,7 @@ def install(
         for name in sorted({*methods.runs, *methods.analyses, *(methods.changes or {})}):
             patches.wrap(owner, name, partial(_wrapper_for(methods, name), find))
     patches.wrap(_load(STREAM_WRITER.owner), "foreachBatch", partial(_foreach_batch, find))
+    patches.wrap(_load(STREAMS), "addListener", partial(_add_listener(in_callback), find))
     session = _load(SESSION.owner)
     patches.wrap(session, "newSession", partial(_new_session(adopt), find))
     patches.wrap(session, "stop", partial(_stop(stopping), find))
@@ -227,6 +231,14 @@ def _foreach_batch(find: Find, original: Callable[..., Any], self: Any, args: An
     return original(self, bind_batches(audited, self, function))
 
 
+def _add_listener(in_callback: InCallback) -> Wrapper:
+    def wrapper(_find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
+        bind_listener(args[0] if args else kwargs.get("listener"), in_callback)
+        return original(self, *args, **kwargs)
+
+    return wrapper
+
+
 def _analysed(find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
     audited = _audited(find, self, args, kwargs)
     if audited is None:
@@ -257,13 +269,22 @@ def _reads_files(find: Find, original: Callable[..., Any], self: Any, args: Any,
     return _analysed(find, original, self, args, kwargs)
 
 
-def _tells(what: str, *asked: str) -> Wrapper:
-    """Wrap methods with facts about whole tables, hidden rows included: always, or for some arguments."""
+def _explain(find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
+    audited = _audited(find, self, args, kwargs)
+    words = {word.lower() for word in (*args, *kwargs.values()) if isinstance(word, str)}
+    if audited is not None and not audited.is_busy():
+        with audited.quiet():
+            enforcer = audited.services.enforcer
+            enforcer.require_explainable(audited.spark, self, is_cost="cost" in words)
+    return _analysed(find, original, self, args, kwargs)
+
+
+def _tells(what: str) -> Wrapper:
+    """Wrap methods with facts about whole tables, hidden rows included."""
 
     def wrapper(find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
         audited = _audited(find, self, args, kwargs)
-        words = {word.lower() for word in (*args, *kwargs.values()) if isinstance(word, str)}
-        if audited is not None and not audited.is_busy() and (not asked or words & {*asked}):
+        if audited is not None and not audited.is_busy():
             with audited.quiet():
                 audited.services.enforcer.require_all_shown(audited.spark, self, what)
         return _analysed(find, original, self, args, kwargs)
@@ -276,7 +297,7 @@ _OF_TABLES: dict[str, Wrapper] = {
 }  # fmt: skip
 _GUARDED: dict[tuple[str, str], Wrapper] = {
     (DATAFRAME.owner, "inputFiles"): _tells("the names of the files"),
-    (DATAFRAME.owner, "explain"): _tells("estimates", "cost"),
+    (DATAFRAME.owner, "explain"): _explain,
     **{(READER.owner, name): _reads_files for name in ("csv", "json", "orc", "parquet", "text", "xml")},
 }
 _PAST: dict[str, Callable[..., Any]] = {"table": reader_table, "load": reader_load}

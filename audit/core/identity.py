@@ -64,6 +64,11 @@ def current_identity(default: Identity) -> Identity:
     return _IDENTITY.get() or default
 
 
+def acting() -> Identity | None:
+    """The identity that `as_user` has set here; None outside of it."""
+    return _IDENTITY.get()
+
+
 def current_parent() -> Ancestry | None:
     """The statement or procedure that runs this code, if any."""
     return _PARENT.get()

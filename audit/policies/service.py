@@ -6,10 +6,12 @@ relation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from audit.core.identity import acting
 from audit.policies.enforcement.enforcer import Enforcer
 from audit.policies.enforcement.privilege_checks import CreationLookup, Privileges
 from audit.policies.enforcement.session_roles import SessionRoles
@@ -99,14 +101,20 @@ class Policies:
 
         Args:
             session_id: of their session.
-            user: who.
+            user: who; `as_user` has named them, or they are the session's own.
             roles: given to the session by the application; () for those granted to the user.
             looks: False takes the cached state and reads nothing.
         """
         state = self._event_log.state() if looks else self._event_log.known
         token = self._roles.token(state, session_id, user, roles)
-        self._enforcer.set_thread_identity(token)
+        self._enforcer.thread.set(token if acting() else self._enforcer.thread.of_session(session_id))
         return state, token
+
+    @contextmanager
+    def acting_as(self, session_id: str, user: str, roles: Sequence[str]) -> Iterator[None]:
+        """A block of `as_user`: whatever runs inside, by whatever way, has this identity."""
+        with self._enforcer.thread.acting(self._roles.token(self._event_log.known, session_id, user, roles)):
+            yield
 
     def state(self) -> GovernanceState:
         """The governance now."""

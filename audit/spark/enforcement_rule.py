@@ -35,7 +35,10 @@ class EnforcementRule:
         )
         # Each root has a property of its own: threads may run statements of several roots.
         self._property = f"spark.audit.identity.{secrets.token_hex(4)}"
-        self._java.begin(session._jsparkSession, SECRET, "\n".join(audit_folders), self._property)
+        self._of_session = f"{secrets.token_hex(16)}:"
+        self._java.begin(
+            session._jsparkSession, SECRET, "\n".join(audit_folders), self._property, self._of_session
+        )
         self._governance: Any = self._java.governance()
         self._identities: Any = self._governance.identities()
         self._context = session.sparkContext
@@ -55,16 +58,34 @@ class EnforcementRule:
         self._java.end()
 
     def set_default_identity(self, session_id: str, token: str) -> None:
-        """Set a session's default identity, for threads that set none."""
+        """Set the identity of a session's own user."""
         self._identities.setDefault(session_id, token)
 
+    def mark(self, spark: SparkSession, session_id: str) -> None:
+        """Mark a session, and its clones to come, as an attached one; "" takes the mark away."""
+        self._identities.mark(spark._jsparkSession, session_id)
+
+    def mark_of(self, spark: SparkSession) -> str:
+        """The attached session that a session is, or is a clone of; "" for none."""
+        found: str = self._identities.markOf(spark._jsparkSession)
+        return found
+
+    def of_session(self, session_id: str) -> str:
+        """The identity of a thread that runs what it runs as the user of a session: each as its own."""
+        return self._of_session + session_id
+
+    def mark_of_plan(self, query_execution: Any) -> str:
+        """The same of the session that a plan belongs to."""
+        found: str = self._identities.markOf(query_execution.sparkSession())
+        return found
+
     def thread_identity(self) -> str | None:
-        """The identity of what this thread of the JVM runs, None for that of its session."""
+        """The identity of what this thread of the JVM runs, None for nobody's."""
         found: str | None = self._context.getLocalProperty(self._property)
         return found
 
     def set_thread_identity(self, token: str | None) -> None:
-        """Set the identity of what this thread of the JVM runs from now on; None for that of its session."""
+        """Set the identity of what this thread of the JVM runs from now on; None for nobody's."""
         self._context.setLocalProperty(self._property, token)  # type: ignore[arg-type]
 
     def register_identity(self, token: str, identity: dict[str, Any]) -> None:
@@ -138,9 +159,26 @@ class EnforcementRule:
         """Refuse the files of a protected table."""
         self._java.checkFiles(spark._jsparkSession, place)
 
+    def check_schema_drop(self, spark: SparkSession, name: str) -> None:
+        """Refuse to drop a schema with what policies read."""
+        self._java.checkSchemaDrop(spark._jsparkSession, name)
+
+    def check_view_past(self, name: Sequence[str]) -> None:
+        """Refuse an old version of a view, by its full name, that policies protect."""
+        self._java.checkViewPast(name[-2], name[-1])
+
+    def check_folder(self, spark: SparkSession, place: str) -> None:
+        """Refuse a folder for a new Delta table over what is protected."""
+        self._java.checkFolder(spark._jsparkSession, place)
+
     def check_all_shown(self, spark: SparkSession, frame: Any, what: str) -> None:
         """Refuse facts about whole tables where policies hide something of them."""
         self._governance.requireAllShown(spark._jsparkSession, frame._jdf.queryExecution().analyzed(), what)
+
+    def check_explainable(self, spark: SparkSession, frame: Any, *, is_cost: bool) -> None:
+        """Refuse to show how Spark would run a frame, where that tells of what policies hide."""
+        plan = frame._jdf.queryExecution().analyzed()
+        self._governance.requireExplainable(spark._jsparkSession, plan, is_cost)
 
     # -- objects -----------------------------------------------------------------------------------
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-SESSION_MARK = "spark.audit.session"
-"""Of an attached session its id; clones of it that Spark makes have the setting, too."""
 EXEMPT = "spark.audit.exempt"
 """Set to this process' secret, a session is the system's own: policies hide nothing from it."""
 # Random for each process: a user can set the property and must not be able to guess the value.

@@ -39,8 +39,24 @@ class RecordStore(Protocol):
 class Governance(Protocol):
     """The part of the policies that Time Travel uses."""
 
-    def copy(self, source_id: str, clone_id: str, is_past: bool) -> None:  # noqa: FBT001  as `Cloned` is called
-        """Protect a clone like its source, before it is created; ids are Delta's."""
+    def copy(self, source_id: str, clone_id: str, is_past: bool, place: str) -> None:  # noqa: FBT001  `Cloned`
+        """Protect a clone like its source, before it is created at a place; ids are Delta's."""
+        ...
+
+    def require_schema_drop(self, spark: SparkSession, name: str) -> None:
+        """Refuse to drop a schema with tables that policies read.
+
+        Raises:
+            AccessDeniedError: it has some, and this is no administrator.
+        """
+        ...
+
+    def require_unprotected(self, name: Sequence[str]) -> None:
+        """Refuse a view, by its full name, that policies protect.
+
+        Raises:
+            AccessDeniedError: they do.
+        """
         ...
 
     def require_undrop(self, dropped: ObjectEvent, actor: Actor) -> None:

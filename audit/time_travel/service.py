@@ -94,6 +94,8 @@ class TimeTravel:
     ) -> None:
         self._cloned = governance.copy
         self._may_undrop = governance.require_undrop
+        self._may_drop_schema = governance.require_schema_drop
+        self._require_unprotected = governance.require_unprotected
         self._show_governance = governance.show
         self._shows_all_rows = governance.shows_all_rows
         self._owner_of = governance.owner_of
@@ -291,6 +293,7 @@ class TimeTravel:
             self._versions_read,
             self._clock(),
             self._clock,
+            self._require_unprotected,
         )
 
     def _drop(self, drop: Drop, spark: SparkSession, text: str, actor: Actor, run: Run) -> Any:
@@ -308,6 +311,7 @@ class TimeTravel:
         # A schema of another catalog, by its full name.
         if len(parts) > 1 and parts[0].lower() != SESSION_CATALOG:
             return run(spark, text)
+        self._may_drop_schema(spark, parts[-1])  # before anything in it is moved
         return dropper.schema(parts[-1], lambda: run(spark, text), cascade=drop.cascade)
 
     def _undrop(self, undrop: Undrop, spark: SparkSession, actor: Actor) -> Any:

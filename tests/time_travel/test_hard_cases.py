@@ -52,8 +52,14 @@ class Unrecorded:
 class Ungoverned:
     """No policies."""
 
-    def copy(self, _source, _clone, _is_past):
+    def copy(self, _source, _clone, _is_past, _place):
         """There is nothing to protect."""
+
+    def require_schema_drop(self, _spark, _name):
+        """Anybody may."""
+
+    def require_unprotected(self, _name):
+        """Nothing is protected."""
 
     def require_undrop(self, _event, _by):
         """Anybody may."""

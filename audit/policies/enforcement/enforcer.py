@@ -6,13 +6,13 @@ In: states, identities, sessions. Out: calls of `audit.spark.enforcement_rule`.
 from __future__ import annotations
 
 import secrets
-import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from audit.policies.enforcement.who_asks import SessionMarks, ThreadIdentity
 from audit.policies.errors import AccessDeniedError, BadPolicyError, UnknownPolicyError
 from audit.policies.model.governed_objects import ProtectedObject
 from audit.policies.model.state import GovernanceState
@@ -93,6 +93,10 @@ class Enforcer:
         session: a session of the system's own, in which the bodies of policies are resolved.
         account: what current_account() says.
         audit_folders: folders that only the system writes to.
+
+    Attributes:
+        thread: who runs what the calling thread runs.
+        marks: which session is attached.
     """
 
     def __init__(self, session: SparkSession, account: str, audit_folders: Iterable[str]) -> None:
@@ -101,7 +105,7 @@ class Enforcer:
         self._account = account
         self._tokens: dict[tuple[str, str | None, frozenset[str]], str] = {}
         self._could_change = lru_cache(maxsize=_KEPT)(self._ask_could_change)
-        self._thread = threading.local()
+        self.thread, self.marks = ThreadIdentity(self._rule), SessionMarks(self._rule)
         self.enforces = self.notes_creations = False
 
     def install(self, spark: SparkSession) -> None:
@@ -109,7 +113,7 @@ class Enforcer:
         self._rule.install(spark)
 
     def set_default_identity(self, session_id: str, token: str) -> None:
-        """Set a session's default identity, for threads that set none."""
+        """Set the identity of a session's own user."""
         self._rule.set_default_identity(session_id, token)
 
     def unplanned(self, dataset: Any) -> Any:
@@ -174,6 +178,33 @@ class Enforcer:
         with refusals():
             self._rule.check_files(spark, place)
 
+    def require_schema_drop(self, spark: SparkSession, name: str) -> None:
+        """Refuse to drop a schema with tables that policies read.
+
+        Raises:
+            AccessDeniedError: it has some, and this is no administrator.
+        """
+        with refusals():
+            self._rule.check_schema_drop(spark, name)
+
+    def require_unprotected(self, name: Sequence[str]) -> None:
+        """Refuse what a view, by its full name, was before, where policies protect it as it is.
+
+        Raises:
+            AccessDeniedError: they do.
+        """
+        with refusals():
+            self._rule.check_view_past(name)
+
+    def require_folder(self, place: str) -> None:
+        """Refuse a folder for a new Delta table over what is protected.
+
+        Raises:
+            AccessDeniedError: it lies in the folder of what is protected, or holds one.
+        """
+        with refusals():
+            self._rule.check_folder(self._session, place)
+
     def require_all_shown(self, spark: SparkSession, frame: Any, what: str) -> None:
         """Refuse facts about whole tables, such as their files, where policies hide rows or columns.
 
@@ -182,6 +213,15 @@ class Enforcer:
         """
         with refusals():
             self._rule.check_all_shown(spark, frame, what)
+
+    def require_explainable(self, spark: SparkSession, frame: Any, *, is_cost: bool) -> None:
+        """Refuse to show how Spark would run a frame: estimates and joins tell of what policies hide.
+
+        Raises:
+            AccessDeniedError: they do.
+        """
+        with refusals():
+            self._rule.check_explainable(spark, frame, is_cost=is_cost)
 
     def end(self) -> None:
         """Disable enforcement in this JVM."""
@@ -205,30 +245,6 @@ class Enforcer:
             }
             self._rule.register_identity(found, facts)
         return found
-
-    def set_thread_identity(self, token: str) -> None:
-        """Set the identity of what this thread runs from now on."""
-        # Local properties are per thread in Spark's JVM too (pinned thread mode), so the last value is cached
-        # per thread.
-        if getattr(self._thread, "token", None) != token:
-            self._rule.set_thread_identity(token)
-            self._thread.token = token
-
-    @contextmanager
-    def in_callback(self) -> Iterator[None]:
-        """A block that the JVM has called for, on a thread of its own.
-
-        Python's thread may be another one than the JVM's thread belongs to, and may serve many of them: what
-        this thread has set before says nothing, and what is set inside ends with the block.
-        """
-        outer, before = getattr(self._thread, "token", None), self._rule.thread_identity()
-        self._thread.token = before
-        try:
-            yield
-        finally:
-            if self._thread.token != before:
-                self._rule.set_thread_identity(before)
-            self._thread.token = outer
 
     def enforce_privileges(self) -> None:
         """Check the privileges of every statement from now on."""

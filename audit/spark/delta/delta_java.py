@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-Cloned = Callable[[str, str, bool], None]
-"""Called before a clone exists: Delta's ids of source and clone, and whether it is of an old version."""
+Cloned = Callable[[str, str, bool, str], None]
+"""Called before a clone exists: Delta's ids of source and clone, whether of an old version, the place."""
 
 
 @dataclass(slots=True, eq=False)

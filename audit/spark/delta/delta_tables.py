@@ -187,7 +187,7 @@ class DeltaTables(InSession):
                 else self._java.clones(self.spark.sparkContext).idAt(self._session, source.location, version)
             )
             # Now, and not after the commit: at no moment is the clone without its source's policies.
-            self._java.cloned(of, identity, version is not None)
+            self._java.cloned(of, identity, version is not None, target)
         number, name = -1 if version is None else version, quote_name(source.name)
         given = json.dumps(dict(overrides))
         run = self._java.clones(self.spark.sparkContext).run

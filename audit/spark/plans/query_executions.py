@@ -26,11 +26,6 @@ def session_of(query_execution: Any) -> str:
     return str(query_execution.sparkSession().sessionUUID())
 
 
-def setting_of(query_execution: Any, name: str) -> str:
-    """A setting of the session that a plan belongs to, "" for none."""
-    return str(query_execution.sparkSession().conf().get(name, ""))
-
-
 def sql_text(query_execution: Any) -> str | None:
     """The SQL text that a plan came from (`spark.sql`), None for a DataFrame's."""
     return option(query_execution.logical().origin().sqlText())

@@ -46,6 +46,7 @@ class VersionReader:
         versions_read: the versions that a recorded statement read.
         now: UTC microseconds, one moment for the whole statement.
         clock: the time, UTC microseconds.
+        require_unprotected: refuses a view by its name that policies protect: they are its text's own.
     """
 
     catalog: DeltaCatalog
@@ -53,6 +54,7 @@ class VersionReader:
     versions_read: VersionsRead
     now: int
     clock: Callable[[], int]
+    require_unprotected: Callable[[Sequence[str]], None]
 
     def rewrite(self, text: str, points: Sequence[Point]) -> str:
         """The text for Spark.
@@ -133,6 +135,8 @@ class VersionReader:
         return in_columns_of(self.catalog, entry, version, None, versioned, aliased=aliased)
 
     def _view(self, view: View, asked: EvaluatedPoint) -> str:
+        if not view.temporary:
+            self.require_unprotected(view.name)
         statement = lineage.parse(view.text)
         if statement.tree is None:
             raise NoHistoryError(

@@ -27,7 +27,6 @@ import scala.Option;
 /** What names stand for, as JSON for Python: keys, columns and what follows from them. */
 public class CatalogDescriptions {
   private static final ObjectMapper JSON = new ObjectMapper();
-  private static final String GENERATED = "delta.generationExpression";
 
   /**
    * What a name stands for, as JSON: key, columns, partition columns, generation expressions; the
@@ -65,8 +64,8 @@ public class CatalogDescriptions {
               ? (Object) Long.valueOf(said.getLong(Relations.MAPPED))
               : null);
       one.add(column.dataType().sql());
-      if (said != null && said.contains(GENERATED))
-        generated.put(column.name(), said.getString(GENERATED));
+      if (said != null && said.contains(Relations.GENERATED))
+        generated.put(column.name(), said.getString(Relations.GENERATED));
     }
     return JSON.writeValueAsString(found);
   }

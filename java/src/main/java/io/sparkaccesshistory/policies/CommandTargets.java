@@ -6,7 +6,10 @@ import io.sparkaccesshistory.policies.model.Securable;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
+import java.util.regex.Pattern;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.analysis.ResolvedIdentifier;
@@ -14,8 +17,8 @@ import org.apache.spark.sql.catalyst.analysis.ResolvedPersistentView;
 import org.apache.spark.sql.catalyst.analysis.ResolvedTable;
 import org.apache.spark.sql.catalyst.catalog.CatalogStorageFormat;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
-import org.apache.spark.sql.catalyst.plans.logical.CreateNamespace;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.TableSpec;
 import org.apache.spark.sql.catalyst.plans.logical.TableSpecBase;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.Table;
@@ -24,12 +27,14 @@ import org.apache.spark.sql.connector.catalog.V1Table;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.catalog.DeltaTableV2;
+import org.apache.spark.sql.delta.commands.ConvertToDeltaCommand;
 import org.apache.spark.sql.delta.files.TahoeFileIndex;
-import org.apache.spark.sql.execution.command.LoadDataCommand;
+import org.apache.spark.sql.delta.sources.DeltaDataSource;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.SaveIntoDataSourceCommand;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 import scala.Option;
+import scala.Tuple2;
 
 /**
  * What a command names: tables, views and folders that are there, and names that are not taken yet.
@@ -37,6 +42,15 @@ import scala.Option;
 public class CommandTargets {
   /** What the key of a folder without a Delta table begins with. */
   public static final String FOLDER = "path:";
+
+  /** What Spark's and Delta's commands call an argument that is a place. */
+  private static final Pattern PLACE = Pattern.compile("(?i)loc|path|dir");
+
+  /** Schemes of jars that are fetched: no table lies there. */
+  private static final Set<String> FETCHED = Set.of("http", "https", "ftp", "ivy");
+
+  /** What options and properties call one. */
+  private static final Set<String> LOCATIONS = Set.of("path", "location");
 
   /**
    * By the keys of policies, names and schemas among them, the place; null for one that is not
@@ -50,17 +64,28 @@ public class CommandTargets {
   /** Folders that are no table's. */
   public final List<Path> folders = new ArrayList<>();
 
+  /**
+   * Folders that the command takes into use, each with whether only as the Delta table right at it.
+   */
+  public final Map<Path, Boolean> used = new LinkedHashMap<>();
+
   /** TableIdentifiers of what is not there. */
   public final List<TableIdentifier> free = new ArrayList<>();
 
   private final SparkSession session;
-  private final boolean looksUp, creates;
+  private final boolean looksUp, creates, isDeltas;
 
   /** Names are looked up where somebody asks for more than places: `looksUp`. */
   public CommandTargets(SparkSession session, LogicalPlan plan, boolean looksUp) {
     this.session = session;
     this.looksUp = looksUp;
-    creates = plan.getClass().getSimpleName().startsWith("Create");
+    String kind = plan.getClass().getSimpleName();
+    creates = kind.startsWith("Create");
+    // A location that is set may be anything's, whatever sets it.
+    isDeltas =
+        plan.getClass().getName().startsWith("org.apache.spark.sql.delta.")
+            && !kind.contains("SetLocation")
+            && !kind.startsWith("Convert");
     find(plan, 0);
   }
 
@@ -86,12 +111,16 @@ public class CommandTargets {
       find((TableIdentifier) value);
     } else if (value instanceof TableSpecBase) {
       var location = ((TableSpecBase) value).location();
-      if (!location.isEmpty()) put(new Path(location.get()));
+      boolean isDelta = isDelta(((TableSpecBase) value).provider());
+      if (!location.isEmpty()) put(new Path(location.get()), isDelta);
+      if (value instanceof TableSpec) findPaths(((TableSpec) value).options(), isDelta);
+      if (value instanceof TableSpec) findPaths(((TableSpec) value).properties(), isDelta);
     } else if (value instanceof CatalogStorageFormat) {
       var location = ((CatalogStorageFormat) value).locationUri();
-      if (!location.isEmpty()) put(new Path(location.get()));
+      if (!location.isEmpty()) put(new Path(location.get()), isDeltas);
+      findPaths(((CatalogStorageFormat) value).properties(), isDeltas);
     } else if (value instanceof Path) {
-      put((Path) value);
+      put((Path) value, isDeltas);
     } else if (value instanceof LogicalPlan) {
       find((LogicalPlan) value, depth);
     }
@@ -106,21 +135,53 @@ public class CommandTargets {
     else if (plan instanceof LogicalRelation) find(((LogicalRelation) plan).catalogTable(), depth);
     else if (plan instanceof org.apache.spark.sql.catalyst.plans.logical.Command) {
       if (plan instanceof SaveIntoDataSourceCommand) {
-        var path =
-            Option.apply(Scala.map(((SaveIntoDataSourceCommand) plan).options()).get("path"));
-        if (!path.isEmpty()) put(new Path(path.get()));
+        SaveIntoDataSourceCommand command = (SaveIntoDataSourceCommand) plan;
+        findPaths(command.options(), command.dataSource() instanceof DeltaDataSource);
       }
-      if (plan instanceof LoadDataCommand) put(new Path(((LoadDataCommand) plan).path()));
-      if (plan instanceof CreateNamespace) {
-        var location =
-            Option.apply(Scala.map(((CreateNamespace) plan).properties()).get("location"));
-        if (!location.isEmpty()) put(new Path(location.get()));
-      }
+      if (plan instanceof ConvertToDeltaCommand)
+        findPaths(((ConvertToDeltaCommand) plan).tableIdentifier().table(), false);
       // Queries inside are governed where they run.
       Object[] arguments = Relations.arguments(plan);
-      for (var one : arguments)
+      for (int i = 0; i < arguments.length; i++) {
+        Object one = arguments[i];
         if (!(one instanceof LogicalPlan) || isName((LogicalPlan) one)) find(one, depth + 1);
+        if (PLACE.matcher(plan.productElementName(i)).find()) findPaths(one, isDeltas);
+        else if (one instanceof scala.collection.Map
+            && !(plan instanceof SaveIntoDataSourceCommand)) findPaths(one, isDeltas);
+      }
     }
+  }
+
+  /** All that is a path in an argument that holds some: texts, and what an option says of one. */
+  private void findPaths(Object value, boolean isDelta) {
+    if (value instanceof Option) {
+      if (!((Option<?>) value).isEmpty()) findPaths(((Option<?>) value).get(), isDelta);
+    } else if (value instanceof scala.collection.Map) {
+      for (var entry : Scala.map((scala.collection.Map<?, ?>) value).entrySet())
+        if (entry.getKey() instanceof String
+            && LOCATIONS.contains(((String) entry.getKey()).toLowerCase(Locale.ROOT)))
+          findPaths(entry.getValue(), isDelta);
+    } else if (value instanceof scala.collection.immutable.Seq) {
+      for (var one : Scala.list((scala.collection.immutable.Seq<?>) value)) findPaths(one, isDelta);
+    } else if (value instanceof Tuple2) {
+      findPaths(((Tuple2<?, ?>) value)._2(), isDelta);
+    } else if (value instanceof java.net.URI) {
+      put(new Path((java.net.URI) value), isDelta);
+    } else if (value instanceof String && !((String) value).isEmpty()) {
+      Path path;
+      try {
+        path = new Path((String) value);
+      } catch (IllegalArgumentException e) {
+        return; // Spark makes no path of it either
+      }
+      if (!FETCHED.contains(String.valueOf(path.toUri().getScheme()))) put(path, isDelta);
+    }
+  }
+
+  private boolean isDelta(Option<String> provider) {
+    String said =
+        provider.isEmpty() ? session.sessionState().conf().defaultDataSourceName() : provider.get();
+    return said.equalsIgnoreCase("delta");
   }
 
   private static boolean isName(LogicalPlan plan) {
@@ -175,7 +236,8 @@ public class CommandTargets {
         && !session.sessionState().catalog().tableExists(name)) {
       free.add(name);
       if (!table.storage().locationUri().isEmpty())
-        put(new Path(table.storage().locationUri().get()));
+        put(new Path(table.storage().locationUri().get()), isDelta(table.provider()));
+      findPaths(table.storage().properties(), isDelta(table.provider()));
       return;
     }
     places.put(Relations.keyOf(name), null);
@@ -187,6 +249,7 @@ public class CommandTargets {
       Path folder = Relations.qualified(session, new Path(location.get()));
       found = Relations.at(session, folder);
       places.put(found == null ? FOLDER + folder : Relations.keyOf(found), folder);
+      if (!isView) use(folder, isDelta(table.provider()));
     }
     name(
         Securable.of(
@@ -195,8 +258,9 @@ public class CommandTargets {
             name));
   }
 
-  private void put(Path place) {
+  private void put(Path place, boolean isDelta) {
     Path folder = Relations.qualified(session, place);
+    use(folder, isDelta);
     Snapshot found = Relations.at(session, folder);
     places.put(found == null ? FOLDER + folder : Relations.keyOf(found), folder);
     if (found == null) folders.add(folder);
@@ -207,7 +271,12 @@ public class CommandTargets {
     Path folder = Relations.qualified(session, place);
     String key = Relations.keyOf(snapshot);
     places.put(key, folder);
+    use(folder, true);
     name(name == null ? Securable.at(key, folder) : Securable.of("table", key, name));
+  }
+
+  private void use(Path folder, boolean isDelta) {
+    used.merge(folder, isDelta, (one, other) -> one && other);
   }
 
   /** What is known by its name says more than by its place. */

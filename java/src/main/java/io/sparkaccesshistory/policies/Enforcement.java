@@ -17,6 +17,7 @@ import java.util.concurrent.atomic.LongAdder;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.DeserializeToObject;
@@ -31,9 +32,9 @@ import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.execution.CacheManager;
 import org.apache.spark.sql.execution.LogicalRDD;
-import scala.Option;
 
 /**
  * Enforces the governance of one root: puts each read behind its policies, for whoever reads, and
@@ -54,9 +55,10 @@ public class Enforcement implements EnforcementRule.Root {
   private final LongAdder nanoseconds = new LongAdder();
 
   /** Begins with what is known of a root: see the constructor of `Governance`. */
-  public void begin(SparkSession own, String exempt, String auditFolders, String property) {
+  public void begin(
+      SparkSession own, String exempt, String auditFolders, String property, String ofSession) {
     this.own = own;
-    governance = new Governance(own, exempt, auditFolders, property);
+    governance = new Governance(own, exempt, auditFolders, property, ofSession);
     ContextFunctions.register(governance.identities, own);
   }
 
@@ -89,10 +91,9 @@ public class Enforcement implements EnforcementRule.Root {
   public void checkSink(SparkSession session, Object writer, String path, String table)
       throws Exception {
     if (governance.identities.isExempt(session)) return;
-    Field field = writer.getClass().getDeclaredField("extraOptions");
-    field.setAccessible(true);
-    var option = Option.apply(options(field.get(writer)).get("path"));
-    String place = path != null || option.isEmpty() ? path : option.get();
+    Map<String, String> options = options(held(writer, "extraOptions"));
+    String place = path == null ? options.get("path") : path;
+    String format = String.valueOf(held(writer, "source"));
     TableIdentifier name = null;
     if (table != null) {
       name =
@@ -100,22 +101,28 @@ public class Enforcement implements EnforcementRule.Root {
               .sessionState()
               .catalog()
               .qualifyIdentifier(session.sessionState().sqlParser().parseTableIdentifier(table));
-      if (session.sessionState().catalog().tableExists(name))
-        place = session.sessionState().catalog().getTableMetadata(name).location().toString();
+      if (session.sessionState().catalog().tableExists(name)) {
+        CatalogTable there = session.sessionState().catalog().getTableMetadata(name);
+        place = there.location().toString();
+        if (there.provider().isDefined()) format = there.provider().get();
+      }
     }
-    Field mode = writer.getClass().getDeclaredField("outputMode");
-    mode.setAccessible(true);
-    boolean appends = String.valueOf(mode.get(writer)).equals("Append");
+    boolean appends = String.valueOf(held(writer, "outputMode")).equals("Append");
     if (governance.notesCreations() && (name != null || place != null))
       new PrivilegeChecker(governance, session)
           .requireSink(
               name, name == null ? Relations.qualified(session, new Path(place)) : null, appends);
+    FolderGuard folders = new FolderGuard(governance, session);
+    String checkpoint = options.get("checkpointLocation");
+    if (checkpoint != null) folders.requireApart(new Path(checkpoint), false, false);
     if (place == null) return;
-    RawFileGuard files = new RawFileGuard(governance, session);
     Path folder = Relations.qualified(session, new Path(place));
-    if (governance.protections.any() && Relations.at(session, folder) == null)
-      files.refuseUnder(folder);
-    Protection protection = !governance.protections.any() ? null : files.at(folder);
+    folders.requireApart(folder, format.equalsIgnoreCase("delta"), false);
+    if (!governance.protections.any()) return;
+    Snapshot found = Relations.newestAt(session, folder);
+    if (found == null) return;
+    governance.requireNotRead(Relations.keyOf(found), session);
+    Protection protection = governance.protections.of(Relations.keyOf(found), session);
     if (protection != null
         && !appends
         && !governance.bodies.showsAll(protection, governance.identities.require(session)))
@@ -123,21 +130,36 @@ public class Enforcement implements EnforcementRule.Root {
           "this stream replaces what "
               + protection.name
               + " holds, and policies hide some of it; append");
-    if (governance.isAuditFolder(folder))
-      throw new SecurityException(
-          "the audit's own table " + place + " is changed by the audit alone; write elsewhere");
   }
 
-  /** DataStreamWriter keeps its options in a Map[String, String] (Spark 4.2). */
+  /** What a DataStreamWriter holds (Spark 4.2). */
+  private static Object held(Object writer, String name) throws ReflectiveOperationException {
+    Field field = writer.getClass().getDeclaredField(name);
+    field.setAccessible(true);
+    return field.get(writer);
+  }
+
+  /** DataStreamWriter keeps its options in a CaseInsensitiveMap[String] (Spark 4.2). */
   @SuppressWarnings("unchecked")
   private static Map<String, String> options(Object held) {
     return Scala.map((scala.collection.Map<String, String>) held);
   }
 
+  /** Refuses a folder for a new Delta table over what is protected. */
+  public void checkFolder(SparkSession session, String place) {
+    if (governance.protections.any() || governance.enforcesPrivileges())
+      new FolderGuard(governance, session).requireApart(new Path(place), true, true);
+  }
+
   /** Refuses the files of a protected table. */
   public void checkFiles(SparkSession session, String place) {
     if (governance.protections.any() && !governance.identities.isExempt(session))
-      new RawFileGuard(governance, session).refuseUnder(new Path(place));
+      new RawFileGuard(governance, session).refuseGlob(place);
+  }
+
+  /** Refuses to drop a schema with what policies read, before anything in it is moved. */
+  public void checkSchemaDrop(SparkSession session, String name) {
+    if (governance.protections.any()) governance.requireSchemaNotRead(name, session);
   }
 
   /** Refuses what a table held before to whoever runs this thread, and may not see it. */
@@ -145,6 +167,19 @@ public class Enforcement implements EnforcementRule.Root {
     Protection protection = governance.protections.of("delta:" + id);
     if (protection != null)
       Governance.requireHistory(protection, governance.identities.require(own), Governance.PAST);
+  }
+
+  /** Refuses an old version of a view that policies protect: by its text alone it has none. */
+  public void checkViewPast(String schema, String name) {
+    TableIdentifier view = Relations.inSessionCatalog(name, schema);
+    Protection protection = governance.protections.of(Relations.keyOf(view));
+    if (protection == null) protection = governance.protections.of(Relations.schemaOf(view));
+    if (protection != null && protection.isInForce())
+      throw new SecurityException(
+          "policies protect view "
+              + protection.name
+              + " as it is, and no version of it; read it without a version, or ask the tables"
+              + " below it");
   }
 
   /** Refuses the history of a table by its place to who may not see it. */

@@ -21,6 +21,7 @@ import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.trees.TreePattern;
 import org.apache.spark.sql.classic.SparkSession;
 import scala.Option;
 
@@ -58,10 +59,12 @@ public class Governance {
    * @param exempt what the settings of the system's own sessions hold
    * @param auditFolders folders that only the system writes to, one a line
    * @param property the local property of a thread that holds the token of who runs it
+   * @param ofSession see `Identities`
    */
-  public Governance(SparkSession own, String exempt, String auditFolders, String property) {
+  public Governance(
+      SparkSession own, String exempt, String auditFolders, String property, String ofSession) {
     this.own = own;
-    identities = new Identities(exempt, property);
+    identities = new Identities(exempt, property, ofSession);
     bodies = new PolicyBodies(own);
     protections = new ProtectedObjects(own, bodies);
     identities.exempt(own);
@@ -172,6 +175,33 @@ public class Governance {
     }
   }
 
+  /**
+   * Refuses to show how Spark would run a plan, where that tells of what policies hide: estimates
+   * tell how many bytes a condition finds, hidden rows included, and so does the way of a join.
+   */
+  public void requireExplainable(SparkSession session, LogicalPlan plan, boolean isCost) {
+    if (isCost) requireAllShown(session, plan, "estimates");
+    if (isCost || !protections.any() || identities.isExempt(session)) return;
+    RelationCollector read = RelationCollector.of(plan);
+    if (read.plans.size() < 2 && !joins(plan)) return;
+    for (LogicalPlan one : read.plans) {
+      Protection protection = protections.of(one);
+      if (protection != null && !bodies.showsRows(protection, identities.require(session)))
+        throw new SecurityException(
+            "the way in which Spark joins "
+                + protection.name
+                + " tells of rows that policies hide; explain each table alone, or let a role"
+                + " explain it that sees all of them");
+    }
+  }
+
+  private static boolean joins(LogicalPlan plan) {
+    if (Scala.list(plan.children()).size() > 1
+        || plan.containsPattern(TreePattern.PLAN_EXPRESSION())) return true;
+    for (LogicalPlan one : Scala.list(plan.children())) if (joins(one)) return true;
+    return false;
+  }
+
   /** The name of the schema whose tags protect a table, by Delta's id; "" for none. */
   public String schemaOf(String id) {
     return protections.schemaOf("delta:" + id);
@@ -204,6 +234,12 @@ public class Governance {
             + " reads what this statement changes, and "
             + identities.require(session).user
             + " is no administrator; let one change it (role ACCOUNTADMIN)");
+  }
+
+  /** The same of all that lies in a schema. */
+  public void requireSchemaNotRead(String schema, SparkSession session) {
+    String within = Relations.keyOf(Relations.inSessionCatalog("", schema));
+    for (String key : bodies.keysRead()) if (key.startsWith(within)) requireNotRead(key, session);
   }
 
   public boolean isAuditFolder(Path path) {

@@ -79,6 +79,8 @@ public class PrivilegeChecker {
       set(
           "DeltaDynamicPartitionOverwriteCommand DeltaInsertReplaceOnOrUsingCommand"
               + " OverwriteByExpression OverwritePartitionsDynamic");
+  private static final Set<String> FETCHES =
+      set("AddArchivesCommand AddFilesCommand AddJarsCommand");
   private static final Set<String> TRUNCATES =
       set("TruncateDeltaTableCommand TruncatePartition TruncateTable TruncateTableCommand");
   private static final Set<String> CREATES =
@@ -304,7 +306,8 @@ public class PrivilegeChecker {
           Securable.schema(nameAfter((RenameTable) plan, first.id)),
           who,
           "rename " + first);
-    if (kind.startsWith("LoadData")) require(SELECT, Securable.FILES, who, "read files");
+    if (kind.startsWith("LoadData") || FETCHES.contains(kind))
+      require(SELECT, Securable.FILES, who, "read files");
     else if (targets.named.isEmpty() && !targets.folders.isEmpty())
       for (var one : asked) require(one, Securable.FILES, who, "write files");
     for (var one :
@@ -395,7 +398,7 @@ public class PrivilegeChecker {
         : privilege.toLowerCase(Locale.ROOT) + ' ';
   }
 
-  private static boolean overwrites(LogicalPlan plan) {
+  public static boolean overwrites(LogicalPlan plan) {
     Object[] said = Relations.arguments(plan);
     for (var one : said) if (one instanceof SaveMode) return one == SaveMode.Overwrite;
     // InsertIntoDataSourceCommand(relation, query, overwrite); InsertIntoHiveTable(table,

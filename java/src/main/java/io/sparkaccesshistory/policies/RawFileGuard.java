@@ -3,7 +3,9 @@ package io.sparkaccesshistory.policies;
 import io.sparkaccesshistory.Scala;
 import io.sparkaccesshistory.policies.model.Protection;
 import io.sparkaccesshistory.policies.model.Relations;
+import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.analysis.ResolvedTable;
@@ -11,6 +13,7 @@ import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2;
+import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap$;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.DeltaLogFileIndex;
 import org.apache.spark.sql.delta.Snapshot;
@@ -101,9 +104,9 @@ public class RawFileGuard {
   private void refuseFiles(FileIndex index) {
     if (index instanceof TahoeFileIndex || index instanceof DeltaLogFileIndex) return;
     Set<Path> folders = new HashSet<>();
-    var roots = Scala.list(index.rootPaths());
-    for (var one : roots)
-      for (Path folder = one; folder != null; folder = folder.getParent()) folders.add(folder);
+    for (Path root : Scala.list(index.rootPaths()))
+      for (Path one : List.of(root, Relations.real(session, root)))
+        for (Path folder = one; folder != null; folder = folder.getParent()) folders.add(folder);
     String[] files = index.inputFiles();
     for (var one : files) {
       Path folder = new Path(java.net.URI.create(one)).getParent();
@@ -114,15 +117,15 @@ public class RawFileGuard {
 
   /** Refuses what lies in the folder of a protected table. */
   public void refuseUnder(Path path) {
-    for (Path folder = Relations.qualified(session, path);
-        folder != null;
-        folder = folder.getParent()) refuseAt(folder);
+    for (Path one : List.of(Relations.qualified(session, path), Relations.real(session, path)))
+      for (Path folder = one; folder != null; folder = folder.getParent()) refuseAt(folder);
   }
 
   /** The same of all that a pattern stands for. */
   public void refuseGlob(String pattern) {
     try {
       Path path = new Path(pattern);
+      refuseUnder(path);
       org.apache.hadoop.fs.FileStatus[] found =
           path.getFileSystem(session.sessionState().newHadoopConf()).globStatus(path);
       for (int i = 0; found != null && i < found.length; i++) refuseUnder(found[i].getPath());
@@ -150,19 +153,34 @@ public class RawFileGuard {
   public void refuseStreams(LogicalPlan plan) {
     var children = Scala.list(plan.children());
     for (var one : children) refuseStreams(one);
-    String place = null;
+    for (Path one : placesOf(plan))
+      for (Path place : List.of(Relations.qualified(session, one), Relations.real(session, one)))
+        refuseStream(place);
+  }
+
+  /** Where a stream reads; its options are named in any case. */
+  private static List<Path> placesOf(LogicalPlan plan) {
+    List<Path> found = new ArrayList<>();
     if (plan instanceof StreamingRelation) {
       DataSource source = ((StreamingRelation) plan).dataSource();
-      var path = Option.apply(Scala.map(source.options()).get("path"));
-      if (!path.isEmpty()) place = path.get();
-      else if (!source.catalogTable().isEmpty())
-        place = source.catalogTable().get().location().toString();
-    } else if (plan instanceof StreamingRelationV2
-        && ((StreamingRelationV2) plan).table() instanceof DeltaTableV2) {
-      place = ((DeltaTableV2) ((StreamingRelationV2) plan).table()).path().toString();
+      Option<String> path = CaseInsensitiveMap$.MODULE$.apply(source.options()).get("path");
+      if (path.isDefined()) found.add(new Path(path.get()));
+      for (String one : Scala.list(source.paths())) found.add(new Path(one));
+      if (source.catalogTable().isDefined())
+        found.add(new Path(source.catalogTable().get().location()));
+    } else if (plan instanceof StreamingRelationV2) {
+      StreamingRelationV2 relation = (StreamingRelationV2) plan;
+      if (relation.table() instanceof DeltaTableV2)
+        found.add(((DeltaTableV2) relation.table()).path());
+      String path = relation.extraOptions().get("path");
+      if (path != null) found.add(new Path(path));
+      if (relation.v1Relation().isDefined()) found.addAll(placesOf(relation.v1Relation().get()));
     }
-    if (place == null) return;
-    for (Path folder = new Path(place); folder != null; folder = folder.getParent()) {
+    return found;
+  }
+
+  private void refuseStream(Path place) {
+    for (Path folder = place; folder != null; folder = folder.getParent()) {
       Protection protection = at(folder);
       if (protection != null
           && !governance.bodies.showsAll(protection, governance.identities.require(session)))

@@ -14,6 +14,9 @@ public class Policy {
   /** Whether its body may read a table or view; null until somebody asks. */
   public Boolean mayLookUp;
 
+  /** The keys of the names that its body reads, whatever they stand for; null until asked. */
+  public List<String> named;
+
   /** Null for one that is only tried out. */
   public String id;
 

@@ -15,6 +15,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.View;
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.CatalogManager$;
 import org.apache.spark.sql.connector.catalog.CatalogPlugin;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.Table;
@@ -29,6 +30,7 @@ import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
 
@@ -37,7 +39,11 @@ public class Relations {
   /** Marks what is behind its policies already, or is read by a policy. */
   public static final TreeNodeTag<Boolean> GOVERNED = new TreeNodeTag<>("audit.governed");
 
+  /** The folder of a Delta table's log, in its own. */
+  public static final String LOG = "_delta_log";
+
   public static final String MAPPED = "delta.columnMapping.id";
+  public static final String GENERATED = "delta.generationExpression";
   private static final String PHYSICAL_NAME = "delta.columnMapping.physicalName";
 
   /**
@@ -70,6 +76,16 @@ public class Relations {
 
   public static String keyOf(TableIdentifier name) {
     return "name:" + name.unquotedString().toLowerCase(Locale.ROOT);
+  }
+
+  /** A table of Spark's own catalog. */
+  public static TableIdentifier inSessionCatalog(String name, String schema) {
+    return TableIdentifier.apply(
+        name, Option.apply(schema), Option.apply(CatalogManager$.MODULE$.SESSION_CATALOG_NAME()));
+  }
+
+  public static boolean isSessionCatalog(CatalogPlugin catalog) {
+    return catalog.name().equals(CatalogManager$.MODULE$.SESSION_CATALOG_NAME());
   }
 
   public static TableIdentifier identifier(CatalogPlugin catalog, Identifier name) {
@@ -144,6 +160,15 @@ public class Relations {
     return found;
   }
 
+  /** What Delta generates the columns of a relation from, by their names in lower case. */
+  public static Map<String, String> generatedOf(LogicalPlan plan) {
+    Map<String, String> found = new HashMap<>();
+    for (var one : mappingOf(plan).entrySet())
+      if (one.getValue().contains(GENERATED))
+        found.put(one.getKey().toLowerCase(Locale.ROOT), one.getValue().getString(GENERATED));
+    return found;
+  }
+
   /** The CHECK constraints of a relation. */
   public static List<String> checksOf(LogicalPlan plan) {
     List<String> found = new ArrayList<>();
@@ -183,20 +208,38 @@ public class Relations {
 
   /** What a column goes by whatever its name: its physical one. */
   public static String columnKey(Attribute column, Map<String, Metadata> mapping) {
-    Metadata said = mapping.get(column.name());
-    String name =
-        said != null && said.contains(PHYSICAL_NAME)
-            ? said.getString(PHYSICAL_NAME)
-            : column.name();
-    return name.toLowerCase(Locale.ROOT);
+    return columnKey(column.name(), mapping.get(column.name()));
   }
 
-  /** The newest state of the Delta table that has its log right at a folder; null for none. */
+  /** The same of a column in the schema of a table. */
+  public static String columnKey(StructField column) {
+    return columnKey(column.name(), column.metadata());
+  }
+
+  private static String columnKey(String name, Metadata said) {
+    boolean isMapped = said != null && said.contains(PHYSICAL_NAME);
+    return (isMapped ? said.getString(PHYSICAL_NAME) : name).toLowerCase(Locale.ROOT);
+  }
+
+  /** The state of the Delta table that has its log right at a folder; null for none. */
   public static Snapshot at(SparkSession session, Path folder) {
+    return at(session, folder, false);
+  }
+
+  /** The same as of now, where another spelling of the folder may have been written by. */
+  public static Snapshot newestAt(SparkSession session, Path folder) {
+    return at(session, folder, true);
+  }
+
+  private static Snapshot at(SparkSession session, Path folder, boolean isNew) {
     try {
-      Path log = new Path(folder, "_delta_log");
+      Path log = new Path(folder, LOG);
       if (!log.getFileSystem(session.sessionState().newHadoopConf()).exists(log)) return null;
-      Snapshot found = DeltaLog.forTable(session, folder).unsafeVolatileSnapshot();
+      DeltaLog table = DeltaLog.forTable(session, folder);
+      Snapshot found =
+          isNew
+              ? table.update(false, Option.empty(), Option.empty())
+              : table.unsafeVolatileSnapshot();
       return found.version() < 0 ? null : found;
     } catch (java.io.IOException e) {
       throw new SecurityException(
@@ -207,6 +250,18 @@ public class Relations {
   public static Path qualified(SparkSession session, Path path) {
     try {
       return path.getFileSystem(session.sessionState().newHadoopConf()).makeQualified(path);
+    } catch (java.io.IOException e) {
+      throw new SecurityException("where " + path + " lies cannot be told: " + e.getMessage());
+    }
+  }
+
+  /** Where a path leads to: a local one may go by links, and through other spellings. */
+  public static Path real(SparkSession session, Path path) {
+    Path found = qualified(session, path);
+    if (!"file".equals(found.toUri().getScheme())) return found;
+    try {
+      java.io.File local = new java.io.File(found.toUri().getPath());
+      return new Path("file", null, local.getCanonicalPath());
     } catch (java.io.IOException e) {
       throw new SecurityException("where " + path + " lies cannot be told: " + e.getMessage());
     }

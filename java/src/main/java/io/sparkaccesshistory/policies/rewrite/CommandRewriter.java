@@ -2,6 +2,7 @@ package io.sparkaccesshistory.policies.rewrite;
 
 import io.sparkaccesshistory.Scala;
 import io.sparkaccesshistory.policies.CommandTargets;
+import io.sparkaccesshistory.policies.FolderGuard;
 import io.sparkaccesshistory.policies.Governance;
 import io.sparkaccesshistory.policies.PrivilegeChecker;
 import io.sparkaccesshistory.policies.RawFileGuard;
@@ -10,15 +11,19 @@ import io.sparkaccesshistory.policies.model.Protection;
 import io.sparkaccesshistory.policies.model.Relations;
 import java.util.Arrays;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.analysis.ResolvedNamespace;
+import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
+import org.apache.spark.sql.catalyst.plans.logical.DropNamespace;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.catalog.DeltaTableV2;
 import org.apache.spark.sql.delta.commands.CloneSource;
 import org.apache.spark.sql.delta.commands.CloneTableCommand;
-import org.apache.spark.sql.delta.commands.ConvertToDeltaCommand;
 import org.apache.spark.sql.delta.commands.CreateDeltaTableCommand;
 import org.apache.spark.sql.delta.commands.DeleteCommand;
 import org.apache.spark.sql.delta.commands.DescribeDeltaHistoryCommand;
@@ -26,6 +31,7 @@ import org.apache.spark.sql.delta.commands.MergeIntoCommand;
 import org.apache.spark.sql.delta.commands.RestoreTableCommand;
 import org.apache.spark.sql.delta.commands.UpdateCommand;
 import org.apache.spark.sql.execution.CommandExecutionMode;
+import org.apache.spark.sql.execution.command.DropDatabaseCommand;
 import org.apache.spark.sql.execution.command.ExplainCommand;
 import org.apache.spark.sql.execution.command.LoadDataCommand;
 import org.apache.spark.sql.execution.datasources.SaveIntoDataSourceCommand;
@@ -41,12 +47,13 @@ public class CommandRewriter {
       set(
           "AnalyzeColumn AnalyzeColumnCommand AnalyzeTable AnalyzeTableCommand CacheTable"
               + " CacheTableAsSelect CreateView CreateViewCommand CreateTableLike"
-              + " CreateTableLikeCommand DescribeDeltaDetailCommand DescribeDeltaHistory"
-              + " DescribeDeltaHistoryCommand DescribeRelation DescribeRelationJsonCommand"
-              + " DescribeTableCommand ExplainCommand OptimizeTableCommand RefreshTable"
-              + " RefreshTableCommand ShowColumns ShowColumnsCommand ShowCreateTable"
-              + " ShowCreateTableCommand ShowDeltaTableColumnsCommand ShowTableProperties"
-              + " ShowTablePropertiesCommand ShowTablesExtended UncacheTable VacuumTableCommand");
+              + " CreateTempViewUsing CreateTableLikeCommand DescribeDeltaDetailCommand"
+              + " DescribeDeltaHistory DescribeDeltaHistoryCommand DescribeRelation"
+              + " DescribeRelationJsonCommand DescribeTableCommand ExplainCommand"
+              + " OptimizeTableCommand RefreshResource RefreshTable RefreshTableCommand ShowColumns"
+              + " ShowColumnsCommand ShowCreateTable ShowCreateTableCommand"
+              + " ShowDeltaTableColumnsCommand ShowTableProperties ShowTablePropertiesCommand"
+              + " ShowTablesExtended UncacheTable VacuumTableCommand");
 
   /** They change a table, and what its user does not see stays as it is. */
   private static final Set<String> CHANGES =
@@ -65,6 +72,20 @@ public class CommandRewriter {
           "CreateDatabaseCommand CreateNamespace InsertIntoDataSourceDirCommand"
               + " InsertIntoHadoopFsRelationCommand InsertIntoHiveDirCommand LoadDataCommand"
               + " SaveIntoDataSourceCommand SetNamespaceLocation AlterDatabaseSetLocationCommand");
+
+  /** They add to what is in a folder, and take nothing of it away, where they do not overwrite. */
+  private static final Set<String> APPENDS =
+      set(
+          "AppendData InsertIntoDataSourceCommand InsertIntoHadoopFsRelationCommand"
+              + " InsertIntoHiveTable SaveIntoDataSourceCommand");
+
+  /** Of Delta's tables, they make one of a folder, or may delete what lies in it. */
+  private static final Set<String> CLAIMS =
+      set(
+          "CloneTableCommand ConvertToDeltaCommand CreateDeltaTableCommand CreateTable"
+              + " CreateDataSourceTableCommand CreateTableAsSelect DropTable DropTableCommand"
+              + " RenameTable AlterTableRenameCommand VacuumTableCommand"
+              + " AlterTableSetLocationDeltaCommand ReplaceTable ReplaceTableAsSelect");
 
   private static final Set<String> REPLACES = set("ReplaceTable ReplaceTableAsSelect");
   private static final Set<String> RENAMES_VIEWS = set("RenameTable AlterTableRenameCommand");
@@ -109,16 +130,22 @@ public class CommandRewriter {
                 + " policies and roles are changed by statements of their own");
       if (!governance.protections.any()) continue;
       String key = entry.getKey();
-      if (OVERWRITES.contains(kind) && key.startsWith(CommandTargets.FOLDER))
-        files.refuseUnder(place);
       Protection protection = governance.protections.of(key, session);
       if (protection != null && protection.isInForce()) require(plan, kind, protection);
       if (!LOOKS.contains(kind)) governance.requireNotRead(key, session);
     }
+    if (governance.protections.any()) {
+      for (TableIdentifier one : targets.free)
+        governance.requireNotRead(Relations.keyOf(one), session);
+      String schema = droppedSchema(plan);
+      if (schema != null) requireSchemaDropped(schema);
+    }
+    if (governance.protections.any() || governance.enforcesPrivileges())
+      requireApart(plan, kind, targets);
     if (governance.notesCreations())
       new PrivilegeChecker(governance, session).require(plan, kind, targets);
     if (!governance.protections.any()) return plan;
-    if (plan instanceof ExplainCommand) requireNoEstimate((ExplainCommand) plan);
+    if (plan instanceof ExplainCommand) requireExplainable((ExplainCommand) plan);
     refuse(plan);
     if (plan instanceof UpdateCommand) return dml.rewriteUpdate((UpdateCommand) plan);
     if (plan instanceof DeleteCommand) return dml.rewriteDelete((DeleteCommand) plan);
@@ -126,15 +153,45 @@ public class CommandRewriter {
     return plan;
   }
 
-  /** Estimates tell how many bytes a condition finds, hidden rows included. */
-  private void requireNoEstimate(ExplainCommand plan) {
-    if (!plan.mode().name().equals("cost")) return;
+  /** The schema of Spark's own catalog that a command drops; null for none. */
+  private static String droppedSchema(LogicalPlan plan) {
+    if (plan instanceof DropDatabaseCommand) return ((DropDatabaseCommand) plan).databaseName();
+    if (!(plan instanceof DropNamespace)) return null;
+    LogicalPlan named = ((DropNamespace) plan).namespace();
+    if (!(named instanceof ResolvedNamespace)) return null;
+    List<String> parts = Scala.list(((ResolvedNamespace) named).namespace());
+    boolean isSparks = Relations.isSessionCatalog(((ResolvedNamespace) named).catalog());
+    return isSparks && parts.size() == 1 ? parts.get(0) : null;
+  }
+
+  /** A schema goes with its folder; what it holds has been moved out by then, where it stays. */
+  private void requireSchemaDropped(String schema) {
+    governance.requireSchemaNotRead(schema, session);
+    SessionCatalog catalog = session.sessionState().catalog();
+    if (catalog.databaseExists(schema))
+      new FolderGuard(governance, session)
+          .requireApart(new Path(catalog.getDatabaseMetadata(schema).locationUri()), false, true);
+  }
+
+  /** Refuses a command that takes a folder into use over what lies there. */
+  private void requireApart(LogicalPlan plan, String kind, CommandTargets targets) {
+    FolderGuard folders = new FolderGuard(governance, session);
+    boolean appends = APPENDS.contains(kind) && !PrivilegeChecker.overwrites(plan);
+    for (var one : targets.used.entrySet()) {
+      boolean asTable = one.getValue();
+      boolean isNew = targets.places.containsKey(CommandTargets.FOLDER + one.getKey());
+      if (asTable ? isNew || CLAIMS.contains(kind) : !LOOKS.contains(kind))
+        folders.requireApart(one.getKey(), asTable, !appends || (asTable && isNew));
+    }
+  }
+
+  private void requireExplainable(ExplainCommand plan) {
     LogicalPlan asked =
         session
             .sessionState()
             .executePlan(plan.logicalPlan(), CommandExecutionMode.SKIP())
             .analyzed();
-    governance.requireAllShown(session, asked, "estimates");
+    governance.requireExplainable(session, asked, plan.mode().name().equals("cost"));
   }
 
   private void require(LogicalPlan plan, String kind, Protection protection) {
@@ -154,6 +211,10 @@ public class CommandRewriter {
               + protection.name
               + " by their column mapping; take them"
               + " off to take that off");
+    ColumnGuard columns = new ColumnGuard(protection);
+    columns.requireKept(plan);
+    Identity who = governance.identities.require(session);
+    if (!governance.bodies.showsAll(protection, who)) columns.requireUntold(plan, who.user);
     if (LOOKS.contains(kind) || CHANGES.contains(kind) || isAppending(plan)) {
       if (kind.equals("AppendData"))
         dml.requireNoMasksOf(protection, Scala.list(plan.children()).get(0));
@@ -161,7 +222,6 @@ public class CommandRewriter {
         dml.requireNoMasksOf(protection, ((SaveIntoDataSourceCommand) plan).query());
       return;
     }
-    Identity who = governance.identities.require(session);
     if (!governance.bodies.showsAll(protection, who))
       throw new SecurityException(
           protection.name
@@ -207,12 +267,6 @@ public class CommandRewriter {
         && !((CreateDeltaTableCommand) plan).query().isEmpty())
       refuse(((CreateDeltaTableCommand) plan).query().get());
     if (plan instanceof CloneTableCommand) refuse(((CloneTableCommand) plan).sourceTable());
-    if (plan instanceof ConvertToDeltaCommand) {
-      ConvertToDeltaCommand command = (ConvertToDeltaCommand) plan;
-      if (!command.deltaPath().isEmpty()) files.refuseUnder(new Path(command.deltaPath().get()));
-      if (command.tableIdentifier().table().indexOf('/') >= 0)
-        files.refuseUnder(new Path(command.tableIdentifier().table()));
-    }
   }
 
   private void refuse(DeltaTableV2 table) {

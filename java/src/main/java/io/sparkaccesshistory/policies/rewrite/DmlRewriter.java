@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -68,8 +69,10 @@ public class DmlRewriter {
     if (target == null) return command;
     var output = Scala.list(command.target().output());
     var values = Scala.list(command.updateExpressions());
-    for (int i = 0; i < values.size(); i++)
+    for (int i = 0; i < values.size(); i++) {
       target.requireUnmasked(values.get(i), output.get(i).name());
+      target.requireUndecided(values.get(i), output.get(i).name());
+    }
     target.requireUnchecked();
     return command.copy(
         command.tahoeFileIndex(),
@@ -102,6 +105,7 @@ public class DmlRewriter {
       if (item instanceof DeltaMergeIntoMatchedUpdateClause) {
         DeltaMergeIntoMatchedUpdateClause one = (DeltaMergeIntoMatchedUpdateClause) item;
         target.requireUnmasked(one.actions());
+        target.requireUndecided(one.actions());
         matched.add(one.copy(target.visibleCondition(one.condition()), one.actions()));
       } else {
         DeltaMergeIntoMatchedDeleteClause one = (DeltaMergeIntoMatchedDeleteClause) item;
@@ -114,6 +118,7 @@ public class DmlRewriter {
         DeltaMergeIntoNotMatchedBySourceUpdateClause one =
             (DeltaMergeIntoNotMatchedBySourceUpdateClause) item;
         target.requireUnmasked(one.actions());
+        target.requireUndecided(one.actions());
         rest.add(one.copy(target.visibleCondition(one.condition(), true), one.actions()));
       } else {
         DeltaMergeIntoNotMatchedBySourceDeleteClause one =
@@ -198,6 +203,9 @@ public class DmlRewriter {
     /** The masked columns, by what the statement calls them. */
     final Set<String> masked = new HashSet<>();
 
+    /** The columns that decide over a mask, and what these are generated from. */
+    final Set<String> deciding = new HashSet<>();
+
     final Expression rows;
     private final List<String> partitions, checks;
     LogicalPlan source;
@@ -214,6 +222,14 @@ public class DmlRewriter {
             column.exprId(),
             PolicyBodies.castTo(bodies.instantiate(use, columns, who), column.dataType()));
         masked.add(column.name().toLowerCase(Locale.ROOT));
+        for (String key : use.columns().subList(1, use.columns().size()))
+          if (columns.get(key) != null)
+            deciding.add(columns.get(key).name().toLowerCase(Locale.ROOT));
+      }
+      for (int size = -1; size < deciding.size(); ) {
+        size = deciding.size();
+        for (var one : Relations.generatedOf(leaf).entrySet())
+          if (deciding.contains(one.getKey())) deciding.addAll(namesIn(one.getValue()));
       }
       partitions = Relations.partitionsOf(leaf);
       checks = Relations.checksOf(leaf);
@@ -332,6 +348,48 @@ public class DmlRewriter {
       for (var one : inside) requireNone(protection, one, column);
       if (source != null && !value.references().intersect(source.outputSet()).isEmpty())
         requireNone(protection, source, column);
+    }
+
+    /** What decides over a mask stays as it is, or a change of it would lift the mask. */
+    void requireUndecided(Expression value, String column) {
+      Expression bare = value instanceof Alias ? ((Alias) value).child() : value;
+      boolean isItself =
+          bare instanceof AttributeReference
+              && ((AttributeReference) bare).name().equalsIgnoreCase(column)
+              && (source == null || !source.outputSet().contains((AttributeReference) bare));
+      if (deciding.contains(column.toLowerCase(Locale.ROOT)) && !isItself)
+        throw new SecurityException(
+            "column "
+                + column
+                + " of "
+                + protection.name
+                + " decides over a mask, and would be changed; let a role change it that sees"
+                + " all of the table");
+    }
+
+    void requireUndecided(scala.collection.immutable.Seq<Expression> actions) {
+      for (Expression one : Scala.list(actions))
+        if (one instanceof DeltaMergeAction)
+          requireUndecided(
+              ((DeltaMergeAction) one).expr(),
+              Scala.list(((DeltaMergeAction) one).targetColNameParts()).get(0));
+    }
+
+    private Set<String> namesIn(String expression) {
+      Set<String> found = new HashSet<>();
+      try {
+        collectNames(session.sessionState().sqlParser().parseExpression(expression), found);
+      } catch (org.apache.spark.sql.catalyst.parser.ParseException e) {
+        throw new SecurityException(
+            "what " + protection.name + " generates a column from cannot be read: " + expression);
+      }
+      return found;
+    }
+
+    private static void collectNames(Expression e, Set<String> into) {
+      if (e instanceof UnresolvedAttribute)
+        into.add(Scala.list(((UnresolvedAttribute) e).nameParts()).get(0).toLowerCase(Locale.ROOT));
+      for (Expression one : Scala.list(e.children())) collectNames(one, into);
     }
 
     void requireUnmasked(scala.collection.immutable.Seq<Expression> actions) {

@@ -5,6 +5,7 @@ import io.sparkaccesshistory.policies.expressions.AttributeReplacement;
 import io.sparkaccesshistory.policies.expressions.ContextAnswers;
 import io.sparkaccesshistory.policies.expressions.GovernedMarker;
 import io.sparkaccesshistory.policies.expressions.LookUpFinder;
+import io.sparkaccesshistory.policies.expressions.NamesRead;
 import io.sparkaccesshistory.policies.expressions.RelationCollector;
 import io.sparkaccesshistory.policies.model.Identity;
 import io.sparkaccesshistory.policies.model.Policy;
@@ -90,6 +91,7 @@ public class PolicyBodies {
       try {
         Expression body = own.sessionState().sqlParser().parseExpression(policy.body);
         policy.mayLookUp = LookUpFinder.finds(body);
+        policy.named = NamesRead.of(body, policy.schema);
       } catch (org.apache.spark.sql.catalyst.parser.ParseException e) {
         policy.mayLookUp = false; // it hides all that it protects, and reads nothing
       }
@@ -136,7 +138,7 @@ public class PolicyBodies {
    * Every command asks.
    */
   public String readerOf(String key) {
-    for (String id : unread) resolveReads(policies.get(id));
+    resolveUnread();
     for (String id : readers.getOrDefault(key, Set.of())) {
       Policy policy = uses.containsKey(id) ? policies.get(id) : null;
       if (policy != null) return policy.name;
@@ -144,12 +146,23 @@ public class PolicyBodies {
     return null;
   }
 
+  /** The keys of all that bodies read. */
+  public Set<String> keysRead() {
+    resolveUnread();
+    return readers.keySet();
+  }
+
+  private void resolveUnread() {
+    for (String id : unread) resolveReads(policies.get(id));
+  }
+
   private void resolveReads(Policy policy) {
     try {
       if (policy != null) resolved(policy);
     } catch (Exception e) {
-      // What cannot be resolved now, with its schema gone, hides all that it protects, and reads
-      // nothing.
+      // What cannot be resolved now, with its schema gone, hides all that it protects. Who made a
+      // table of a name that it reads would decide what it shows.
+      if (policies.get(policy.id) == policy && policy.named != null) setReads(policy, policy.named);
     }
   }
 
@@ -195,12 +208,13 @@ public class PolicyBodies {
                 + ", and it returns "
                 + policy.returns);
       // What a policy reads is behind no policy.
-      RelationCollector read = RelationCollector.of(value);
+      List<String> read = new ArrayList<>(RelationCollector.of(value).keys);
+      read.addAll(NamesRead.of(body, policy.schema));
       policy.time = System.nanoTime();
       if (policy.id != null && policies.get(policy.id) == policy) {
-        setReads(policy, read.keys);
+        setReads(policy, read);
         unread.remove(policy.id);
-      } else policy.reads = read.keys; // is tried out, or was replaced
+      } else policy.reads = read; // is tried out, or was replaced
       policy.resolved =
           new PolicyBody(castTo(value, type).transformUp(new GovernedMarker()), columns, null);
     } catch (org.apache.spark.sql.catalyst.parser.ParseException e) {
@@ -244,9 +258,19 @@ public class PolicyBodies {
             + ", which is another value at every use");
   }
 
+  /** A value as another type; NULL where that cannot be: a struct may have got a field since. */
   public static Expression castTo(Expression value, DataType type) {
     if (DataType.equalsIgnoreNullability(value.dataType(), type)) return value;
+    return canCast(value, type) ? cast(value, type) : Literal$.MODULE$.create(null, type);
+  }
+
+  private static Expression cast(Expression value, DataType type) {
     return new Cast(value, type, Option.apply(java.time.ZoneOffset.UTC.getId()));
+  }
+
+  private static boolean canCast(Expression value, DataType type) {
+    return Cast$.MODULE$.canCast(value.dataType(), type)
+        || Cast$.MODULE$.canAnsiCast(value.dataType(), type);
   }
 
   private LogicalPlan analyzed(LogicalPlan plan, String schema) {
@@ -332,6 +356,11 @@ public class PolicyBodies {
     for (PolicyUse mask : protection.masks.values()) if (!showsRealValue(mask, who)) return false;
     for (String mask : protection.tagged.values())
       if (!showsRealValue(policy(mask), who)) return false;
+    return showsRows(protection, who);
+  }
+
+  /** Whether policies hide no row of a table from somebody. */
+  public boolean showsRows(Protection protection, Identity who) {
     for (List<PolicyUse> any : protection.rows) {
       boolean all = false;
       for (PolicyUse one : any) all |= showsRows(policy(one.policy()), who);
@@ -355,6 +384,9 @@ public class PolicyBodies {
                 + use.columns().get(i)
                 + ", which is not there");
       AttributeReference parameter = answer.columns.get(i);
+      // A policy that cannot be asked hides the value, or the row.
+      if (!canCast(column, parameter.dataType()))
+        return Literal$.MODULE$.create(null, answer.value.dataType());
       given.put(parameter.exprId(), castTo(column, parameter.dataType()));
     }
     return AttributeReplacement.given(answer.value, given);

@@ -186,7 +186,10 @@ public class PolicyRewriter {
 
     Expression rows = bodies.rowFilter(protection, columns, who);
     LogicalPlan found = rows == null ? below : new Filter(rows, below);
-    if (rows != null) fence.addHiddenColumns(raw);
+    if (rows != null) {
+      fence.addHiddenColumns(raw);
+      found = fence.fenceVariants(found);
+    }
     if (masks.isEmpty()) return found;
     List<NamedExpression> shown = new ArrayList<>();
     for (int i = 0; i < output.size(); i++) {

@@ -48,20 +48,26 @@ import org.apache.spark.sql.catalyst.plans.ExistenceJoin;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
+import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Generate;
 import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LateralJoin;
+import org.apache.spark.sql.catalyst.plans.logical.LeafNode;
 import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Sort;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
+import org.apache.spark.sql.catalyst.plans.logical.UnaryNode;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.catalyst.trees.TreePattern;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.metric.IncrementMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.VariantType;
+import scala.runtime.AbstractFunction1;
 
 /**
  * Columns of tables some of whose rows are hidden: what may fail on them is not tried on those
@@ -88,6 +94,27 @@ public class PredicateFence {
     for (var one : attributes) hiddenColumns.add(one.exprId());
   }
 
+  /**
+   * Spark reads a part of a variant in the files, where a cast may fail (PushVariantIntoScan, Spark
+   * 4.2): not through what is not deterministic.
+   */
+  public LogicalPlan fenceVariants(LogicalPlan filtered) {
+    for (Attribute one : Scala.list(filtered.output()))
+      if (one.dataType().existsRecursively(new IsVariant())) return fenceAll(filtered);
+    return filtered;
+  }
+
+  private static final class IsVariant extends AbstractFunction1<DataType, Object> {
+    @Override
+    public Object apply(DataType type) {
+      return type instanceof VariantType;
+    }
+  }
+
+  private LogicalPlan fenceAll(LogicalPlan plan) {
+    return new Filter(nondeterministic(Literal$.MODULE$.TrueLiteral()), plan);
+  }
+
   /** Keeps expressions that can throw above the row-policy filter. */
   public LogicalPlan fencePlan(LogicalPlan plan) {
     if (plan instanceof CTERelationDef)
@@ -112,17 +139,47 @@ public class PredicateFence {
         found = plan.withNewChildren(Scala.seq(List.of(left)));
     } else if (plan instanceof Generate && ((Generate) plan).generator() instanceof ExplodeBase) {
       found = fenceGenerate((Generate) plan);
+    } else if (!evaluatesInPlace(plan)) {
+      found = fenceChildren(plan);
     }
     trackOutput(found);
     return found;
   }
 
+  /**
+   * Whether Spark makes no condition of what a plan works out: it is worked out there, over what
+   * the filter of a policy has left. Any other plan is taken for one that becomes a join, as the
+   * set operations do.
+   */
+  private static boolean evaluatesInPlace(LogicalPlan plan) {
+    String kind = plan.getClass().getSimpleName();
+    return plan instanceof UnaryNode
+        ? !(plan instanceof Filter) && !kind.endsWith("Join")
+        : plan instanceof LeafNode
+            || plan instanceof Union
+            || plan instanceof Join
+            || plan instanceof Command
+            || kind.equals("WithCTE");
+  }
+
+  /** Nothing moves below a plan into those of its children that have a column that may fail. */
+  private LogicalPlan fenceChildren(LogicalPlan plan) {
+    Set<ExprId> at = new HashSet<>(failingColumns);
+    for (var one : Scala.list(plan.expressions())) collectFailing(one, at);
+    List<LogicalPlan> now = new ArrayList<>();
+    boolean changed = false;
+    for (LogicalPlan child : Scala.list(plan.children())) {
+      LogicalPlan fenced = fenceColumns(child, at);
+      changed |= fenced != child;
+      now.add(fenced);
+    }
+    return changed ? plan.withNewChildren(Scala.seq(now)) : plan;
+  }
+
   /** Nothing moves from above down into a plan that has one of some columns. */
   private LogicalPlan fenceColumns(LogicalPlan plan, Set<ExprId> at) {
     var output = Scala.list(plan.output());
-    for (var one : output)
-      if (at.contains(one.exprId()))
-        return new Filter(nondeterministic(Literal$.MODULE$.TrueLiteral()), plan);
+    for (var one : output) if (at.contains(one.exprId())) return fenceAll(plan);
     return plan;
   }
 

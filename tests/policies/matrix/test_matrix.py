@@ -1,0 +1,85 @@
+"""No way shows a secret value or a hidden row, loses one, or takes a policy off.
+
+In short each way is tried once, over one kind of protection after the other; in full over each, by each user.
+"""
+
+from __future__ import annotations
+
+from itertools import cycle
+
+import pytest
+
+from tests.policies.matrix.methods import METHODS
+from tests.policies.matrix.statements import STATEMENTS
+from tests.policies.matrix.world import KINDS, World
+from tests.sessions import NO_TABLES
+
+ATTACH = NO_TABLES
+USERS = ("mallory", "eve")
+
+
+@pytest.fixture(scope="module")
+def world(session, tmp_path_factory):
+    """The protected objects."""
+    made = World(session, tmp_path_factory.mktemp("matrix"))
+    yield made
+    session.sql("USE default")
+    session.sql("DROP SCHEMA play CASCADE")
+    session.sql("DROP SCHEMA prot CASCADE")
+
+
+def _statement(text):
+    return lambda w: w.session.sql(w.filled(text))
+
+
+WAYS = {
+    "statements": [
+        (f"{name}: {text}", _statement(text)) for name, texts in sorted(STATEMENTS.items()) for text in texts
+    ],
+    "methods": [
+        (f"{owner.rpartition('.')[2]}.{name}", way)
+        for owner, ways in METHODS.items()
+        for name, way in sorted(ways.items())
+        if callable(way)
+    ],
+}
+TELLING = ("DataFrame.", "StatementDefault", "Show", "Describe")
+"""What only shows: in short every third of them is tried."""
+
+
+def _tried(world, ways, kinds, users):
+    failed = []
+    for (name, way), kind, user in zip(ways, cycle(kinds), cycle(users), strict=False):
+        world.kind = kind
+        found = world.try_way(way, user)
+        if found:
+            failed.append((name, kind, user, found))
+            world.clean_up()
+        if "own" not in str(world.session.catalog.listTables("play")):
+            world.renew()
+    world.clean_up()
+    return failed
+
+
+def _short(part):
+    return [
+        way
+        for number, way in enumerate(WAYS[part])
+        if number % 3 == 0 or not any(one in way[0] for one in TELLING)
+    ]
+
+
+@pytest.mark.parametrize("part", WAYS)
+@pytest.mark.slow("each way is a statement or more")
+def test_each_way(world, part):
+    """Each way once."""
+    assert _tried(world, _short(part), KINDS, USERS) == []
+
+
+@pytest.mark.parametrize("user", USERS)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("part", WAYS)
+@pytest.mark.long("each way over each kind of protection, by each user")
+def test_the_whole_matrix(world, part, kind, user):
+    """Each way over each kind, by each user."""
+    assert _tried(world, WAYS[part], [kind], [user]) == []

@@ -1,0 +1,234 @@
+"""A world with protected objects, and what is asked of each way: nothing is shown, and nothing is lost.
+
+Every masked value and every hidden row has SECRET in it, so that one look tells a leak.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+
+import audit
+
+SECRET = "S3CR3T"  # noqa: S105 - it is in the values that nobody may see
+KINDS = ("masked", "filtered", "mapped", "tagged", "viewed")
+_ROWS = {
+    "masked": f"(1, '{SECRET}-1', 'eu'), (2, '{SECRET}-2', 'us')",
+    "tagged": f"(1, '{SECRET}-1', 'eu'), (2, '{SECRET}-2', 'us')",
+    "filtered": f"(1, 'open', 'eu'), (2, '{SECRET}-2', 'us')",
+    "mapped": f"(1, 'open', 'eu'), (2, '{SECRET}-2', 'us')",
+    "below": f"(1, '{SECRET}-1', 'eu'), (2, '{SECRET}-2', 'us')",
+}
+_POLICIES = {
+    "masked": "ALTER TABLE prot.masked ALTER COLUMN name SET MASKING POLICY prot.hush",
+    "filtered": "ALTER TABLE prot.filtered ADD ROW ACCESS POLICY prot.near ON (region)",
+    "mapped": "ALTER TABLE prot.mapped ADD ROW ACCESS POLICY prot.by_map ON (region)",
+    "tagged": "ALTER TABLE prot.tagged ALTER COLUMN name SET TAG prot.pii = 'high'",
+}
+
+
+class World:
+    """Protected objects of schema `prot`, and a user's own of schema `play`.
+
+    Attributes:
+        session: of ann, who administers and has role HR.
+        name: the object that is tried now.
+        out: a folder that is free for files.
+    """
+
+    def __init__(self, session: Any, folder: Path) -> None:
+        self.session, self._folder, self._numbers = session, folder, iter(range(1_000_000))
+        run = session.sql
+        run("CREATE SCHEMA prot")
+        run("CREATE SCHEMA play")
+        run("CREATE ROLE hr")
+        run("GRANT ROLE hr TO USER ann")
+        seen = "is_role_in_session('HR')"
+        run(
+            "CREATE MASKING POLICY prot.hush AS (v STRING) RETURNS STRING ->"
+            f" CASE WHEN {seen} THEN v ELSE '***' END"
+        )
+        run(f"CREATE ROW ACCESS POLICY prot.near AS (r STRING) RETURNS BOOLEAN -> {seen} OR r = 'eu'")
+        run("CREATE TABLE prot.map (area STRING)")
+        run("INSERT INTO prot.map VALUES ('eu')")
+        run(
+            f"CREATE ROW ACCESS POLICY prot.by_map AS (r STRING) RETURNS BOOLEAN ->"
+            f" {seen} OR EXISTS (SELECT 1 FROM map WHERE area = r)"
+        )
+        run("CREATE TAG prot.pii ALLOWED_VALUES 'high'")
+        run("ALTER TAG prot.pii SET MASKING POLICY prot.hush")
+        self._places: dict[str, Path] = {}
+        self._before: dict[str, dict[str, bytes]] = {}
+        for kind in _ROWS:
+            self._make(kind)
+        run("CREATE VIEW prot.viewed AS SELECT * FROM prot.below")
+        run("ALTER VIEW prot.viewed ALTER COLUMN name SET MASKING POLICY prot.hush")
+        self.own_name = "play.own"
+        self.kind = "masked"
+        self.renew()
+
+    def _make(self, kind: str) -> None:
+        run = self.session.sql
+        run(f"CREATE TABLE prot.{kind} (id INT, name STRING, region STRING)")
+        run(f"INSERT INTO prot.{kind} VALUES {_ROWS[kind]}")
+        if kind in _POLICIES:
+            run(_POLICIES[kind])
+        place = run(f"DESCRIBE DETAIL prot.{kind}").first().location
+        self._places[kind] = Path(place.removeprefix("file:"))
+        self._before[kind] = _contents(self._places[kind])
+
+    def renew(self) -> None:
+        """Makes the user's own table anew."""
+        with audit.as_user(self.session, "mallory"):
+            self.session.sql("DROP TABLE IF EXISTS play.own")
+            self.session.sql("CREATE TABLE play.own (id INT, name STRING, region STRING)")
+            self.session.sql("INSERT INTO play.own VALUES (1, 'mine', 'eu')")
+
+    # -- what a way works on ---------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """The protected object."""
+        return f"prot.{self.kind}"
+
+    @property
+    def place(self) -> str:
+        """Its folder; of a view that of a masked table."""
+        return str(self._places["masked" if self.kind == "viewed" else self.kind])
+
+    @property
+    def above(self) -> str:
+        """The folder that its folder lies in."""
+        return str(Path(self.place).parent)
+
+    @property
+    def frame(self) -> DataFrame:
+        """The protected object as a DataFrame."""
+        return self.session.table(self.name)
+
+    @property
+    def own(self) -> DataFrame:
+        """A table of the user's."""
+        return self.session.table(self.own_name)
+
+    @property
+    def new(self) -> str:
+        """A name that is free."""
+        return f"play.n{next(self._numbers)}"
+
+    @property
+    def out(self) -> str:
+        """A folder for files, which are looked at afterwards."""
+        return str(self._folder / "out")
+
+    def free_folder(self) -> str:
+        """A folder that is not there."""
+        return str(self._folder / f"free{next(self._numbers)}")
+
+    def filled(self, text: str) -> str:
+        """A statement about the protected object."""
+        return text.format(
+            t=self.name, place=self.place, above=self.above, own=self.own_name, new=self.new, out=self.out
+        )
+
+    # -- a way, and what has come of it -----------------------------------------------------------
+
+    def try_way(self, way: Callable[[Any], Any], user: str) -> list[str]:
+        """What a user has come to by a way that they may not: leaks and losses, in words."""
+        shown: list[str] = []
+        with audit.as_user(self.session, user):
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
+                shown.append(_shown(lambda: way(self)))
+            shown.append(printed.getvalue())
+        found = [f"shown: {_about(one)}" for one in shown if SECRET in one]
+        found += self._left_behind(user)
+        return [*found, *self._lost(user)]
+
+    def _left_behind(self, user: str) -> Iterator[str]:
+        """Secrets in what the way has made."""
+        with audit.as_user(self.session, user):
+            for table in (
+                self.session._jsparkSession.sessionState()
+                .catalog()
+                .listTables("play")
+                .mkString("|")
+                .split("|")
+            ):
+                name = table.replace("`", "").rpartition(".")[2]
+                if not name.startswith(("n", "own")):
+                    continue
+                text = _shown(lambda name=name: self.session.table(f"play.{name}"))
+                if SECRET in text:
+                    yield f"play.{name} holds {_about(text)}"
+        for file in Path(self._folder).rglob("*"):
+            if file.is_file() and SECRET.encode() in file.read_bytes() and "_delta_log" not in str(file):
+                yield f"{file} holds a secret"
+
+    def clean_up(self) -> None:
+        """Takes away what a way has made."""
+        run = self.session.sql
+        for row in run("SHOW TABLES IN play").collect():
+            if row.tableName != "own" and not row.isTemporary:
+                with contextlib.suppress(PySparkException):
+                    run(f"DROP TABLE play.{row.tableName}")
+                with contextlib.suppress(PySparkException):
+                    run(f"DROP VIEW play.{row.tableName}")
+        for view in ("tempo", "cached"):
+            self.session.catalog.dropTempView(view)
+        self.session.catalog.dropGlobalTempView("tempo")
+        run("USE default")
+        for one in self._folder.iterdir():
+            shutil.rmtree(one, ignore_errors=True)
+
+    def _lost(self, user: str) -> Iterator[str]:
+        """What the way has taken away or laid open; it is made anew."""
+        for kind, place in self._places.items():
+            if _contents(place) == self._before[kind] and self._is_named(kind):
+                continue
+            # A user may change what they see: what they do not see is there, and they still do not see it.
+            text = f"SELECT * FROM delta.`{place}`"
+            real = _shown(lambda text=text: self.session.sql(text))
+            for secret in (f"{SECRET}-2", *([f"{SECRET}-1"] if f"{SECRET}-1" in _ROWS[kind] else [])):
+                if secret not in real:
+                    yield f"{kind} has lost {secret}: {_about(real)}"
+            with audit.as_user(self.session, user):
+                seen = _shown(lambda text=text: self.session.sql(text))
+            if kind != "below" and SECRET in seen:
+                yield f"{kind} lies open: {_about(seen)}"
+            with contextlib.suppress(PySparkException, audit.errors.AuditError):
+                self.session.sql(f"DROP TABLE IF EXISTS prot.{kind}")
+            self._make(kind)
+            return
+
+    def _is_named(self, kind: str) -> bool:
+        catalog = self.session._jsparkSession.sessionState().catalog()
+        return bool(catalog.listTables("prot", kind).nonEmpty())
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    return {str(one.relative_to(folder)): one.read_bytes() for one in folder.rglob("*") if one.is_file()}
+
+
+def _about(text: str) -> str:
+    at = text.find(SECRET)
+    return text[max(0, at - 60) : at + 60]
+
+
+def _shown(call: Callable[[], Any]) -> str:
+    """All that a call shows: rows, another result, or its error."""
+    try:
+        result = call()
+        if isinstance(result, DataFrame):
+            result = (result.collect(), result.schema)
+        return str(result)
+    except Exception as error:  # noqa: BLE001 - whatever a way raises, it may show no secret
+        # A text of the user's own stands in an error: what they have asked for is no leak.
+        return str(error).replace(f"'{SECRET}-1'", "").replace(f"'{SECRET}%'", "")
