@@ -14,23 +14,23 @@ pytestmark = pytest.mark.spark
 ATTACH = NO_TABLES
 
 VIEWS = {
-    "a query of WITH is named as the table": "WITH t AS (SELECT a + 10 AS a FROM t) SELECT a FROM t",
-    "a query of WITH is read twice": "WITH q AS (SELECT a FROM t) SELECT q.a FROM q JOIN q AS r ON q.a = r.a",
-    "a scalar function reads": "SELECT u.a, biggest() AS m FROM u WHERE u.a <= biggest()",
-    "a table function reads": "SELECT * FROM rows_from(0)",
-    "a hint": "SELECT /*+ BROADCAST(u) */ t.a, u.c FROM t JOIN u ON t.a = u.a",
-    "IDENTIFIER": "SELECT a FROM IDENTIFIER('t')",
-    "TABLE": "TABLE t",
+    "a_query_of_with_is_named_as_the_table": "WITH t AS (SELECT a + 10 AS a FROM t) SELECT a FROM t",
+    "a_query_of_with_is_read_twice": "WITH q AS (SELECT a FROM t) SELECT q.a FROM q JOIN q AS r ON q.a = r.a",
+    "a_scalar_function_reads": "SELECT u.a, biggest() AS m FROM u WHERE u.a <= biggest()",
+    "a_table_function_reads": "SELECT * FROM rows_from(0)",
+    "a_hint": "SELECT /*+ BROADCAST(u) */ t.a, u.c FROM t JOIN u ON t.a = u.a",
+    "by_identifier": "SELECT a FROM IDENTIFIER('t')",
+    "by_table": "TABLE t",
     "constants": "SELECT t.a, x.n FROM t CROSS JOIN VALUES (1), (2) AS x(n) JOIN range(1) ON TRUE",
     "subqueries": (
         "SELECT a, (SELECT max(x.b) FROM t x WHERE x.a = y.a) AS m FROM t y"
         " WHERE EXISTS (SELECT 1 FROM u WHERE u.a = y.a)"
     ),
-    "LATERAL": "SELECT y.a, z.b FROM u y, LATERAL (SELECT b FROM t WHERE t.a = y.a) z",
-    "a pipe": "FROM t |> WHERE a > 0 |> SELECT a",
-    "metadata of files": "SELECT a, _metadata.file_name IS NOT NULL AS f FROM t",
-    "a version of its own": "SELECT x.a, y.a AS b FROM t VERSION AS OF 1 x JOIN u y ON TRUE",
-    "a view": "SELECT a + 1 AS a FROM `a query of WITH is named as the table`",
+    "by_lateral": "SELECT y.a, z.b FROM u y, LATERAL (SELECT b FROM t WHERE t.a = y.a) z",
+    "a_pipe": "FROM t |> WHERE a > 0 |> SELECT a",
+    "metadata_of_files": "SELECT a, _metadata.file_name IS NOT NULL AS f FROM t",
+    "a_version_of_its_own": "SELECT x.a, y.a AS b FROM t VERSION AS OF 1 x JOIN u y ON TRUE",
+    "a_view": "SELECT a + 1 AS a FROM a_query_of_with_is_named_as_the_table",
 }
 
 
@@ -54,13 +54,13 @@ def past(session):
         " RETURN SELECT a, b FROM past.t WHERE a >= n"
     )
     for name, query in VIEWS.items():
-        session.sql(f"CREATE VIEW `{name}` AS {query}")
+        session.sql(f"CREATE VIEW {name} AS {query}")
     place = session.sql("DESCRIBE DETAIL t").first().location
-    session.sql(f"CREATE VIEW `a path` AS SELECT a FROM delta.`{place}`")
+    session.sql(f"CREATE VIEW by_path AS SELECT a FROM delta.`{place}`")
     session.table("t").selectExpr("a * 100 AS h").createOrReplaceTempView("frame")
     session.read.load(place).createOrReplaceGlobalTempView("everywhere")
     session.sql("CREATE TEMPORARY VIEW over_frame AS SELECT t.a, h FROM frame JOIN past.t ON TRUE")
-    names = [*(f"`{name}`" for name in [*VIEWS, "a path"]), "frame", "global_temp.everywhere", "over_frame"]
+    names = [*VIEWS, "by_path", "frame", "global_temp.everywhere", "over_frame"]
     shown = {name: rows(session, f"SELECT * FROM {name}") for name in names}
     then = max(session.sql(f"DESCRIBE HISTORY {name}").first().timestamp for name in ("t", "u")).isoformat(
         sep=" "
@@ -88,7 +88,7 @@ def test_every_view_is_read_at_the_point(session, past):
 def test_a_view_stands_everywhere_a_table_can(session, past):
     """Beside itself, in WITH, a subquery, MERGE, a script, EXECUTE IMMEDIATE and EXPLAIN."""
     _, point = past
-    view = "`IDENTIFIER`"
+    view = "by_identifier"
     assert rows(session, f"SELECT x.a, y.a FROM {view} {point} x JOIN {view} y ON x.a < y.a") == [(1, 2)]
     assert rows(
         session,
@@ -109,13 +109,13 @@ def test_a_view_stands_everywhere_a_table_can(session, past):
 def test_the_record_says_the_versions_below_a_view(session, past):
     """The view is what was accessed, its tables what was read, at the version that was read."""
     _, point = past
-    text = f"SELECT a, m FROM `a scalar function reads` {point}"
+    text = f"SELECT a, m FROM a_scalar_function_reads {point}"
     session.sql(text).collect()
     (found,) = [one for one in records(session) if one.query.query_text == text]
     read = {(one.objectName, one.version) for one in found.access.object_versions}
     assert read == {("spark_catalog.past.t", 1), ("spark_catalog.past.u", 1)}
     assert [one.objectName for one in found.access.direct_objects_accessed] == [
-        "spark_catalog.past.a scalar function reads"
+        "spark_catalog.past.a_scalar_function_reads"
     ]
 
 
@@ -143,8 +143,8 @@ def test_a_text_that_is_kept_has_numbers(session, past):
     assert "VERSION AS OF 1" in session.sql("SHOW CREATE TABLE of_then").first()[0]
     assert rows(session, "SELECT * FROM of_then") == [(1,)]
     for create in ("CREATE VIEW w AS", "CREATE FUNCTION f() RETURNS TABLE (a INT) RETURN"):
-        with pytest.raises(errors.BadClauseError, match="keeps its text, and IDENTIFIER is a view"):
-            session.sql(f"{create} SELECT a FROM `IDENTIFIER` {past[1]}")
+        with pytest.raises(errors.BadClauseError, match="keeps its text, and by_identifier is a view"):
+            session.sql(f"{create} SELECT a FROM by_identifier {past[1]}")
 
 
 def test_columns_of_a_replaced_table_are_its_own(session, schema):
