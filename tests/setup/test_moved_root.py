@@ -104,6 +104,6 @@ def test_i_copied_the_whole_root_to_another_place(tmp_path):
     told = json.loads(done.stdout.splitlines()[-1])
     assert told["changed"] == []
     one, two, seven = [["1"]], [["1"], ["2"]], [["7"]]
-    message = [["Table DROPPED successfully restored."]]
+    message = [["Table dropped successfully restored."]]
     assert told["seen"] == [one, one, [], [], two, message, seven, [], one, one]
     assert told["alone"] == [[["1"], ["3"]], two, [["9"]]]

@@ -112,9 +112,10 @@ def test_the_record_says_the_versions_below_a_view(session, past):
     text = f"SELECT a, m FROM a_scalar_function_reads {point}"
     session.sql(text).collect()
     (found,) = [one for one in records(session) if one.query.query_text == text]
-    read = {(one.objectName, one.version) for one in found.access.object_versions}
+    (access,) = found.access
+    read = {(one.objectName, one.version) for one in access.object_versions}
     assert read == {("spark_catalog.past.t", 1), ("spark_catalog.past.u", 1)}
-    assert [one.objectName for one in found.access.direct_objects_accessed] == [
+    assert [one.objectName for one in access.direct_objects_accessed] == [
         "spark_catalog.past.a_scalar_function_reads"
     ]
 
@@ -189,3 +190,15 @@ def test_policies_hold_below_a_view_of_the_past(session, schema):
                 found = str(error)
             assert "ann" not in str(found)
             assert found in ([("***",)], [("***",), ("***",)]) or "secret" in found
+
+
+def test_a_policy_of_a_view_holds_in_its_past(session, schema):
+    """The view itself is in the plan: its own policies are, too, in every form of a point."""
+    session.sql("CREATE TABLE open_table (id INT, name STRING)")
+    session.sql("INSERT INTO open_table VALUES (1, 'ann')")
+    session.sql("CREATE VIEW veiled AS SELECT id, name FROM open_table")
+    session.sql("CREATE MASKING POLICY hide AS (v STRING) RETURNS STRING -> '***'")
+    session.sql("ALTER VIEW veiled ALTER COLUMN name SET MASKING POLICY hide")
+    with audit.as_user(session, "mallory"):
+        for asked in ("veiled", "veiled VERSION AS OF 1", "veiled@v1", "veiled AT (OFFSET => 0)"):
+            assert rows(session, f"SELECT name FROM {asked}") == [("***",)], asked

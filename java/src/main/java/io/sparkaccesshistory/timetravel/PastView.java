@@ -1,7 +1,7 @@
 package io.sparkaccesshistory.timetravel;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import io.sparkaccesshistory.Scala;
 import io.sparkaccesshistory.policies.rewrite.SubqueryRewriter;
 import java.util.ArrayList;
@@ -149,8 +149,7 @@ public final class PastView {
             .createRelation(
                 index.partitionFilters(), Option.apply(snapshot), today.catalogTable(), true);
     if (at.columns == null) return relation(relation, today, today.output());
-    LogicalPlan found =
-        relation(relation, today, DataTypeUtils.toAttributes(relation.schema()));
+    LogicalPlan found = relation(relation, today, DataTypeUtils.toAttributes(relation.schema()));
     List<AttributeReference> wanted = Scala.list(today.output());
     List<String> columns = new ArrayList<>(at.columns);
     if (wanted.size() > columns.size()) {
@@ -183,8 +182,7 @@ public final class PastView {
       BaseRelation relation,
       LogicalRelation today,
       scala.collection.immutable.Seq<AttributeReference> output) {
-    return new LogicalRelation(
-        relation, output, today.catalogTable(), false, today.stream());
+    return new LogicalRelation(relation, output, today.catalogTable(), false, today.stream());
   }
 
   /** One walk over a plan, into its subqueries, too. */
