@@ -77,7 +77,7 @@ class Restorer:
             )
         asked = evaluate(clause, catalog, self.past.now, self.past.clock)
         limits = self.past.limits(table)
-        version = version_for(asked, table, catalog, limits, self.past.versions_read)
+        version = version_for(asked, table, catalog, limits, self.past.records)
         location = table.location or ""
         state = catalog.state(location)
         # It would change no row: whoever asks for it has most likely named the wrong point.
