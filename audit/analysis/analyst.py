@@ -8,15 +8,16 @@ so.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import lineage
+from audit.analysis.counts import Counts
 from audit.analysis.written_versions import written_versions
 from audit.core.guard import attempt
-from audit.record.access_record import CapturedBy, Finding, ObjectVersion, objects_named
+from audit.record.access_record import CapturedBy, Finding, ObjectVersion, Started, objects_named
 from audit.spark.catalog.session_catalog import (
     CatalogMovedError,
     CatalogSnapshot,
@@ -25,7 +26,7 @@ from audit.spark.catalog.session_catalog import (
     named_relations,
     relation_of_leaf,
 )
-from audit.spark.plans.metrics import execution_metrics
+from audit.spark.plans.metrics import sum_known
 from lineage.catalog.identify import identify
 from lineage.catalog.object_ids import object_id
 from lineage.engine_diff import differences
@@ -44,20 +45,6 @@ PARENTS = frozenset({"SCRIPT", "EXECUTE_IMMEDIATE"})
 # Characters of a plan's text in a record.
 _LONGEST_PLAN = 20_000
 _TOLD = 5  # differences that a record tells
-
-
-@dataclass(slots=True)
-class Counts:
-    """Counts of statements by the way they were analysed, since the driver began."""
-
-    text: int = 0
-    plan: int = 0
-    listener: int = 0
-    opaque: int = 0
-    partial: int = 0
-    disagreed: int = 0
-    cross_checked: int = 0
-    differed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +89,29 @@ class Analyst:
         if job.request.stream is not None:
             finding = Finding(Access("STREAM"), "plan")  # its micro-batches read and write
         else:
-            finding = self._by_text(job, plan) or self._by_plan(job, plan)
-        return self._completed(job, executions, finding, query_execution)
+            finding = self._traced(job, plan)
+        query_id = job.started.query_id
+        finding = self._completed(job.catalog, query_id, executions, finding, query_execution)
+        if job.request.statement is None and query_execution is not None:
+            text = plan_text(query_execution)
+            finding = replace(
+                finding,
+                query_text=f"{job.request.text}\n{text}",
+                query_type=finding.access.statement_type if job.request.query_type in _BY_PLAN else None,
+                query_hash=plan_hash(text),
+            )
+        return finding
+
+    def _traced(self, job: Job, plan: Any | None) -> Finding:
+        """The finding by the text; by the plan where the text cannot tell, or its analysis has failed."""
+        failure: list[str] = []
+
+        def failed(error: Exception) -> None:
+            self._failures.note(error, job.started.query_id)
+            failure.append(f"{type(error).__name__}: {error}")
+
+        finding = attempt(lambda: self._by_text(job, plan), failed) or self._by_plan(job, plan)
+        return finding if finding.access.analysis == "full" else finding.doubted(failure)
 
     def _opened(self, catalog: CatalogSnapshot, plan: Any) -> PlanRelations:
         facts = self.plans.collect_facts(plan)
@@ -118,24 +126,28 @@ class Analyst:
         self,
         catalog: CatalogSnapshot,
         execution: Execution,
-        query_type: str,
+        started: Started,
         captured_by: CapturedBy,
         attachments: Attachments,
+        seen: Callable[[Access], Access] = lambda access: access,
     ) -> Finding:
-        """The finding of an execution that has no job of its own; a failure makes it opaque."""
+        """The finding of an execution that has no job of its own; a failure makes it opaque.
+
+        `seen` says what the statement is whose execution it is, where its plan does not.
+        """
 
         def by_plan() -> Finding:
             access, versions = self.by_plan(catalog, execution.query_execution.analyzed())
-            return Finding(_under(access, attachments), captured_by, versions)
+            return Finding(seen(_under(access, attachments)), captured_by, versions)
 
         def failed(error: Exception) -> Finding:
-            self._failures.note(error, execution.description)
+            self._failures.note(error, started.query_id)
             reason = f"{type(error).__name__}: {error}"
-            return Finding(Access(query_type, analysis="opaque", reason=reason), captured_by)
+            return Finding(seen(Access(started.query_type, analysis="opaque", reason=reason)), captured_by)
 
         finding = attempt(by_plan, failed)
-        self.count(finding)
-        return finding
+        ran = execution.query_execution
+        return self._completed(catalog, started.query_id, [execution], finding, ran)
 
     def by_plan(self, catalog: CatalogSnapshot, plan: Any) -> tuple[Access, tuple[ObjectVersion, ...]]:
         """What an analyzed plan accesses, with ids, and the versions that it reads."""
@@ -217,30 +229,35 @@ class Analyst:
         return Finding(_under(access, job.attachments), "plan", versions)
 
     def _completed(
-        self, job: Job, executions: Sequence[Execution], finding: Finding, query_execution: Any | None
+        self,
+        catalog: CatalogSnapshot,
+        query_id: str,
+        executions: Sequence[Execution],
+        finding: Finding,
+        query_execution: Any | None,
     ) -> Finding:
-        self.count(finding)
-        places = self._places(finding, query_execution)
-        written = written_versions(
-            job.catalog.session, finding.access, executions, places, job.started.query_id
-        )
-        metrics = execution_metrics(executions)
-        finding = replace(
-            finding,
-            versions=(*finding.versions, *written.versions),
-            rows_produced=written.rows if written.rows is not None else metrics.rows_written,
-            bytes_scanned=metrics.bytes_scanned,
-            bytes_written=written.bytes if written.bytes is not None else metrics.bytes_written,
-        )
-        if job.request.statement is None and query_execution is not None:
-            text = plan_text(query_execution)
-            finding = replace(
+        """With the versions that it wrote, and with what Spark and Delta counted."""
+
+        def complete() -> Finding:
+            places = self._places(finding, query_execution)
+            written = written_versions(catalog.session, finding.access, executions, places, query_id)
+            rows = (written.rows, *(one.rows_written for one in reversed(counted)))
+            size = (written.bytes, *(one.bytes_written for one in reversed(counted)))
+            return replace(
                 finding,
-                query_text=f"{job.request.text}\n{text}",
-                query_type=finding.access.statement_type if job.request.query_type in _BY_PLAN else None,
-                query_hash=plan_hash(text),
+                versions=(*finding.versions, *written.versions),
+                rows_produced=next((one for one in rows if one is not None), None),
+                bytes_scanned=sum_known(one.bytes_scanned for one in counted),
+                bytes_written=next((one for one in size if one is not None), None),
             )
-        return finding
+
+        def failed(error: Exception) -> Finding:
+            self._failures.note(error, query_id)
+            return finding.doubted([f"{type(error).__name__}: {error}"])
+
+        counted = [execution.metrics for execution in executions]
+        problems = [f"metrics: {one.problem}" for one in counted if one.problem]
+        return attempt(complete, failed).doubted(problems)
 
     def _places(self, finding: Finding, query_execution: Any | None) -> dict[str, str]:
         """The locations of the Delta tables that a plan writes."""
@@ -249,14 +266,6 @@ class Analyst:
         leaves = [target.leaf for target in self.plans.collect_facts(query_execution.analyzed()).targets]
         known = ((leaf.name, leaf.locations) for leaf in leaves if leaf.table_id)
         return {name.casefold(): locations[0] for name, locations in known if name and locations}
-
-    def count(self, finding: Finding) -> None:
-        """Count a statement by the way it was analysed."""
-        if finding.access.analysis == "full":
-            setattr(self.counts, finding.captured_by, getattr(self.counts, finding.captured_by) + 1)
-        else:
-            name = finding.access.analysis
-            setattr(self.counts, name, getattr(self.counts, name) + 1)
 
 
 def _under(access: Access, attachments: Attachments) -> Access:
