@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from audit.core.actor import Actor
+from audit.time_travel import errors
 from audit.time_travel.attached import time_travel_of
 from tests.sessions import NO_TABLES
 
@@ -27,6 +28,11 @@ def purge(session, clock):
     """Purges what is past Fail-safe."""
     actor = Actor(clock.now(), "root", None, lambda: f"event-{clock.now()}")
     list(time_travel_of(session).maintenance.purge(actor, dry=False))
+
+
+def fail_safe(clock, session):
+    """The Fail-safe of now."""
+    return time_travel_of(session).maintenance.fail_safe(Actor(clock.now(), "root", None, str))
 
 
 @pytest.mark.slow("two VACUUMs")
@@ -71,13 +77,11 @@ def test_a_clones_past_is_kept_when_its_retention_is_lowered(session, schema, mo
     session.sql("ALTER TABLE c SET DATA_RETENTION_TIME_IN_DAYS = 1")
     moving_clock.advance(days=6)
     purge(session, moving_clock)
-    safe = time_travel_of(session).maintenance.fail_safe(Actor(moving_clock.now(), "root", None, str))
-    state = safe.catalog.state(safe.catalog.find(("spark_catalog", schema, "c")).location)
-    made = safe.catalog.committed_at(safe.catalog.find((schema, "c")).location, state, 0) * 1000
-    safe.restore_version((schema, "c"), made, (schema, "recovered"))
+    catalog = time_travel_of(session).maintenance.catalog
+    location = catalog.find((schema, "c")).location
+    made = catalog.committed_at(location, catalog.state(location), 0) * 1000
+    fail_safe(moving_clock, session).restore_version((schema, "c"), made, (schema, "recovered"))
     assert rows(session, "SELECT a FROM recovered") == [1]
-    session.sql("DROP TABLE recovered")
     moving_clock.advance(days=2)
-    purge(session, moving_clock)
-    with pytest.raises(Exception, match="past Fail-safe"):
-        safe.restore_version((schema, "c"), made, (schema, "late"))
+    with pytest.raises(errors.OutsideRetentionError, match="past Fail-safe"):
+        fail_safe(moving_clock, session).restore_version((schema, "c"), made, (schema, "late"))

@@ -128,7 +128,8 @@ class Creation:
         name = self.staged.get(asked.name[-1], asked.name) if is_path(asked.name) else asked.name
         if is_path(name):
             return None
-        found = catalog.find(name)
+        # Of the session catalog, whichever is the current one.
+        found = catalog.find(qualify(name, (SESSION_CATALOG, name[-2])))
         own, rest = of_text(asked.properties)
         if isinstance(found, Table) and (asked.replaces or name is not asked.name):
             kept = self._of_replaced(catalog, found, own, rest)

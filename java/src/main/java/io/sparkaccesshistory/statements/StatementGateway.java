@@ -175,15 +175,7 @@ public final class StatementGateway {
   private static String question(String asks, SparkSession session, String text, String arguments)
       throws IOException {
     return JSON.writeValueAsString(
-        Map.of(
-            "asks",
-            asks,
-            "text",
-            text,
-            "arguments",
-            arguments,
-            "tags",
-            tags(session)));
+        Map.of("asks", asks, "text", text, "arguments", arguments, "tags", tags(session)));
   }
 
   private static List<String> tags(SparkSession session) {

@@ -307,7 +307,8 @@ public class TableCloner implements Function<TableCloner.Copy, Long> {
     // They tell of versions of the source.
     configuration.remove("delta.inCommitTimestampEnablementVersion");
     configuration.remove("delta.inCommitTimestampEnablementTimestamp");
-    // Retention is the clone's own, of now; a table that is put in the place of another has its own.
+    // Retention is the clone's own, of now; a table that is put in the place of another has its
+    // own.
     if (!replacing) {
       List<String> names = new ArrayList<>();
       configuration.fieldNames().forEachRemaining(names::add);

@@ -125,7 +125,8 @@ public final class TablePlans {
     return plan;
   }
 
-  // -- a table that is created or replaced ---------------------------------------------------------
+  // -- a table that is created or replaced
+  // ---------------------------------------------------------
 
   /** The spec of a table as it is made; `options` are those of its writer. */
   private TableSpec defined(
@@ -207,8 +208,7 @@ public final class TablePlans {
     facts.put("replaces", Boolean.valueOf(replaces));
     if (like != null)
       facts.put(
-          "like",
-          Map.of("location", like.path().toString(), "properties", like.properties()));
+          "like", Map.of("location", like.path().toString(), "properties", like.properties()));
     JsonNode told = driver.tell("define", facts, session);
     return told.isEmpty() ? null : told;
   }
@@ -227,9 +227,7 @@ public final class TablePlans {
   private LogicalPlan like(CreateTableLike it) {
     DeltaTableV2 source = tableOf(it.source());
     boolean delta =
-        it.provider().isDefined()
-            ? it.provider().get().equalsIgnoreCase("delta")
-            : source != null;
+        it.provider().isDefined() ? it.provider().get().equalsIgnoreCase("delta") : source != null;
     if (!delta || !(it.name() instanceof ResolvedIdentifier)) return it;
     JsonNode told =
         definition(
@@ -291,14 +289,17 @@ public final class TablePlans {
       CatalogTable source =
           session.sessionState().catalog().getTempViewOrPermanentTableMetadata(it.sourceTable());
       String own = Scala.orNull(source.provider());
-      return source.tableType() == CatalogTableType.VIEW() ? defaultProvider() : own == null ? "" : own;
+      return source.tableType() == CatalogTableType.VIEW()
+          ? defaultProvider()
+          : own == null ? "" : own;
     } catch (Exception e) {
       if (!CatalogStore.isAbsent(e)) throw e;
       return ""; // Spark raises its own error
     }
   }
 
-  // -- properties ------------------------------------------------------------------------------------
+  // -- properties
+  // ------------------------------------------------------------------------------------
 
   private LogicalPlan altered(SetTableProperties it) {
     DeltaTableV2 table = tableOf(it.table());
@@ -358,7 +359,8 @@ public final class TablePlans {
     return texts(told.get("properties"));
   }
 
-  // -- names -----------------------------------------------------------------------------------------
+  // -- names
+  // -----------------------------------------------------------------------------------------
 
   /**
    * Spark moves the folder of a managed table when it renames it, and the log of a clone names the
