@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from audit.core.errors import TimeTravelError
 from audit.spark.delta.delta_catalog import DeltaCatalog
 from audit.spark.delta.delta_java import DeltaJava
 from audit.spark.delta.values import Table
@@ -26,7 +27,6 @@ from audit.time_travel.dropped.undrop import Undropper
 from audit.time_travel.errors import (
     NotAQueryError,
     StalePlanError,
-    TimeTravelError,
     UnknownStatementError,
 )
 from audit.time_travel.retention.adopt import Adopter

@@ -47,9 +47,11 @@ def test_the_statements(session, spark, schema, stored, way):
     run("RESTORE TABLE t TO VERSION AS OF 0")
     assert (stored("t")[FILES], session.table("t").count()) == (PINNED, 1)
     # Made where nobody listens, a table lies in its schema's folder, which a rename moves.
-    spark.sql(f"CREATE TABLE {schema}.m USING delta AS SELECT 1 AS a")
-    run("CREATE TABLE of_m CLONE m")
-    run("ALTER TABLE m RENAME TO n")
+    # What a DROP keeps stays there, so each way has a name of its own.
+    managed = f"m_{list(WAYS).index(way)}"
+    spark.sql(f"CREATE TABLE {schema}.{managed} USING delta AS SELECT 1 AS a")
+    run(f"CREATE TABLE of_m CLONE {managed}")
+    run(f"ALTER TABLE {managed} RENAME TO n")
     assert session.table("of_m").count() == session.table("n").count() == 1
     run("DROP TABLE t")
     run("DROP TABLE n")

@@ -175,7 +175,7 @@ class Creation:
             location = None  # its name says it
         like = {} if asked.like is None else asked.like.properties
         if asked.like is not None:
-            own = owners(like, is_kept=has_retention(asked.like.location, like)) | own
+            own = owners(like, is_kept=has_retention(asked.like.location, like)) | dict(own)
         parameters = parameters_of(like) | given_parameters(given)
         parameters |= {} if is_place(place) else {ADOPTED: "true"}
         account = self.registry.state(catalog).parameters

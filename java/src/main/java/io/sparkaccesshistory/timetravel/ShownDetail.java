@@ -44,7 +44,7 @@ public final class ShownDetail extends LeafCommand {
     String location = row.getString(names.indexOf("location"));
     values[at] =
         Scala.immutable(
-            TablePlans.shown(
+            RetentionProperties.shown(
                 driver, (org.apache.spark.sql.classic.SparkSession) session, location, all));
     return new GenericRow(values);
   }

@@ -312,7 +312,7 @@ public class TableCloner implements Function<TableCloner.Copy, Long> {
     if (!replacing) {
       List<String> names = new ArrayList<>();
       configuration.fieldNames().forEachRemaining(names::add);
-      names.removeIf(name -> !TablePlans.isOfRetention(name));
+      names.removeIf(name -> !RetentionProperties.isOne(name));
       configuration.remove(names);
     }
     Scala.map(DeltaConfigs.validateConfigurations(Scala.immutable(texts(overrides))))

@@ -7,7 +7,6 @@ import java.net.URI;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.TableIdentifier;
@@ -46,10 +45,6 @@ import scala.Option;
  * renamed table that clones read stays in its place. The driver decides, see `TablePlans` there.
  */
 public final class TablePlans {
-  private static final String OURS = "timetravel.";
-  private static final List<String> SHARED =
-      List.of("delta.deletedfileretentionduration", "delta.logretentionduration");
-
   private static final scala.collection.immutable.Map<String, String> NO_OPTIONS =
       Scala.immutable(Map.of());
 
@@ -147,7 +142,7 @@ public final class TablePlans {
     JsonNode told = definition((ResolvedIdentifier) name, given, path, replaces, null);
     if (told == null) return null;
     return spec.copy(
-        Scala.immutable(texts(told.get("properties"))),
+        Scala.immutable(RetentionProperties.texts(told.get("properties"))),
         spec.provider(),
         withoutShared(spec.options()),
         location(told, spec.location()),
@@ -169,7 +164,7 @@ public final class TablePlans {
   /** The options that are properties which retention sets. */
   private static Map<String, String> shared(scala.collection.Map<String, String> options) {
     Map<String, String> found = new LinkedHashMap<>(Scala.map(options));
-    found.keySet().removeIf(name -> !SHARED.contains(name.toLowerCase(Locale.ROOT)));
+    found.keySet().removeIf(name -> !RetentionProperties.isDeltas(name));
     return found;
   }
 
@@ -244,7 +239,7 @@ public final class TablePlans {
             location(told, it.location()),
             Option.apply("delta"),
             it.serdeInfo(),
-            Scala.immutable(texts(told.get("properties"))),
+            Scala.immutable(RetentionProperties.texts(told.get("properties"))),
             it.ifNotExists());
   }
 
@@ -304,20 +299,22 @@ public final class TablePlans {
   private LogicalPlan altered(SetTableProperties it) {
     DeltaTableV2 table = tableOf(it.table());
     Map<String, String> given = Scala.map(it.properties());
-    if (table == null || given.keySet().stream().noneMatch(TablePlans::isOfRetention)) return it;
+    if (table == null || given.keySet().stream().noneMatch(RetentionProperties::isOne)) return it;
     Map<String, Object> facts = new LinkedHashMap<>();
     facts.put("location", table.path().toString());
     facts.put("name", table.name());
     facts.put("set", given);
     facts.put("unset", List.of());
     JsonNode told = driver.tell("alter", facts, session);
-    return told.isEmpty() ? it : it.copy(it.table(), Scala.immutable(texts(told.get("set"))));
+    return told.isEmpty()
+        ? it
+        : it.copy(it.table(), Scala.immutable(RetentionProperties.texts(told.get("set"))));
   }
 
   private LogicalPlan altered(UnsetTableProperties it) {
     DeltaTableV2 table = tableOf(it.table());
     List<String> given = Scala.list(it.propertyKeys());
-    if (table == null || given.stream().noneMatch(TablePlans::isOfRetention)) return it;
+    if (table == null || given.stream().noneMatch(RetentionProperties::isOne)) return it;
     Map<String, Object> facts = new LinkedHashMap<>();
     facts.put("location", table.path().toString());
     facts.put("name", table.name());
@@ -330,12 +327,6 @@ public final class TablePlans {
     return it.copy(it.table(), Scala.seq(names), it.ifExists());
   }
 
-  /** Whether a property is one of retention. */
-  static boolean isOfRetention(String name) {
-    String lower = name.toLowerCase(Locale.ROOT);
-    return lower.startsWith(OURS) || SHARED.contains(lower);
-  }
-
   /** The same command on a table that shows what its owner has set. */
   private LogicalPlan shown(LogicalPlan plan) {
     LogicalPlan named = Scala.list(plan.children()).get(0);
@@ -343,20 +334,12 @@ public final class TablePlans {
     if (table == null) return plan;
     ResolvedTable of = (ResolvedTable) named;
     var shown =
-        new ShownTable(table, shown(driver, session, table.path().toString(), table.properties()));
+        new ShownTable(
+            table,
+            RetentionProperties.shown(
+                driver, session, table.path().toString(), table.properties()));
     LogicalPlan renamed = of.copy(of.catalog(), of.identifier(), shown, of.outputAttributes());
     return plan.withNewChildren(Scala.seq(List.of(renamed)));
-  }
-
-  /** The properties of a table as its owner has set them. */
-  static Map<String, String> shown(
-      StatementGateway driver,
-      SparkSession session,
-      String location,
-      Map<String, String> properties) {
-    JsonNode told =
-        driver.tell("shown", Map.of("location", location, "properties", properties), session);
-    return texts(told.get("properties"));
   }
 
   // -- names
@@ -390,11 +373,5 @@ public final class TablePlans {
     if (!(plan instanceof ResolvedTable)) return null;
     var table = ((ResolvedTable) plan).table();
     return table instanceof DeltaTableV2 ? (DeltaTableV2) table : null;
-  }
-
-  private static Map<String, String> texts(JsonNode values) {
-    Map<String, String> found = new LinkedHashMap<>();
-    for (var pair : values.properties()) found.put(pair.getKey(), pair.getValue().asText());
-    return found;
   }
 }
