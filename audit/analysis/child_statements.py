@@ -74,7 +74,7 @@ class ExecutionRows:
         if job.started.query_type not in PARENTS:
             return
         for execution in executions:
-            if execution.is_delta_bookkeeping or _hands_over(execution):
+            if execution.is_delta_bookkeeping or _hands_over(execution) or _gives_result(execution):
                 continue
             text = _child_text(job, execution)
             statement = lineage.parse(text)
@@ -181,6 +181,12 @@ def _hands_over(execution: Execution) -> bool:
     if query_execution.logical().nodeName() in ("CompoundBody", "AuditedStatement"):
         return True  # what they run is on record
     return not execution.error and query_executions.hands_over(query_execution, execution.name)
+
+
+def _gives_result(execution: Execution) -> bool:
+    """Whether the rows of a script's last query are handed over: Spark (4.2) has run it, and keeps an RDD."""
+    found = execution.query_execution
+    return query_executions.reads_rdd(found) and query_executions.sql_text(found) is None
 
 
 def _child_text(job: Job, execution: Execution) -> str:

@@ -43,6 +43,11 @@ def hands_over(query_execution: Any, name: str) -> bool:
     return name != "command" and query_execution.commandExecuted().nodeName() == "CommandResult"
 
 
+def reads_rdd(query_execution: Any) -> bool:
+    """Whether an execution reads an RDD, and nothing else."""
+    return str(query_execution.logical().getClass().getSimpleName()) == "LogicalRDD"
+
+
 def is_micro_batch(query_execution: Any) -> bool:
     """Whether an execution is a micro-batch of a streaming query."""
     return str(query_execution.getClass().getSimpleName()) == "IncrementalExecution"

@@ -234,8 +234,9 @@ public class PlanFacts {
       one.leaves().forEach(leaves::putIfAbsent);
     }
     if (!shape) return;
+    if (rows.areMade()) return;
     if (rows.origins().isEmpty() && checkpointed(node)) key("originStats").append("true");
-    else if (!rows.areMade()) {
+    else {
       List<String> ids = new ArrayList<>();
       for (var one : rows.origins()) ids.add(String.valueOf(one.id()));
       key("rows").append("{\"of\":[").append(String.join(",", ids)).append("],\"exact\":");
