@@ -92,7 +92,7 @@ def struct_of(names: Iterable[str]) -> str:
     """The type of a struct with fields of these names.
 
     >>> struct_of(["a", "b c"])
-    'struct<a:,`b c`:>'
+    'struct<a:,b c:>'
     """
     return f"struct<{','.join(f'{quote_name((name,))}:' for name in names)}>"
 

@@ -68,7 +68,7 @@ public final class PastRelations {
 
   /** What a name stands for in a session, as Spark resolves it now. */
   public PastView view(SparkSession session, List<String> name) {
-    return new PastView(session, name);
+    return new PastView(session, name, PastRelations::bind);
   }
 
   /** The mark of a table at a version, by a name of one schema, or of `delta` and a path. */

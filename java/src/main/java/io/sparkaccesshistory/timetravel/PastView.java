@@ -9,6 +9,7 @@ import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
@@ -51,12 +52,14 @@ public final class PastView {
           "UnionLoopRef");
 
   private final SparkSession session;
+  private final Function<LogicalPlan, String> bound;
   private final LogicalPlan plan;
   private final List<Map<String, Object>> relations = new ArrayList<>();
   private final Map<LogicalPlan, Integer> places = new IdentityHashMap<>();
 
-  PastView(SparkSession session, List<String> name) {
+  PastView(SparkSession session, List<String> name, Function<LogicalPlan, String> bound) {
     this.session = session;
+    this.bound = bound;
     LogicalPlan named =
         new UnresolvedRelation(Scala.seq(name), CaseInsensitiveStringMap.empty(), false);
     plan =
@@ -109,7 +112,7 @@ public final class PastView {
    */
   public String bind(String versions) throws JsonProcessingException {
     Version[] at = JSON.readValue(versions, Version[].class);
-    return PastRelations.bind(
+    return bound.apply(
         new Walk() {
           @Override
           LogicalPlan leaf(LogicalPlan leaf) {
