@@ -198,7 +198,8 @@ def _is_piped(node: Node) -> bool:
     while parent is not None and place == "this" and isinstance(parent, (exp.Subquery, exp.SetOperation)):
         if parent.alias in KEEPING_NAMES:
             return True
-        parent, place = parent.parent, parent.arg_key
+        place = parent.arg_key
+        parent = parent.parent
     return False
 
 
