@@ -345,17 +345,11 @@ class Writer:
         """An INT."""
         if depth == 0 or self.chance(3):
             return self.leaf(scope)
+        if self.calls and self.chance(3):
+            return self.call(scope, depth)
         one, two = self.value(scope, depth - 1), self.value(scope, depth - 1)
         three, four, five = (self.leaf(scope) for _ in "abc")
-        calls = (
-            f"first_of({one}, {two})",
-            f"first_of(b => {one}, a => {two})",
-            f"second_of({one}, b => {two})",
-            f"second_of({one})",
-            f"looked_up(by => {three}, n => {four})",
-        )
         return self.pick(
-            *(calls if self.calls else ()),
             f"({one} + {two})",
             f"coalesce({one}, {two})",
             f"CASE WHEN {one} > 1 THEN {two} ELSE {three} END",
@@ -365,6 +359,23 @@ class Writer:
             f"map('k', {one}, 'l', {two})['k']",
             f"transform(array({three}), el -> el + {self.leaf(scope)})[0]",
             f"(SELECT max({self.subquery_value(scope)}",
+        )
+
+    def call(self, scope: Scope, depth: int) -> str:
+        """A call of a SQL function, by place or by name.
+
+        What its body leaves out is a column: of calls and subqueries there, which make no value, text and
+        plan list other objects.
+        """
+        self.calls = False
+        used, other = self.value(scope, depth - 1), self.leaf(scope)
+        self.calls = True
+        return self.pick(
+            f"first_of({used}, {other})",
+            f"first_of(b => {other}, a => {used})",
+            f"second_of({other}, b => {used})",
+            f"second_of({other})",
+            f"looked_up(by => {other}, n => {used})",
         )
 
     def subquery_value(self, scope: Scope) -> str:
