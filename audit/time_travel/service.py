@@ -305,7 +305,8 @@ class TimeTravel:
     def _undrop(self, undrop: Undrop, spark: SparkSession, actor: Actor) -> Any:
         catalog = self._catalog(spark)
         self._finish_interrupted_moves(catalog)
-        undo = Undropper(catalog, self._own, self.registry, actor, self._may_undrop)
+        periods = partial(self.retention.periods, catalog)
+        undo = Undropper(catalog, self._own, self.registry, actor, periods, self._may_undrop)
         if undrop.domain is Domain.SCHEMA:
             return frames.message_frame(spark, undo.schema(undrop.name))
         return frames.message_frame(spark, undo.relation(undrop.domain.name, undrop.name))
