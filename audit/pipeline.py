@@ -59,7 +59,12 @@ class PastVersions:
         travel = services.time_travel
         if not travel.reads_versions(statement):
             return None
-        return lambda spark, _text, _actor, run: run(spark, travel.with_versions(spark, statement))
+
+        def handler(spark: SparkSession, _text: str, _actor: Actor, run: Run) -> Any:
+            with travel.at_versions(spark, statement) as sent:
+                return run(spark, sent)
+
+        return handler
 
 
 class CommitTags:

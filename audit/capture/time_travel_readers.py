@@ -14,6 +14,7 @@ from lineage.names import sql_name, sql_text
 
 if TYPE_CHECKING:
     from audit.capture.audited_session import AuditedSession
+    from audit.time_travel.versions.reading import VersionToRead
 
 _VERSION, _TIMESTAMP = "versionAsOf", "timestampAsOf"
 
@@ -43,9 +44,10 @@ def reader_table(audited: AuditedSession, original: Callable[..., Any], reader: 
     found = _found(audited, reader, tableName) if isinstance(tableName, str) else None
     if found is None:
         return original(reader, tableName)
-    parts, version = found
-    with readers.at_version(reader, version):
-        return original(reader, sql_name(parts))
+    if found.kept:
+        return _frame(audited, reader, found)
+    with readers.at_version(reader, found.version):
+        return original(reader, sql_name(found.name))
 
 
 def reader_load(
@@ -79,12 +81,20 @@ def reader_load(
     found = _found(audited, reader, sql_name(("delta", place if "/" in place else f"./{place}")))
     if found is None:
         return original(reader, path)
-    parts, version = found
-    with readers.at_version(reader, version):
-        return original(reader, parts[-1])
+    # The schema of a reader, and a feed of changes, are for Delta to judge.
+    if found.kept and schema is None and not readers.reader_option(reader, "readChangeFeed"):
+        return _frame(audited, reader, found)
+    with readers.at_version(reader, found.version):
+        return original(reader, found.name[-1])
 
 
-def _found(audited: AuditedSession, reader: Any, name: str) -> tuple[tuple[str, ...], int] | None:
+def _frame(audited: AuditedSession, reader: Any, found: VersionToRead) -> Any:
+    """A version however old, which Delta's own readers would refuse."""
+    options = readers.options_at_version(reader)
+    return audited.services.time_travel.read_version(audited.spark, found, options)
+
+
+def _found(audited: AuditedSession, reader: Any, name: str) -> VersionToRead | None:
     """The table of a reader and its version; None without a point in time, or if Spark raises its error."""
     version, timestamp = (readers.reader_option(reader, option) for option in (_VERSION, _TIMESTAMP))
     if version is not None and timestamp is not None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from urllib.parse import quote
 
 FILE_SCHEME = r"^file:(//)?(?=/)"
 """What stands before the path; Python's and Spark's (Java's) regular expressions both take it."""
@@ -32,6 +33,15 @@ def with_one_slash(location: str) -> str:
     ('file:/data/t', 's3://b/t')
     """
     return _FILE_SCHEME.sub("file:", location)
+
+
+def spellings(path: str) -> tuple[str, ...]:
+    """The ways in which Spark, Hive and Delta write an absolute path of this machine.
+
+    >>> spellings("/a b")
+    ('/a b', 'file:/a b', 'file:///a b', '/a%20b', 'file:/a%20b', 'file:///a%20b')
+    """
+    return tuple(f"{scheme}{one}" for one in (path, quote(path)) for scheme in ("", "file:", "file://"))
 
 
 def local_path(location: str) -> Path | None:

@@ -63,12 +63,6 @@ class UnknownStatementError(TimeTravelError):
     code = "TIME_TRAVEL_UNKNOWN_STATEMENT"
 
 
-class UntouchedError(TimeTravelError):
-    """A statement that neither wrote nor read the table."""
-
-    code = "TIME_TRAVEL_STATEMENT_DID_NOT_TOUCH"
-
-
 class NotAQueryError(TimeTravelError):
     """A statement without a query, where a query is needed."""
 

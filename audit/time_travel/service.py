@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from audit.core.errors import TimeTravelError
@@ -39,7 +39,7 @@ from audit.time_travel.retention.storage_views import asks_for_storage
 from audit.time_travel.retention.table_properties import is_pinned
 from audit.time_travel.retention.vacuum import require_kept
 from audit.time_travel.show_history import SCHEMA_COLUMNS, TABLE_COLUMNS, HistoryRows, require_read
-from audit.time_travel.versions.reading import VersionReader
+from audit.time_travel.versions.reading import TextAtVersions, VersionReader, VersionToRead
 from audit.time_travel.versions.replay import Replay
 from audit.time_travel.versions.restore import Restorer, clause_of
 from audit.time_travel.versions.undo_plan import UndoPlan
@@ -126,18 +126,34 @@ class TimeTravel:
         return bool(statement.points) and not isinstance(statement.typed, (Restore, CloneSchema))
 
     def with_versions(self, spark: SparkSession, statement: Statement) -> str:
-        """The text for Spark, of a statement that reads versions.
+        """The text for Spark, of a statement that reads versions; the parser lets go of what it reads.
+
+        Raises:
+            TimeTravelError: a clause is invalid, or there is no version at its point.
+        """
+        return self._at_versions(self._catalog(spark), statement).text
+
+    @contextmanager
+    def at_versions(self, spark: SparkSession, statement: Statement) -> Iterator[str]:
+        """A block with the text for Spark, of a statement that reads versions.
 
         Raises:
             TimeTravelError: a clause is invalid, or there is no version at its point.
         """
         catalog = self._catalog(spark)
+        sent = self._at_versions(catalog, statement)
+        try:
+            yield sent.text
+        finally:
+            catalog.release(sent.marks)
+
+    def _at_versions(self, catalog: DeltaCatalog, statement: Statement) -> TextAtVersions:
         # Once: this driver's own moves are finished by their statements; only a killed driver leaves one.
         if not self._moves_are_finished:
             self._finish_interrupted_moves(catalog)
-        return self._reader(catalog).rewrite(statement.text, statement.points)
+        return self._reader(catalog).rewrite(statement)
 
-    def version_read(self, spark: SparkSession, text: str) -> tuple[tuple[str, ...], int] | None:
+    def version_read(self, spark: SparkSession, text: str) -> VersionToRead | None:
         """The table of the one clause of a text, and its version; None for other tables than Delta's.
 
         Raises:
@@ -152,7 +168,12 @@ class TimeTravel:
             or catalog.state(entry.location or "") is None
         ):
             return None
-        return found[0].table, self._reader(catalog).version_at(found[0], entry)
+        version = self._reader(catalog).version_at(found[0], entry)
+        return VersionToRead(found[0].table, entry, version, self.retention.applies(catalog, entry))
+
+    def read_version(self, spark: SparkSession, read: VersionToRead, options: Mapping[str, str]) -> Any:
+        """The DataFrame of a version, with the options of its reader."""
+        return self._catalog(spark).past_frame(read.table.name, read.version, options)
 
     def replay_query(self, spark: SparkSession, query_id: str) -> str:
         """The query of a recorded statement as text that reads the recorded versions.
@@ -170,11 +191,7 @@ class TimeTravel:
                 )
             catalog = self._catalog(spark)
             limits = partial(self.retention.version_limits, catalog)
-            return Replay(recorded, catalog, limits, self._versions_read, self._clock).text()
-
-    def _versions_read(self, query_id: str) -> Mapping[str, int] | None:
-        recorded = self._recorded(query_id)
-        return None if recorded is None else recorded.newest()
+            return Replay(recorded, catalog, limits, self._recorded, self._clock).text()
 
     def handler_for(self, statement: Statement) -> Handler | None:
         """The handler of a statement about Time Travel; None for any other statement."""
@@ -307,7 +324,8 @@ class TimeTravel:
         return VersionReader(
             catalog,
             partial(self.retention.version_limits, catalog),
-            self._versions_read,
+            # Once a statement: each look takes in waiting records and reads two tables.
+            cache(self._recorded),
             self._clock(),
             self._clock,
         )
@@ -402,7 +420,7 @@ class TimeTravel:
             catalog = self._catalog(spark)
             limits = partial(self.retention.version_limits, catalog)
             return UndoPlanner(
-                catalog, self.registry, limits, self._versions_read, self._changes, self._clock()
+                catalog, self.registry, limits, self._recorded, self._changes, self._clock()
             ).plan(query_id)
 
     def require_current(self, spark: SparkSession, plan: UndoPlan) -> None:

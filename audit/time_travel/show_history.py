@@ -49,7 +49,8 @@ def require_read(show: ShowObjects) -> ShowObjects:
     if show.rest:
         raise BadClauseError(
             f"SHOW {show.noun} HISTORY cannot go on with {show.rest!r}",
-            f"write SHOW {show.noun} HISTORY [LIKE 'pattern'] [IN [SCHEMA] name | IN ACCOUNT]",
+            f"write SHOW {show.noun} HISTORY [LIKE 'pattern'] [IN [SCHEMA] name | IN ACCOUNT]"
+            " [STARTS WITH 'text'] [LIMIT rows [FROM 'text']]",
         )
     return show
 
@@ -72,7 +73,7 @@ class HistoryRows:
 
     def tables(self, show: ShowObjects) -> list[tuple[Any, ...]]:
         """The rows of SHOW TABLES HISTORY."""
-        fits = like_matcher(show.like)
+        fits = _names(show)
         rows: list[tuple[Any, ...]] = []
         alive: set[str | None] = set()
         schemas = self._schemas(show)
@@ -81,17 +82,19 @@ class HistoryRows:
             alive |= {table.location for table in tables}
             rows += [self._there(t) for t in sorted(tables, key=lambda t: t.name[-1]) if fits(t.name[-1])]
         if not show.history:
-            return rows
+            return _limited(rows, show)
         wanted = {schema.lower() for schema in schemas} if show.within is not None else None
+        if wanted is not None and show.within and not schemas:
+            wanted = {show.within[-1].lower()}  # a schema that was dropped, with its tables
         # The order of the document: existing tables by name, then drops, newest first (Dropping and restoring
         # a table multiple times).
-        return rows + [self._gone(event) for event in self._dropped(wanted, alive) if fits(event.name[-1])]
+        rows += [self._gone(event) for event in self._dropped(wanted, alive) if fits(event.name[-1])]
+        return _limited(rows, show)
 
     def schemas(self, show: ShowObjects) -> list[tuple[Any, ...]]:
         """The rows of SHOW SCHEMAS HISTORY, which is SHOW DATABASES HISTORY."""
-        fits = like_matcher(show.like)
         current = self.catalog.current[1]
-        fits = self._within(show, fits)
+        fits = self._within(show, _names(show))
         names = sorted(name for name in self.catalog.schemas() if fits(name))
         rows = [self._schema(name, current) for name in names]
         objects = self.registry.state(self.catalog)
@@ -100,7 +103,7 @@ class HistoryRows:
             if retained and fits(event.name[-1]) and not self._is_there(event, objects):
                 days = round(event.retention_days or 0)
                 rows.append(_schema_row(event.name[-1], event.details, days, current, event.time))
-        return rows
+        return _limited(rows, show)
 
     def _within(self, show: ShowObjects, fits: Callable[[str], bool]) -> Callable[[str], bool]:
         """The catalog or schema of the IN clause."""
@@ -138,7 +141,7 @@ class HistoryRows:
             raise UnknownObjectError(
                 f"there is no schema {quote_name(show.within)}", "SHOW SCHEMAS HISTORY lists them"
             )
-        # A schema that was dropped is no unknown name, and has no tables now.
+        # A schema that was dropped is no unknown name; all that was in it was dropped with it.
         return []
 
     def _dropped(self, schemas: set[str] | None, alive: set[str | None]) -> Iterator[ObjectEvent]:
@@ -181,6 +184,19 @@ class HistoryRows:
         except UnreadableTableError:
             size = TableSize(None, None, facts["created"] * 1000)
         return _row(size, event.name, facts, event.retention_days or 0, event.time)
+
+
+def _names(show: ShowObjects) -> Callable[[str], bool]:
+    """Whether a name is asked for: by LIKE without regard to case, by STARTS WITH with it (Snowflake)."""
+    like = like_matcher(show.like)
+    return lambda name: like(name) and name.startswith(show.starts_with)
+
+
+def _limited(rows: list[tuple[Any, ...]], show: ShowObjects) -> list[tuple[Any, ...]]:
+    """The rows of LIMIT n FROM 'text', which begins at the first name that begins so."""
+    # The name is the second column of both.
+    first = next((at for at, row in enumerate(rows) if row[1].startswith(show.following)), len(rows))
+    return rows[first:] if show.limit is None else rows[first : first + show.limit]
 
 
 def _row(

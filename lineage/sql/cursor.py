@@ -92,6 +92,14 @@ class Cursor:
             value = None if following is None else value + following
         return value
 
+    def integer(self) -> int | None:
+        """A number without a sign or a point, None where there is none."""
+        token = None if self.done else self.tokens[self.at]
+        if token is None or token.token_type is not TokenType.NUMBER or not token.text.isdecimal():
+            return None
+        self.at += 1
+        return int(token.text)
+
     def strings(self) -> tuple[str, ...]:
         """`'a', 'b'`: string literals parted by commas."""
         found: list[str] = []

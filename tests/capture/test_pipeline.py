@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
@@ -65,9 +66,10 @@ class Travel:
         """By its points in time."""
         return bool(statement.points)
 
-    def with_versions(self, _spark, statement):
+    @contextmanager
+    def at_versions(self, _spark, statement):
         """To a version."""
-        return statement.text.replace("@v3", " VERSION AS OF 3")
+        yield statement.text.replace("@v3", " VERSION AS OF 3")
 
     def writes_delta(self, _spark, _statement):
         """As it was made."""

@@ -220,3 +220,22 @@ def test_an_offset_before_all_times_fits_spark():
 def test_errors_show_every_moment(micros, text):
     """Fractions without trailing zeros; all years that Spark has, which are more than Python's."""
     assert time_text(micros) == text
+
+
+@pytest.mark.parametrize(
+    ("written", "sent"),
+    [
+        ("to_timestamp_tz('2024-06-05 12:00:00')", "TO_TIMESTAMP('2024-06-05 12:00:00')"),
+        ("TIMESTAMP_SUB(CURRENT_TIMESTAMP(), INTERVAL 1 HOUR)", "(CURRENT_TIMESTAMP() - INTERVAL 1 HOUR)"),
+        (
+            "timestamp_add(TIMESTAMP_SUB(now(), INTERVAL 2 DAY), INTERVAL 1 HOUR)",
+            "((now() - INTERVAL 2 DAY) + INTERVAL 1 HOUR)",
+        ),
+        ("date_sub(current_date(), 3)", "date_sub(current_date(), 3)"),
+    ],
+)
+def test_functions_of_the_documents_are_written_as_sparks(written, sent):
+    """Snowflake's by Spark's name, BigQuery's of an interval as an operator; Spark's own stay."""
+    spark = Spark(5)
+    assert timestamp_of(clause(f"TIMESTAMP => {written}"), "UTC", spark.evaluate) == 5
+    assert spark.asked == [f"unix_micros(CAST(({sent}) AS TIMESTAMP))"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import audit
+from audit.testing import records
 from audit.time_travel import errors
 
 pytestmark = pytest.mark.spark
@@ -98,20 +99,75 @@ def test_renamed_columns(session, schema):
     assert (frame.columns, [tuple(row) for row in frame.collect()]) == (["k", "a"], [(1, None)])
 
 
-def test_a_statement_that_read(session, told):
-    """The point of a SELECT is what it read; for a statement that touched another table there is none."""
-    session.sql("SELECT max(a) FROM t").collect()
-    session.sql("INSERT INTO t VALUES (3, 'z')")
+def test_a_statement_on_record(session, told):
+    """Any that has ended is a point: a SELECT, of another table, a script and what it ran, a failure, DDL."""
     session.sql("CREATE TABLE other AS SELECT 1 AS one")
-    audit.flush(session)
-    asked = session.sql("SELECT query_id, query_text FROM account_usage.query_history").collect()
-    ids = {row.query_text: row.query_id for row in asked}
-    read = ids["SELECT max(a) FROM t"]
-    assert rows(session, f"SELECT a FROM t AT (STATEMENT => '{read}')") == [(1,), (2,)]
-    with pytest.raises(errors.UntouchedError, match="neither changed nor read"):
-        session.sql(f"SELECT a FROM t AT (STATEMENT => '{ids['CREATE TABLE other AS SELECT 1 AS one']}')")
+    session.sql("CREATE VIEW both AS SELECT a, one FROM t JOIN other ON TRUE")
+    texts = {
+        "read": "SELECT max(a) FROM t",
+        "old": "SELECT min(a) FROM t VERSION AS OF 1",
+        "third": "INSERT INTO t VALUES (3, 'z')",
+        "none": "INSERT INTO t SELECT * FROM t WHERE false",
+        "script": "BEGIN INSERT INTO t VALUES (4, 'w'); INSERT INTO other VALUES (2); END",
+        "immediate": "EXECUTE IMMEDIATE 'INSERT INTO t VALUES (5, \\'v\\')'",
+        "layout": "OPTIMIZE t",
+        "elsewhere": "INSERT INTO other VALUES (3)",
+    }
+    for text in texts.values():
+        session.sql(text).collect()
+    with pytest.raises(Exception, match="NOT_FOUND"):
+        session.sql("INSERT INTO t SELECT * FROM nothing")
+    # A mark of the user's own in the commit takes the place of ours.
+    session.conf.set("spark.databricks.delta.commitInfo.userMetadata", "mine")
+    marked = "INSERT INTO t VALUES (6, 'own')"
+    session.sql(marked)
+    session.conf.unset("spark.databricks.delta.commitInfo.userMetadata")
+    session.sql("ALTER TABLE t RENAME TO renamed")
+    ids = {one.query.query_text: one.query.query_id for one in records(session)}
+    inner = "INSERT INTO t VALUES (5, 'v')"
+    found = {}
+    for name, text in {
+        **texts, "failed": "INSERT INTO t SELECT * FROM nothing", "marked": marked, "inner": inner,
+    }.items():  # fmt: skip
+        for point in ("BEFORE", "AT"):
+            sql = f"SELECT max(a) FROM renamed {point} (STATEMENT => '{ids[text].upper()}')"
+            found[name, point] = session.sql(sql).collect()[0][0]
+    assert found == {
+        ("read", "BEFORE"): 2, ("read", "AT"): 2, ("old", "BEFORE"): 2, ("old", "AT"): 2,
+        ("third", "BEFORE"): 2, ("third", "AT"): 3, ("none", "BEFORE"): 3, ("none", "AT"): 3,
+        ("script", "BEFORE"): 3, ("script", "AT"): 4, ("immediate", "BEFORE"): 4, ("immediate", "AT"): 5,
+        ("inner", "BEFORE"): 4, ("inner", "AT"): 5, ("layout", "BEFORE"): 5, ("layout", "AT"): 5,
+        ("elsewhere", "BEFORE"): 5, ("elsewhere", "AT"): 5, ("failed", "BEFORE"): 5, ("failed", "AT"): 5,
+        ("marked", "BEFORE"): 5, ("marked", "AT"): 6,
+    }  # fmt: skip
+    session.sql("ALTER TABLE renamed RENAME TO t")
+    # A view over two tables, of which the statement touched one.
+    before = f"SELECT max(a), count(DISTINCT one) FROM both BEFORE (STATEMENT => '{ids[texts['third']]}')"
+    assert rows(session, before) == [(2, 1)]
     with pytest.raises(errors.UnknownStatementError, match="no statement on record"):
         session.sql("SELECT a FROM t AT (STATEMENT => '8e5d0ca9-005e-44e6-b858-a8f5b37c5726')")
+    # Of a table that has been dropped since, the new one of its name has no version.
+    session.sql("DROP TABLE t")
+    session.sql("CREATE TABLE t (a INT, b STRING)")
+    session.sql("INSERT INTO t VALUES (7, 'new')")
+    session.sql("INSERT INTO t VALUES (8, 'new')")
+    for name in ("read", "third"):
+        with pytest.raises(errors.BeforeCreationError, match="the table of that name is another one now"):
+            session.sql(f"SELECT * FROM t AT (STATEMENT => '{ids[texts[name]]}')")
+
+
+@pytest.mark.parametrize(("values", "marker"), [({"p": None}, ":p"), ([None], "?")])
+def test_parameters(session, told, values, marker):
+    """A point may be a parameter, of the caller or of EXECUTE IMMEDIATE."""
+    at = told[1].timestamp.isoformat(sep=" ")
+    given = {"p": at} if isinstance(values, dict) else [at]
+    asked = f"SELECT a FROM t AT (TIMESTAMP => {marker})"
+    assert [tuple(row) for row in session.sql(asked, args=given).collect()] == [(1,)]
+    using = f"USING '{at}'" + (" AS p" if marker == ":p" else "")
+    assert rows(session, f"EXECUTE IMMEDIATE '{asked}' {using}") == [(1,)]
+    session.sql(f"DECLARE OR REPLACE VARIABLE asked STRING DEFAULT '{at}'")
+    using = "USING asked" + (" AS p" if marker == ":p" else "")
+    assert rows(session, f"EXECUTE IMMEDIATE '{asked}' {using}") == [(1,)]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from pyspark.sql.types import (
     ArrayType,
+    DateType,
     DecimalType,
+    DoubleType,
     IntegerType,
     LongType,
     MapType,
@@ -16,7 +18,7 @@ from pyspark.sql.types import (
 )
 
 from audit.spark.delta.values import View
-from audit.time_travel.versions.columns import in_todays_columns
+from audit.time_travel.versions.columns import in_todays_columns, of_view
 from audit.time_travel.versions.diff import comparable
 from audit.time_travel.versions.reading import in_full, under_names_of
 
@@ -116,6 +118,39 @@ def test_a_column_older_than_column_mapping_has_its_first_name():
     renamed = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "first"}
     today = StructType().add("second", INT, metadata=renamed)
     assert in_todays_columns(columns(("first", INT)), today) == ("`first` AS `second`",)
+
+
+@pytest.mark.parametrize(
+    ("then", "today", "held"),
+    [
+        (INT, LONG, True), (LONG, INT, False), (DoubleType(), INT, False), (INT, DoubleType(), True),
+        (LONG, DoubleType(), False), (INT, DecimalType(10, 0), True), (LONG, DecimalType(19, 0), False),
+        (DecimalType(5, 2), DecimalType(5, 1), False), (DecimalType(5, 2), DecimalType(5, 3), False),
+        (DateType(), TimestampNTZType(), True), (TimestampNTZType(), DateType(), False),
+        (TEXT, INT, False), (INT, TEXT, True), (ArrayType(INT), TEXT, False),
+        (ArrayType(LONG), ArrayType(INT), False), (MapType(TEXT, LONG), MapType(TEXT, INT), False),
+        (columns(("x", LONG)), columns(("x", INT)), False), (columns(("x", INT)), INT, False),
+        (columns(("x", LONG)), columns(("y", INT)), True),
+    ],
+)  # fmt: skip
+def test_no_value_is_cut_off(then, today, held):
+    """A type that could not hold each old value leaves the version its own columns; a view says so."""
+    was, now = columns(("a", then), ("b", INT)), columns(("a", today), ("c", INT))
+    assert (in_todays_columns(was, now) is not None) == held
+    shown = of_view(was, now, "t at version 1", by_name=False)
+    assert ("raise_error('column `a` of t at version 1 is " in shown[0]) == (not held)
+    assert shown[1] == "CAST(NULL AS INT) AS `c`"
+
+
+def test_ids_of_a_replaced_table_say_nothing():
+    """A REPLACE counts columns anew: a view finds them by name, inside of structs, too."""
+    then = columns(("a", INT), ("s", columns(("x", INT), ids=[3])), ids=[1, 2])
+    today = columns(("s", columns(("x", LONG), ids=[1])), ("a", INT), ids=[5, 6])
+    assert of_view(then, today, "t", by_name=True) == (
+        "CASE WHEN `s` IS NOT NULL THEN named_struct('x', CAST(`s`.`x` AS BIGINT)) END AS `s`",
+        "`a` AS `a`",
+    )
+    assert of_view(then, today, "t", by_name=False)[1] == "CAST(NULL AS INT) AS `a`"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from audit.time_travel.clones.clone_table import clone_of
 from audit.time_travel.errors import BadClauseError, BadMomentError
 from audit.time_travel.show_history import require_read
 from audit.time_travel.versions.changes import RecordedChange
-from audit.time_travel.versions.recorded import RecordedStatement, VersionRead
 from audit.time_travel.versions.restore import clause_of
 from audit.time_travel.versions.undo_plan import Step, UndoPlan
 from audit.time_travel.versions.undo_planner import AffectedTable
@@ -112,14 +111,6 @@ def test_a_plan_numbers_its_statements():
 def test_a_change_tells_what_ran_it_was_and_when():
     """As the reasons and warnings of a plan show it."""
     assert str(change(time=1_719_418_800_000_000)) == "MERGE q of ann at 2024-06-26 16:20:00 UTC"
-
-
-def test_a_table_that_was_read_twice_counts_with_its_newest_version():
-    """Names are compared without regard to case."""
-    reads = [("c.s.T", 3), ("c.s.t", 9), ("c.s.u", 0), ("C.S.T", 5)]
-    versions = tuple(VersionRead(name, version, None) for name, version in reads)
-    statement = RecordedStatement("q", "", "", "SUCCESS", ("c", "s"), 0, versions)
-    assert statement.newest() == {"c.s.t": 9, "c.s.u": 0}
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,9 @@ from audit.time_travel.errors import (
     OutsideRetentionError,
     UnknownStatementError,
     UnknownVersionError,
-    UntouchedError,
 )
 from audit.time_travel.retention.periods import DAY
+from audit.time_travel.versions.recorded import RecordedStatement, RecordedVersion
 from audit.time_travel.versions.version_lookup import (
     EvaluatedPoint,
     VersionLimits,
@@ -27,6 +27,7 @@ from audit.time_travel.versions.version_lookup import (
     time_text,
     version_for,
 )
+from lineage.catalog.object_ids import object_id
 from lineage.sql.commands.time_travel.at_before import VersionClause
 
 MS = 1000
@@ -56,18 +57,33 @@ class Log:
         """When a version was committed, in milliseconds."""
         return self.times[version] // MS
 
+    def id_at(self, _location, _version):
+        """Of all versions, but of those before a REPLACE."""
+        return "id"
+
     def written_by(self, _location, _state, query_id, since):
         """The first and the last version of a statement, looked for from a version on."""
         found = (self.writers or {}).get(query_id)
         return found if found is not None and found[0] >= since else None
 
 
-def look(log, kind, value, *, before=False, limits=None, reads=None):
+def recorded(start, end, *, read=(), written=(), status="SUCCESS"):
+    """A statement from one day to another, with the versions that it read and wrote."""
+    days = [None if day is None else BEGIN + round(day * DAY) for day in (start, end)]
+    return RecordedStatement("q", "", "", status, ("c", "s"), *days, tuple(read), tuple(written))
+
+
+def of(version, table="id", name="spark_catalog.s.sales"):
+    """A version on record, of a table by Delta's id."""
+    return RecordedVersion(name, version, object_id("TABLE", table))
+
+
+def look(log, kind, value, *, before=False, limits=None, records=None):
     """The version of a point."""
     clause = VersionClause(("sales",), kind, before, str(value), own=True)
     field = {"TIMESTAMP": "micros", "STATEMENT": "query_id", "VERSION": "version"}[kind]
     point = EvaluatedPoint(clause, **{field: value})
-    return version_for(point, TABLE, log, limits or VersionLimits(), (reads or {}).get)
+    return version_for(point, TABLE, log, limits or VersionLimits(), (records or {}).get)
 
 
 def at_days(*days):
@@ -192,11 +208,40 @@ def test_a_statement_may_commit_several_versions(before, version):
     assert look(log, "STATEMENT", "q", before=before) == version
 
 
-def test_a_statement_that_read_leads_to_what_it_read():
-    """The point may be a SELECT; of a statement that only read AT and BEFORE are the same."""
-    reads = {"q": {"spark_catalog.s.sales": 1, "spark_catalog.s.other": 0}}
-    log = at_days(0, 1, 2)
-    assert [look(log, "STATEMENT", "q", before=b, reads=reads) for b in (False, True)] == [1, 1]
+@pytest.mark.parametrize(
+    ("statement", "at", "before"),
+    [
+        # Its commits carry another mark, or those of statements in it: the record tells.
+        (recorded(1.5, 2.5, written=[of(2)]), 2, 1),
+        (recorded(0.5, 3.5, written=[of(1), of(3)]), 3, 0),
+        # The table had another name, or another id before a REPLACE.
+        (recorded(1.5, 2.5, written=[of(2, name="spark_catalog.s.old")]), 2, 1),
+        # What it read, unless that was older than what there was.
+        (recorded(1.5, 1.6, read=[of(1)]), 1, 1),
+        (recorded(2.5, 2.6, read=[of(1)]), 2, 2),
+        (recorded(1.5, 2.1, read=[of(2)]), 2, 2),
+        # A table that it did not touch: as of its time, whatever became of it.
+        (recorded(1.5, 2.5), 2, 1),
+        (recorded(1.5, 2.5, status="FAIL", read=[of(3, "other", "spark_catalog.s.other")]), 2, 1),
+        (recorded(1, 2), 2, 0),
+    ],
+)
+def test_a_statement_on_record_leads_to_a_version(statement, at, before):
+    """Any that has ended: what it wrote, else what it read, else the state at its time."""
+    log = at_days(0, 1, 2, 3)
+    found = [look(log, "STATEMENT", "q", before=b, records={"q": statement}) for b in (False, True)]
+    assert found == [at, before]
+
+
+def test_a_statement_of_a_table_that_is_gone_is_none_of_the_table_of_its_name():
+    """The numbers of its versions are not those of the new table; the error names both."""
+    log = at_days(5, 6, 7)
+    for versions in ({"read": [of(1, "old")]}, {"written": [of(1, "old")]}):
+        ids = rf"object {object_id('TABLE', 'old')};.*object {object_id('TABLE', 'id')}"
+        with pytest.raises(BeforeCreationError, match=ids):
+            look(log, "STATEMENT", "q", records={"q": recorded(1, 2, **versions)})
+    with pytest.raises(BeforeCreationError, match="created at 2024-10-09"):
+        look(log, "STATEMENT", "q", records={"q": recorded(1, 2)})
 
 
 def test_before_the_statement_that_created_the_table_there_is_nothing():
@@ -207,13 +252,13 @@ def test_before_the_statement_that_created_the_table_there_is_nothing():
     assert raised.value.way_out == "ask for AT (STATEMENT => …) to have what it created"
 
 
-def test_unknown_and_untouched_are_two_errors():
-    """A typing error in an id, and an id of a statement about other tables."""
+def test_an_unknown_statement_and_one_that_runs_are_no_points():
+    """A typing error in an id, and a statement whose end is not known."""
     log = at_days(0)
     with pytest.raises(UnknownStatementError, match=r"'nobody'.*query_history"):
         look(log, "STATEMENT", "nobody")
-    with pytest.raises(UntouchedError, match=f"statement q neither changed nor read {NAME}"):
-        look(log, "STATEMENT", "q", reads={"q": {"spark_catalog.s.other": 0}})
+    with pytest.raises(UnknownStatementError, match=r"statement q.*has no end on record: it is RUNNING"):
+        look(log, "STATEMENT", "q", records={"q": recorded(0, None, status="RUNNING")})
 
 
 @pytest.mark.parametrize(

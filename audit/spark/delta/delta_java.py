@@ -1,6 +1,7 @@
 """This project's Java for Delta tables and the session catalog, in one JVM.
 
-In: a SparkSession. Out: instances of `CommitLog`, `CatalogStore`, `TableFiles`, `TableCloner`.
+In: a SparkSession. Out: instances of `CommitLog`, `CatalogStore`, `TableFiles`, `PastRelations`,
+`TableCloner`.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ class DeltaJava:
         commits: of `CommitLog.java`: versions, times and properties.
         catalog: of `CatalogStore.java`: entries of the session catalog.
         logs: of `TableFiles.java`: files and folders.
+        past: of `PastRelations.java`: tables and views at a version.
         cloned: called for each clone before it exists.
         sizes: cached sizes of tables, by Delta's id and version.
     """
@@ -36,6 +38,7 @@ class DeltaJava:
     commits: Any
     catalog: Any
     logs: Any
+    past: Any
     cloned: Cloned
     sizes: dict[tuple[str, int], TableSize] = field(default_factory=dict)
     _cloner: Any = None
@@ -45,9 +48,9 @@ class DeltaJava:
     def load(cls, spark: SparkSession, cloned: Cloned) -> DeltaJava:
         """New instances in the JVM of a session."""
         view = jvm.view(spark.sparkContext)
-        names = ("timetravel.CommitLog", "timetravel.CatalogStore", "timetravel.TableFiles")
-        commits, catalog, logs = (java_classes.instance(view, name) for name in names)
-        return cls(commits, catalog, logs, cloned)
+        names = ("CommitLog", "CatalogStore", "TableFiles", "PastRelations")
+        commits, catalog, logs, past = (java_classes.instance(view, f"timetravel.{name}") for name in names)
+        return cls(commits, catalog, logs, past, cloned)
 
     def clones(self, context: SparkContext) -> Any:
         """The instance of `TableCloner.java`, whose classes the executors load as well."""

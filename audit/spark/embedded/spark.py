@@ -22,7 +22,7 @@ from pyspark.sql import SparkSession
 from audit.core.errors import RootNotLocal, RootUnwritable, SparkRuns, SparkUnavailable
 from audit.core.file_paths import local_path
 from audit.spark import java_classes
-from audit.spark.embedded import class_archive, jars, java
+from audit.spark.embedded import class_archive, jars, java, moved_root
 from audit.spark.embedded.rootlock import RootLock
 from audit.spark.jvm import class_loader
 from audit.spark.sessions import OWN, own_session
@@ -233,7 +233,17 @@ def _gateway(folder: Path, conf: SparkConf) -> Any:
     java_classes.load_classes(gateway.jvm)
     # Derby keeps a database open until its JVM ends, so the lock lives as long as the gateway does.
     vars(gateway).setdefault("audit_locks", {})[folder] = lock
+    moved_root.adopt(folder, lambda: _derby(gateway, folder))
     return gateway
+
+
+def _derby(gateway: Any, folder: Path) -> Any:
+    """A connection to the metastore, before Hive opens its own."""
+    properties = gateway.jvm.java.util.Properties()
+    url = f"jdbc:derby:;databaseName={folder / 'metastore'}"
+    connection = gateway.jvm.org.apache.derby.jdbc.EmbeddedDriver().connect(url, properties)
+    connection.setAutoCommit(False)
+    return connection
 
 
 def _claim(folder: Path) -> RootLock:

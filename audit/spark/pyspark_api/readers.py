@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from audit.spark.scala_values import option
+from audit.spark.scala_values import option, sequence
+
+_WHICH = ("timestampAsOf", "versionAsOf", "path")
 
 
 def reader_option(reader: Any, name: str) -> str | None:
@@ -23,13 +25,25 @@ def reader_format(reader: Any) -> str:
     return str(reader._jreader.source()).lower()
 
 
+def options_at_version(reader: Any) -> dict[str, str]:
+    """The options of a DataFrameReader but for those that say which version of what."""
+    java = reader._jreader.extraOptions()
+    # Scala's CaseInsensitiveMap: the keys are removed in any spelling.
+    for name in _WHICH:
+        java = java.removed(name)
+    return {str(pair._1()): str(pair._2()) for pair in sequence(java.toSeq())}
+
+
 @contextmanager
 def at_version(reader: Any, version: int) -> Iterator[None]:
     """A DataFrameReader reads a version of what it is given inside, whatever its options name."""
     java = reader._jreader
     before = java.extraOptions()
     # Scala's CaseInsensitiveMap: the keys are removed in any spelling.
-    options = before.removed("timestampAsOf").removed("path").updated("versionAsOf", str(version))
+    options = before
+    for name in _WHICH:
+        options = options.removed(name)
+    options = options.updated("versionAsOf", str(version))
     # The setter of a Scala var; DataFrameReader.option can add options and remove none (Spark 4.2).
     getattr(java, "extraOptions_$eq")(options)
     try:

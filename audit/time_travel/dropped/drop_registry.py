@@ -19,7 +19,9 @@ from datetime import timezone
 from typing import TYPE_CHECKING, Any
 
 from audit.core.clock import to_datetime, to_micros
+from audit.core.file_paths import local_path
 from audit.spark.delta.event_table import HistoryTable
+from audit.spark.embedded.moved_root import Move, moves_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -119,6 +121,9 @@ class DropRegistry:
     def __init__(self, session: SparkSession, root: str) -> None:
         self.location = f"{root.rstrip('/')}/{NAME}"
         self._table = HistoryTable(session, self.location, _COLUMNS)
+        folder = local_path(root)
+        # What was dropped before the root was moved has moved with it.
+        self._moves = () if folder is None else moves_of(folder)
         # Statements of several threads read and append at the same time.
         self._lock = threading.Lock()
         self._seen: tuple[tuple[str, int], list[ObjectEvent], RegistryState] | None = None
@@ -149,7 +154,7 @@ class DropRegistry:
         version = (state.table_id, state.latest)
         with self._lock:
             if self._seen is None or self._seen[0] != version:
-                every = [_event(row) for row in self._table.read().collect()]
+                every = [_moved(_event(row), self._moves) for row in self._table.read().collect()]
                 self._seen = (version, every, registry_state_after(every))
             return self._seen[2]
 
@@ -226,6 +231,19 @@ def _schema_drop(event: ObjectEvent) -> str:
 
 def _order(event: ObjectEvent) -> tuple[int, str]:
     return event.time, event.event_id
+
+
+def _moved(event: ObjectEvent, moves: Sequence[Move]) -> ObjectEvent:
+    """An event whose places lie in the root as it lies now."""
+    for move in moves:
+        place = event.location and move.moved(event.location)
+        details = {name: _moved_text(value, move) for name, value in event.details.items()}
+        event = replace(event, location=place, details=details)
+    return event
+
+
+def _moved_text(value: Any, move: Move) -> Any:
+    return move.moved(value) if isinstance(value, str) else value
 
 
 def _row(event: ObjectEvent) -> tuple[Any, ...]:

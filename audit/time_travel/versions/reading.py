@@ -1,24 +1,25 @@
-"""Rewrites AT | BEFORE, TIMESTAMP AS OF and `t@v3` to VERSION AS OF a number.
+"""Has Spark read tables and views at versions: AT | BEFORE, TIMESTAMP AS OF, VERSION AS OF and `t@v3`.
 
-In: the text of a statement and its clauses. Out: text that Spark runs, unchanged otherwise. A view is
-expanded, and each table below it is read at that point; a table whose columns have changed since is read in
-today's columns.
+In: a statement and its clauses. Out: its text, in which each table or view of a clause stands with a mark
+(`t VERSION AS OF '<mark>'`) for which Spark's parser reads the version, and the text is unchanged otherwise.
+A view is read as Spark resolves it, with each Delta table below it at the point. Rows come in today's columns
+where these can hold them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import json
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-import lineage
 from audit.spark.delta.delta_catalog import DeltaCatalog
+from audit.spark.delta.past_relations import RelationBelow, VersionBelow
 from audit.spark.delta.values import Table, View, is_path
 from audit.time_travel.errors import BadClauseError, NoHistoryError
-from audit.time_travel.versions.columns import in_todays_columns
+from audit.time_travel.versions.columns import in_todays_columns, of_view
 from audit.time_travel.versions.version_lookup import (
     EvaluatedPoint,
     VersionLimits,
-    VersionsRead,
     began,
     evaluate,
     has_written,
@@ -26,14 +27,50 @@ from audit.time_travel.versions.version_lookup import (
     version_for,
 )
 from lineage.names import SESSION_CATALOG, qualify, quote_name, sql_name
-from lineage.sql.table_places import tables_of
+from lineage.sql.function_definition import CreateFunction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from pyspark.sql.types import StructType
+
+    from audit.time_travel.versions.recorded import Records
     from lineage.sql.commands.time_travel.at_before import Point, VersionClause
+    from lineage.sql.statement import Statement
 
 Current = tuple[str, str]
+# Their text is kept in the catalog, and run when nobody knows its marks any more.
+_KEEP_THEIR_TEXT = frozenset({"CREATE_VIEW", "ALTER_VIEW"})
+
+
+@dataclass(frozen=True, slots=True)
+class TextAtVersions:
+    """A text for Spark.
+
+    Attributes:
+        text: of the statement.
+        marks: those in it, to be released when it has been parsed.
+    """
+
+    text: str
+    marks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VersionToRead:
+    """A table that a DataFrameReader is to read at a version.
+
+    Attributes:
+        name: as it was given.
+        table: what it stands for.
+        version: that Time Travel allows.
+        kept: the table's retention is this system's, and Delta's own check is not to be made.
+    """
+
+    name: tuple[str, ...]
+    table: Table
+    version: int
+    kept: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,38 +80,38 @@ class VersionReader:
     Attributes:
         catalog: look-ups in the user's session.
         limits: the limits of a table's versions.
-        versions_read: the versions that a recorded statement read.
+        records: gives statements on record.
         now: UTC microseconds, one moment for the whole statement.
         clock: the time, UTC microseconds.
     """
 
     catalog: DeltaCatalog
     limits: Callable[[Table], VersionLimits]
-    versions_read: VersionsRead
+    records: Records
     now: int
     clock: Callable[[], int]
+    _marks: list[str] = field(default_factory=list, init=False)
 
-    def rewrite(self, text: str, points: Sequence[Point]) -> str:
+    def rewrite(self, statement: Statement) -> TextAtVersions:
         """The text for Spark.
 
         Args:
-            text: as the user wrote it.
-            points: its clauses.
+            statement: with its clauses.
 
         Raises:
             TimeTravelError: a clause is invalid, or there is no version at its point.
         """
-        # From the end, so that earlier positions stay valid.
-        for clause in reversed(self.clauses_of(points)):
-            asked = evaluate(clause, self.catalog, self.now, self.clock)
-            if clause.after == "CLONE":
-                # As in Spark's own form, a clone has the columns of the version.
-                asked = replace(asked, clause=replace(clause, own=False))
-            new = self._relation(clause.table, asked, aliased=clause.aliased)
-            if not new.startswith("(") and clause.after == "USING":
-                new = f"(SELECT * FROM {new})"  # noqa: S608  MERGE takes a plain name or a query
-            text = text[: clause.first] + new + text[clause.stop :]
-        return text
+        text = statement.text
+        is_kept = statement.statement_type in _KEEP_THEIR_TEXT or isinstance(statement.typed, CreateFunction)
+        try:
+            # From the end, so that earlier positions stay valid.
+            for clause in reversed(self.clauses_of(statement.points)):
+                new = self._relation(clause, is_kept=is_kept)
+                text = text[: clause.first] + new + text[clause.stop :]
+        except BaseException:
+            self.catalog.release(self._marks)
+            raise
+        return TextAtVersions(text, tuple(self._marks))
 
     def version_of(self, asked: EvaluatedPoint, table: Table) -> int:
         """The version of a table at a point of its schema, from `asked_of_schema`.
@@ -86,7 +123,7 @@ class VersionReader:
         """
         if asked.query_id is not None and not has_written(asked.query_id, table, self.catalog):
             asked = replace(asked, query_id=None)
-        return version_for(asked, table, self.catalog, self.limits(table), self.versions_read)
+        return version_for(asked, table, self.catalog, self.limits(table), self.records)
 
     def asked_of_schema(self, clause: VersionClause) -> EvaluatedPoint:
         """The evaluated point of a clause about a schema; a statement with the time when it began.
@@ -112,54 +149,79 @@ class VersionReader:
             TimeTravelError: a point that cannot be had.
         """
         asked = evaluate(clause, self.catalog, self.now, self.clock)
-        return version_for(asked, table, self.catalog, self.limits(table), self.versions_read)
+        return version_for(asked, table, self.catalog, self.limits(table), self.records)
 
     def _is_folder(self, clause: VersionClause) -> bool:
         """Whether a folder has this path: `@v3` at its end belongs to its name then."""
         return bool(clause.path) and self.catalog.state(clause.path) is not None
 
-    def _relation(self, parts: Sequence[str], asked: EvaluatedPoint, *, aliased: bool) -> str:
-        """SQL of a table or view at a point, for a FROM clause."""
+    def _relation(self, clause: VersionClause, *, is_kept: bool) -> str:
+        """SQL of a table or view at its point, for a FROM clause."""
+        asked, parts = evaluate(clause, self.catalog, self.now, self.clock), clause.table
         entry = self.catalog.find(parts)
+        if isinstance(entry, Table):
+            return self._table(entry, asked, is_kept=is_kept)
+        # A temporary view of a DataFrame has no text, so no entry.
+        if isinstance(entry, View) or self.catalog.is_temporary(parts):
+            if is_kept:
+                raise BadClauseError(
+                    f"a view or function keeps its text, and {quote_name(parts)} is a view: its text of"
+                    f" {clause} would be another one tomorrow",
+                    "ask the tables below it, each for itself, or CREATE TABLE … AS SELECT",
+                )
+            return _in_brackets(self._marked(parts, self._view(parts, asked)), clause)
         # Not in the session catalog: another catalog may have the table, which Spark alone can tell.
-        if entry is None:
-            return f"{sql_name(parts)}{_in_sparks_form(parts, asked)}"
-        if isinstance(entry, View):
-            return f"({self._view(entry, asked)})" + ("" if aliased else f" AS {sql_name(parts[-1:])}")
-        version = version_for(asked, entry, self.catalog, self.limits(entry), self.versions_read)
-        versioned = f"{sql_name(parts)} VERSION AS OF {version}"
-        if not asked.clause.own:
-            return versioned
-        return in_columns_of(self.catalog, entry, version, None, versioned, aliased=aliased)
+        return f"{sql_name(parts)}{_in_sparks_form(parts, asked)}"
 
-    def _view(self, view: View, asked: EvaluatedPoint) -> str:
-        statement = lineage.parse(view.text)
-        if statement.tree is None:
+    def _table(self, table: Table, asked: EvaluatedPoint, *, is_kept: bool) -> str:
+        clause, limits = asked.clause, self.limits(table)
+        version = version_for(asked, table, self.catalog, limits, self.records)
+        # CLONE reads the version itself. Without a retention of ours Delta's own check decides.
+        if is_kept or clause.after == "CLONE" or limits.horizon is None:
+            versioned = f"{sql_name(clause.table)} VERSION AS OF {version}"
+        else:
+            versioned = self._marked(clause.table, self.catalog.past_table(table.name, version))
+        # As in Spark's own form, a clone has the columns of the version.
+        if not clause.own or clause.after == "CLONE":
+            return versioned if clause.after == "CLONE" else _in_brackets(versioned, clause)
+        columns = in_columns_of(self.catalog, table, version, None, versioned, aliased=clause.aliased)
+        return _in_brackets(columns, clause)
+
+    def _marked(self, parts: Sequence[str], mark: str) -> str:
+        self._marks.append(mark)
+        return f"{sql_name(parts)} VERSION AS OF '{mark}'"
+
+    def _view(self, parts: Sequence[str], asked: EvaluatedPoint) -> str:
+        """The mark of a view with each table below it at the point."""
+        view = self.catalog.past_view(parts)
+        return view.at([self._below(parts, asked, one) for one in view.relations()])
+
+    def _below(self, view: Sequence[str], asked: EvaluatedPoint, relation: RelationBelow) -> VersionBelow:
+        if not relation.location:
+            what = quote_name(relation.name) if relation.name else f"rows of Spark's ({relation.kind})"
             raise NoHistoryError(
-                f"the text of the view {quote_name(view.name)} cannot be read ({statement.reason})",
-                f"ask the tables below it for {asked.clause}, each for itself",
+                f"the view {quote_name(view)} reads {what}, which has no versions for {asked.clause}",
+                f"only Delta tables keep theirs; ask the tables below it for {asked.clause}, each for itself",
             )
-        text = view.text
-        # From the end, as in `rewrite`.
-        for table in sorted(tables_of(statement), key=lambda table: table.first, reverse=True):
-            new = self._relation(self._within(view, table.name), asked, aliased=table.aliased)
-            text = text[: table.first] + new + text[table.stop :]
-        return under_names_of(view, text)
-
-    def _within(self, view: View, parts: Sequence[str]) -> tuple[str, ...]:
-        """A name in a view's text in full; a temporary view may name another one."""
-        # A view of the catalog reads no temporary view: Spark refuses to create one that does.
-        if view.temporary and len(parts) == 1:
-            entry = self.catalog.find(parts)
-            if isinstance(entry, View) and entry.temporary:
-                return tuple(parts)
-        return in_full(parts, view.current)
+        name = relation.name or ("delta", relation.location)
+        table = Table(name, relation.location, "delta", managed=False)
+        limits = self.limits(table)
+        version = version_for(asked, table, self.catalog, limits, self.records)
+        then = self.catalog.schema(relation.location, version)
+        columns = None
+        if then != relation.schema:
+            replaced = self.catalog.id_at(relation.location, version) != relation.table_id
+            columns = of_view(
+                _columns(then), _columns(relation.schema), f"{quote_name(name)} at version {version}",
+                by_name=replaced,
+            )  # fmt: skip
+        return VersionBelow(version, limits.horizon is None, columns)
 
 
 def in_columns_of(
     catalog: DeltaCatalog, table: Table, version: int, other: int | None, versioned: str, *, aliased: bool
 ) -> str:
-    """SQL of a table at a version, with the columns of another version.
+    """SQL of a table at a version, with the columns of another version where these can hold its rows.
 
     Args:
         catalog: look-ups.
@@ -169,18 +231,28 @@ def in_columns_of(
         versioned: SQL of the table at that version.
         aliased: whether an alias follows.
     """
-    from pyspark.sql.types import StructType
-
-    then, wanted = (catalog.schema(table.location or "", v) for v in (version, other))
+    location = table.location or ""
+    then, wanted = (catalog.schema(location, v) for v in (version, other))
     # The texts first: they are equal for most versions, and parsing two schemas takes longer.
     if then == wanted:
         return versioned
-    read = (StructType.fromJson(_parsed(schema)) for schema in (then, wanted))
-    columns = in_todays_columns(*read)
+    state = catalog.state(location)
+    newest = "" if state is None else state.table_id
+    # What has been replaced since was another table (Delta 4.4 gives each REPLACE an id of its own).
+    if catalog.id_at(location, version) != (newest if other is None else catalog.id_at(location, other)):
+        return versioned
+    columns = in_todays_columns(_columns(then), _columns(wanted))
     if columns is None:
         return versioned
     selected = f"(SELECT {', '.join(columns)} FROM {versioned})"  # noqa: S608  names are quoted
     return selected + ("" if aliased else f" AS {sql_name(table.name[-1:])}")
+
+
+def _in_brackets(relation: str, clause: VersionClause) -> str:
+    # MERGE takes a plain name or a query.
+    if clause.after != "USING" or relation.startswith("("):
+        return relation
+    return f"(SELECT * FROM {relation})"  # noqa: S608  names are quoted
 
 
 def under_names_of(view: View, text: str) -> str:
@@ -213,8 +285,7 @@ def _in_sparks_form(parts: Sequence[str], asked: EvaluatedPoint) -> str:
     )
 
 
-def _parsed(schema: str) -> dict[str, object]:
-    import json
+def _columns(schema: str) -> StructType:
+    from pyspark.sql.types import StructType
 
-    found: dict[str, object] = json.loads(schema)
-    return found
+    return StructType.fromJson(json.loads(schema))

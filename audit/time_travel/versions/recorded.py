@@ -1,4 +1,4 @@
-"""The values of a statement on record: its text, its current schema, the versions that it read.
+"""The values of a statement on record: its text, its current schema, the versions that it read and wrote.
 
 In: what `audit.store.versions` reads. Out: `RecordedStatement`.
 """
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class VersionRead:
-    """A version of a table that a statement read.
+class RecordedVersion:
+    """A version of a table that a statement read or wrote.
 
     Attributes:
         name: of the table at that time, in full.
@@ -35,7 +35,9 @@ class RecordedStatement:
         status: SUCCESS or another.
         current: the current catalog and schema.
         start: UTC microseconds.
-        versions: the versions that it read; a table may have several.
+        end: UTC microseconds; None for a statement that has not ended, or whose end nobody has seen.
+        read: the versions that it read; a table may have several.
+        written: the versions that it wrote, and those of statements that it ran.
     """
 
     query_id: str
@@ -44,18 +46,9 @@ class RecordedStatement:
     status: str
     current: tuple[str, str]
     start: int
-    versions: tuple[VersionRead, ...]
-
-    def newest(self) -> dict[str, int]:
-        """The newest version that it read of each table, by name in lower case.
-
-        >>> two = VersionRead("c.s.T", 3, None), VersionRead("c.s.T", 1, None)
-        >>> RecordedStatement("q", "SELECT 1", "", "SUCCESS", ("c", "s"), 0, two).newest()
-        {'c.s.t': 3}
-        """
-        # The later of two equal keys stays in a dictionary: the newest version.
-        in_order = sorted(self.versions, key=lambda read: read.version)
-        return {read.name.lower(): read.version for read in in_order}
+    end: int | None = None
+    read: tuple[RecordedVersion, ...] = ()
+    written: tuple[RecordedVersion, ...] = ()
 
 
 Records = Callable[[str], RecordedStatement | None]

@@ -22,7 +22,6 @@ from audit.time_travel.versions.reading import in_columns_of, in_full, under_nam
 from audit.time_travel.versions.version_lookup import (
     EvaluatedPoint,
     VersionLimits,
-    VersionsRead,
     evaluate,
     require_clause,
     version_for,
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
     from audit.spark.delta.values import DeltaTableState
-    from audit.time_travel.versions.recorded import RecordedStatement, VersionRead
+    from audit.time_travel.versions.recorded import RecordedStatement, RecordedVersion, Records
 
 Current = tuple[str, str]
 _WRITES_A_QUERY = ("INSERT", "CREATE_TABLE", "REPLACE_TABLE")
@@ -49,7 +48,7 @@ def query_of(recorded: RecordedStatement) -> str:
 
     >>> from audit.time_travel.versions.recorded import RecordedStatement
     >>> sql = "INSERT INTO t (a) SELECT b FROM u"
-    >>> query_of(RecordedStatement("q", sql, "", "SUCCESS", ("c", "s"), 0, ()))
+    >>> query_of(RecordedStatement("q", sql, "", "SUCCESS", ("c", "s"), 0))
     'SELECT b FROM u'
 
     Raises:
@@ -94,14 +93,14 @@ class Replay:
         recorded: the statement.
         catalog: look-ups in the session that replays.
         limits: the limits of a table's versions.
-        versions_read: the versions that another recorded statement read.
+        records: gives statements on record.
         clock: the time, UTC microseconds.
     """
 
     recorded: RecordedStatement
     catalog: DeltaCatalog
     limits: Callable[[Table], VersionLimits]
-    versions_read: VersionsRead
+    records: Records
     clock: Callable[[], int]
     _bound: set[str] = field(default_factory=set, init=False)
 
@@ -113,7 +112,7 @@ class Replay:
         """
         query = self._in_versions(query_of(self.recorded), self.recorded.current, None)
         # All that was read must be bound; else a view or a function leads elsewhere today.
-        for read in self.recorded.versions:
+        for read in self.recorded.read:
             if read.name.lower() not in self._bound:
                 raise NotRepeatableError(
                     f"statement {self.recorded.query_id} read {read.name}, to which its text no longer leads",
@@ -179,7 +178,7 @@ class Replay:
             return temporary
         return self.catalog.find(full)
 
-    def _recorded_versions(self, full: Sequence[str], entry: Table | View | None) -> list[VersionRead]:
+    def _recorded_versions(self, full: Sequence[str], entry: Table | View | None) -> list[RecordedVersion]:
         """The recorded versions of a table, in order.
 
         A read by path is recorded under the name of the table at that path, else under the path.
@@ -191,18 +190,18 @@ class Replay:
             names = {_plain(entry.location)} | (
                 {quote_name(registered.name).lower()} if registered else set()
             )
-        recorded_versions = [read for read in self.recorded.versions if _plain(read.name.lower()) in names]
+        recorded_versions = [read for read in self.recorded.read if _plain(read.name.lower()) in names]
         return sorted(recorded_versions, key=lambda read: read.version)
 
     def _choose(
-        self, recorded_versions: list[VersionRead], table: Table, clause: VersionClause | None
-    ) -> VersionRead:
+        self, recorded_versions: list[RecordedVersion], table: Table, clause: VersionClause | None
+    ) -> RecordedVersion:
         """The recorded version of one occurrence of a table; without a clause the newest."""
         if clause is None or len(recorded_versions) == 1:
             return recorded_versions[-1]
         moment = f"timestamp_micros({self.recorded.start})"
         asked = evaluate(at_time(clause, moment), self.catalog, self.recorded.start, self.clock)
-        version = version_for(asked, table, self.catalog, VersionLimits(), self.versions_read)
+        version = version_for(asked, table, self.catalog, VersionLimits(), self.records)
         found = [read for read in recorded_versions if read.version == version]
         if not found:
             numbers = ", ".join(str(read.version) for read in recorded_versions)
@@ -214,12 +213,12 @@ class Replay:
             )
         return found[0]
 
-    def _readable_state(self, read: VersionRead, table: Table) -> DeltaTableState:
+    def _readable_state(self, read: RecordedVersion, table: Table) -> DeltaTableState:
         """The state of a table that still has the recorded version, under the same id."""
         asked = EvaluatedPoint(_version_clause(table, read.version), version=read.version)
         state = self.catalog.state(table.location or "")
         try:
-            version_for(asked, table, self.catalog, self.limits(table), self.versions_read)
+            version_for(asked, table, self.catalog, self.limits(table), self.records)
         except TimeTravelError as error:
             raise self._gone(read, error.problem) from error
         assert state is not None  # noqa: S101  it has just had a version
@@ -229,7 +228,7 @@ class Replay:
             raise self._gone(read, "the table of that name is another one now")
         return state
 
-    def _gone(self, read: VersionRead, why: str) -> VersionGoneError:
+    def _gone(self, read: RecordedVersion, why: str) -> VersionGoneError:
         return VersionGoneError(
             f"version {read.version} of {read.name}, which statement {self.recorded.query_id} read, is"
             f" gone: {why}",

@@ -112,7 +112,7 @@ class Restorer:
             )
         asked = evaluate(clause, catalog, self.past.now, self.past.clock)
         limits = self.past.limits(table)
-        version = version_for(asked, table, catalog, limits, self.past.versions_read)
+        version = version_for(asked, table, catalog, limits, self.past.records)
         state = catalog.state(table.location or "")
         return RestoredVersion(table, version, limits, is_older=state is None or version != state.latest)
 

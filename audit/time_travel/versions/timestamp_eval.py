@@ -42,6 +42,13 @@ _TYPES = {"TIMESTAMP_TZ": "TIMESTAMP", "TIMESTAMPTZ": "TIMESTAMP", "DATETIME": "
 _PLURALS = frozenset({"YEARS", "MONTHS", "WEEKS", "DAYS", "HOURS", "MINUTES", "SECONDS"})
 # Spark's units are singular (`datetimeUnit`), Snowflake takes both: DATEADD(days, -4, …).
 _SHIFTS = frozenset({"DATEADD", "TIMESTAMPADD", "TIMEADD"})
+# BigQuery's functions of a time and an interval; Spark has operators for them.
+_OPERATORS = {
+    "TIMESTAMP_SUB": "-", "TIMESTAMP_ADD": "+", "DATETIME_SUB": "-", "DATETIME_ADD": "+",
+    "DATE_SUB": "-", "DATE_ADD": "+",
+}  # fmt: skip
+# Snowflake's functions, as Spark calls them.
+_FUNCTIONS = {"TO_TIMESTAMP_TZ": "TO_TIMESTAMP", "TRY_TO_TIMESTAMP_TZ": "TRY_TO_TIMESTAMP"}
 
 
 def timestamp_of(clause: VersionClause, zone: str, evaluate: Evaluate) -> int:
@@ -220,7 +227,7 @@ def _colon(offset: str | None) -> str:
 
 
 def _in_sparks_words(text: str, tokens: list[Token]) -> str:
-    """The expression with Snowflake's type and unit names, and RFC 2822 dates, in Spark's syntax."""
+    """The expression with Snowflake's and BigQuery's names, and RFC 2822 dates, in Spark's syntax."""
     pieces: list[tuple[int, int, str]] = []
     for at, token in enumerate(tokens):
         here = word(tokens, at)
@@ -228,9 +235,27 @@ def _in_sparks_words(text: str, tokens: list[Token]) -> str:
             pieces.append((token.start, token.end, _TYPES[here]))
         elif here in _PLURALS and word(tokens, at - 1) == "(" and word(tokens, at - 2) in _SHIFTS:
             pieces.append((token.start, token.end, here[:-1]))
+        elif here in _FUNCTIONS and word(tokens, at + 1) == "(":
+            pieces.append((token.start, token.end, _FUNCTIONS[here]))
+        elif here in _OPERATORS and (comma := _comma_before_interval(tokens, at + 1)):
+            pieces.append((token.start, token.end, ""))
+            pieces.append((tokens[comma].start, tokens[comma].end, f" {_OPERATORS[here]}"))
         elif token.token_type is TokenType.STRING and (moment := _rfc_2822_in_iso(token.text)):
             pieces.append((token.start, token.end, f"'{moment}'"))
     # From the end, so that earlier positions stay valid.
-    for start, end, new in reversed(pieces):
+    for start, end, new in sorted(pieces, reverse=True):
         text = text[:start] + new + text[end + 1 :]
     return text
+
+
+def _comma_before_interval(tokens: list[Token], at: int) -> int:
+    """Where `(time, INTERVAL …)` has its comma; 0 for other arguments, such as Spark's `date_sub(day, 3)`."""
+    depth = 0
+    for place in range(at, len(tokens)):
+        here = word(tokens, place)
+        depth += (here == "(") - (here == ")")
+        if depth == 0:
+            break
+        if depth == 1 and here == "," and word(tokens, place + 1) == "INTERVAL":
+            return place
+    return 0

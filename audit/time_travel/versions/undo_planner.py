@@ -26,7 +26,6 @@ from audit.time_travel.versions.undo_plan import Step, UndoPlan
 from audit.time_travel.versions.version_lookup import (
     EvaluatedPoint,
     VersionLimits,
-    VersionsRead,
     since,
     time_text,
     version_for,
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from audit.spark.delta.delta_catalog import DeltaCatalog
     from audit.spark.delta.values import DeltaTableState
     from audit.time_travel.dropped.drop_registry import DropRegistry, ObjectEvent
+    from audit.time_travel.versions.recorded import Records
 
 _TABLES = frozenset({"Table", "EXTERNAL TABLE"})
 
@@ -99,7 +99,7 @@ class UndoPlanner:
         catalog: the user's session.
         registry: what was dropped.
         limits: the limits of a table's versions.
-        versions_read: the versions that a recorded statement read.
+        records: gives statements on record.
         changes: gives the changes of recorded statements.
         now: UTC microseconds.
     """
@@ -107,7 +107,7 @@ class UndoPlanner:
     catalog: DeltaCatalog
     registry: DropRegistry
     limits: Callable[[Table], VersionLimits]
-    versions_read: VersionsRead
+    records: Records
     changes: ChangesSince
     now: int
     affected_tables: list[AffectedTable] = field(default_factory=list)
@@ -367,7 +367,7 @@ class UndoPlanner:
         at = VersionClause(table.name, "VERSION", before=False, expression=str(to), own=False)
         limits = self.limits(table)
         try:
-            version_for(EvaluatedPoint(at, version=to), table, self.catalog, limits, self.versions_read)
+            version_for(EvaluatedPoint(at, version=to), table, self.catalog, limits, self.records)
             lost = self.catalog.reason_not_restorable(location, to, enforced=limits.horizon is None)
         except TimeTravelError as error:
             lost = f"{error.problem}; {error.way_out}"

@@ -7,7 +7,7 @@ the point and the earliest moment that can be read.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,15 +20,16 @@ from audit.time_travel.errors import (
     OutsideRetentionError,
     UnknownStatementError,
     UnknownVersionError,
-    UntouchedError,
 )
 from audit.time_travel.versions.timestamp_eval import offset_of, text_of, timestamp_of, version_of
+from lineage.catalog.object_ids import object_id
 from lineage.names import quote_name
 from lineage.sql.commands.time_travel.at_before import BadClause, VersionClause
 
 if TYPE_CHECKING:
     from audit.spark.delta.delta_catalog import DeltaCatalog
     from audit.spark.delta.values import DeltaTableState, Table
+    from audit.time_travel.versions.recorded import RecordedStatement, RecordedVersion, Records
     from lineage.sql.commands.time_travel.at_before import Point
 
 # The clocks of drivers and stores differ: the search for a statement's commits begins this long before it
@@ -39,9 +40,6 @@ _EARLIEST = -(1 << 63)
 # 400 years in microseconds, after which the Gregorian calendar repeats itself: 146,097 days.
 _CYCLE = 12_622_780_800_000_000
 _UUID7 = re.compile(r"([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", re.IGNORECASE)
-
-VersionsRead = Callable[[str], "Mapping[str, int] | None"]
-"""Gives the versions that a statement read, by name in lower case; None for an unknown query id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +95,8 @@ def evaluate(
     if clause.kind == "VERSION":
         return EvaluatedPoint(clause, version=version_of(clause))
     if clause.kind == "STATEMENT":
-        return EvaluatedPoint(clause, query_id=text_of(clause, catalog.evaluate))
+        # Those of this system are in lower case.
+        return EvaluatedPoint(clause, query_id=text_of(clause, catalog.evaluate).lower())
     if clause.kind == "OFFSET":
         micros = now + round(offset_of(clause, catalog.evaluate) * 1_000_000)
         return EvaluatedPoint(clause, micros=max(micros, _EARLIEST))
@@ -116,7 +115,7 @@ def version_for(
     table: Table,
     catalog: DeltaCatalog,
     limits: VersionLimits,
-    versions_read: VersionsRead,
+    records: Records,
 ) -> int:
     """The version of a table at, or just before, a point.
 
@@ -125,8 +124,7 @@ def version_for(
         BeforeCreationError: the table did not exist.
         OutsideRetentionError: the point is before the retention period.
         UnknownVersionError: the table has no such version.
-        UnknownStatementError: no recorded statement has the query id.
-        UntouchedError: a statement that neither wrote nor read this table.
+        UnknownStatementError: no recorded statement has the query id, or it has not ended.
     """
     state = catalog.state(table.location) if table.location and table.provider == "delta" else None
     if state is None or table.location is None:
@@ -138,7 +136,7 @@ def version_for(
     if asked.version is not None:
         return look.by_number(asked.version)
     if asked.query_id is not None:
-        return look.by_statement(asked.query_id, versions_read)
+        return look.by_statement(asked.query_id, records)
     return look.by_time(asked.micros or 0)
 
 
@@ -189,14 +187,18 @@ class _VersionSearch:
     limits: VersionLimits
 
     def by_time(self, micros: int) -> int:
-        # Delta counts commit times in milliseconds, so BEFORE excludes all commits of that millisecond.
-        millis = -(-micros // 1000) - 1 if self.asked.clause.before else micros // 1000
-        version = self.catalog.version_at(self.location, self.state, millis)
+        version = self._at(micros, before=self.asked.clause.before)
         if version < self.state.earliest:
             raise self._too_early(time_text(micros))
         if self.limits.horizon is not None and micros < self.limits.horizon:
             raise self._outside(time_text(micros))
         return version
+
+    def _at(self, micros: int, *, before: bool) -> int:
+        """The newest version at or just before a time; one below the earliest where there is none."""
+        # Delta counts commit times in milliseconds, so BEFORE excludes all commits of that millisecond.
+        millis = -(-micros // 1000) - 1 if before else micros // 1000
+        return self.catalog.version_at(self.location, self.state, millis)
 
     def by_number(self, version: int) -> int:
         if not self.state.earliest <= version <= self.state.latest:
@@ -211,38 +213,87 @@ class _VersionSearch:
             raise self._nothing_before("version 0")
         return self._kept(version - 1, f"version {version - 1}")
 
-    def by_statement(self, query_id: str, versions_read: VersionsRead) -> int:
-        written = self.catalog.written_by(self.location, self.state, query_id, self._since(query_id))
-        before = self.asked.clause.before
-        if written is None:
-            return self._kept(self._version_read(query_id, versions_read), f"statement {query_id}")
+    def by_statement(self, query_id: str, records: Records) -> int:
+        """The version that a statement left, or found; of a table that it did not touch, as of its time."""
         # A statement may commit several versions: BEFORE lies before the first, AT at the last.
-        version = written[0] - 1 if before else written[1]
+        written = self.catalog.written_by(self.location, self.state, query_id, self._since(query_id))
+        if written is None:
+            statement = self._recorded(query_id, records)
+            written = self._written(statement)
+            if written is None:
+                return self._kept(self._found_by(statement), f"statement {query_id}")
+        version = written[0] - 1 if self.asked.clause.before else written[1]
         if version < 0:
             raise self._nothing_before(f"statement {query_id}")
         return self._kept(version, f"statement {query_id}")
+
+    def _recorded(self, query_id: str, records: Records) -> RecordedStatement:
+        statement = records(query_id)
+        if statement is None:
+            raise UnknownStatementError(
+                f"no statement on record has the query id {query_id!r}, which {self.asked.clause} of"
+                f" {self._name()} asks for",
+                "look it up in query_history, column query_id",
+            )
+        if statement.end is None:
+            raise UnknownStatementError(
+                f"statement {query_id}, which {self.asked.clause} of {self._name()} asks for, has no end on"
+                f" record: it is {statement.status}",
+                "ask again when it has ended, or for the time that you mean: AT (TIMESTAMP => …)",
+            )
+        return statement
+
+    def _written(self, statement: RecordedStatement) -> tuple[int, int] | None:
+        """The first and the last version that its record says it wrote.
+
+        Its commits carry another mark than its id where the user has set `userMetadata`, and a script's carry
+        those of the statements in it.
+        """
+        versions = [one.version for one in self._of_this_table(statement.written)]
+        return (min(versions), max(versions)) if versions else None
+
+    def _found_by(self, statement: RecordedStatement) -> int:
+        """The version that a statement found which has not changed the table."""
+        found = self._at(statement.start, before=True)
+        read = [one.version for one in self._of_this_table(statement.read)]
+        if read:
+            # It may have read an older version than there was, or one that was committed after its start.
+            return max(*read, found)
+        at = self.asked.clause
+        version = found if at.before else self._at(statement.end or statement.start, before=False)
+        if version < self.state.earliest:
+            self._require_same_table((*statement.written, *statement.read), statement.query_id)
+            raise self._too_early(f"statement {statement.query_id}")
+        return version
+
+    def _of_this_table(self, versions: Sequence[RecordedVersion]) -> list[RecordedVersion]:
+        """Those of this very table, whatever it was called; its id was another one before a REPLACE."""
+        today = object_id("TABLE", self.state.table_id)
+        return [
+            one
+            for one in versions
+            if one.object_id == today
+            or (
+                self.state.earliest <= one.version <= self.state.latest
+                and one.object_id == object_id("TABLE", self.catalog.id_at(self.location, one.version))
+            )
+        ]
+
+    def _require_same_table(self, versions: Sequence[RecordedVersion], query_id: str) -> None:
+        for one in versions:
+            if one.name.lower() == self._name().lower():
+                raise BeforeCreationError(
+                    f"statement {query_id} touched {one.name} at version {one.version}, object"
+                    f" {one.object_id}; the table of that name is another one now, object"
+                    f" {object_id('TABLE', self.state.table_id)}, created at {time_text(self._first())}",
+                    "rename the new table and UNDROP the old one: SHOW TABLES HISTORY lists what was dropped",
+                )
 
     def _nothing_before(self, what: str) -> BeforeCreationError:
         return BeforeCreationError(
             f"{self._name()} was created by {what}: there is nothing before it",
             f"ask for AT ({self.asked.clause.kind} => …) to have what it created",
         )
-
-    def _version_read(self, query_id: str, versions_read: VersionsRead) -> int:
-        read = versions_read(query_id)
-        if read is None:
-            raise UnknownStatementError(
-                f"no statement on record has the query id {query_id!r}, which {self.asked.clause} of"
-                f" {self._name()} asks for",
-                "look it up in query_history, column query_id",
-            )
-        version = read.get(quote_name(self.table.name).lower())
-        if version is None:
-            raise UntouchedError(
-                f"statement {query_id} neither changed nor read {self._name()}",
-                "object_versions in access_history says what a statement touched",
-            )
-        return version
 
     def _since(self, query_id: str) -> int:
         """A version at or before a statement's first commit, by the time in its id (UUIDv7)."""

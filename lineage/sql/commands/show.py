@@ -42,6 +42,9 @@ class ShowObjects:
         like: a pattern of names, with % and _; "" for all.
         within: the schema or catalog asked for, () for the current one, None for all.
         history: HISTORY: with dropped objects. Without it the statement is Spark's as well.
+        starts_with: how names begin, with regard to case; "" for any.
+        limit: how many rows; None for all.
+        following: LIMIT … FROM: names from the first one on that begins so; "" for all.
         rest: the text after it that was not understood.
     """
 
@@ -49,11 +52,16 @@ class ShowObjects:
     like: str
     within: Name | None
     history: bool
+    starts_with: str = ""
+    limit: int | None = None
+    following: str = ""
     rest: str = ""
 
 
 def read_show_objects(tokens: list[Token], text: str) -> ShowObjects | None:
-    """`SHOW [TERSE] TABLES | SCHEMAS [HISTORY] [LIKE 'pattern'] [IN [SCHEMA] name | IN ACCOUNT]`.
+    """`SHOW [TERSE] TABLES | SCHEMAS [HISTORY] [LIKE 'pattern'] [IN [SCHEMA] name | IN ACCOUNT] …`.
+
+    It may go on with `[STARTS WITH 'text'] [LIMIT rows [FROM 'text']]`.
 
     >>> from lineage.sql.tokens import tokenize
     >>> sql = "SHOW TABLES HISTORY LIKE 'load%' IN mytestdb.myschema"
@@ -73,7 +81,23 @@ def read_show_objects(tokens: list[Token], text: str) -> ShowObjects | None:
     within: Name | None = ()
     if at.take_one("IN", "FROM"):
         within = None if at.take("ACCOUNT") else _container(at)
-    return ShowObjects("TABLES" if noun == "TABLES" else "SCHEMAS", like, within, history, at.span())
+    starts_with = at.string() or "" if at.take("STARTS", "WITH") else ""
+    limit, following = _limit(at) if at.take("LIMIT") else (None, "")
+    return ShowObjects(
+        "TABLES" if noun == "TABLES" else "SCHEMAS",
+        like,
+        within,
+        history,
+        starts_with,
+        limit,
+        following,
+        at.span(),
+    )
+
+
+def _limit(at: Cursor) -> tuple[int | None, str]:
+    limit = at.integer()
+    return limit, at.string() or "" if limit is not None and at.take("FROM") else ""
 
 
 def _container(at: Cursor) -> Name:

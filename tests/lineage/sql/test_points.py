@@ -199,3 +199,12 @@ def test_a_name_may_hold_its_point(name, table, said):
 def test_what_only_looks_like_a_point_is_none(text):
     """Aliases, columns, functions, strings, comments, and names of other formats."""
     assert parse(text).points == ()
+
+
+@pytest.mark.parametrize("word", ["AT", "BEFORE", "at"])
+def test_an_alias_with_columns_is_no_point(word):
+    """AT and BEFORE are no reserved words; one name alone is a clause that was begun wrongly."""
+    assert parse(f"SELECT a FROM t {word} (a, b) JOIN u AS {word} (c, d, `e f`)").points == ()
+    for inside in ("a", "a, 5", "a,", "'x', b", ""):
+        (found,) = parse(f"SELECT a FROM t {word} ({inside})").points
+        assert isinstance(found, BadClause)

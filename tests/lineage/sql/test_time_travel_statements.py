@@ -67,7 +67,13 @@ def point(table, kind, expression, *, before=False, own=True):
         ("SHOW TABLES", ShowObjects("TABLES", "", (), history=False)),
         ("SHOW SCHEMAS HISTORY IN ACCOUNT", ShowObjects("SCHEMAS", "", None, history=True)),
         ("SHOW TABLES HISTORY LIKE 'a' 'b'", ShowObjects("TABLES", "ab", (), history=True)),
-        ("SHOW TABLES HISTORY STARTS WITH 'x'", ShowObjects("TABLES", "", (), True, "STARTS WITH 'x'")),  # noqa: FBT003
+        (
+            "SHOW TABLES HISTORY STARTS WITH 'x' LIMIT 5 FROM 'xb'",
+            ShowObjects("TABLES", "", (), history=True, starts_with="x", limit=5, following="xb"),
+        ),
+        ("SHOW SCHEMAS HISTORY LIMIT 0", ShowObjects("SCHEMAS", "", (), history=True, limit=0)),
+        ("SHOW TABLES HISTORY LIMIT -1", ShowObjects("TABLES", "", (), history=True, rest="-1")),
+        ("SHOW TABLES HISTORY BY x", ShowObjects("TABLES", "", (), history=True, rest="BY x")),
         ("CREATE TABLE a CLONE b", CloneTable(("a",), ("b",))),
         (
             "CREATE OR REPLACE TRANSIENT TABLE a CLONE b",

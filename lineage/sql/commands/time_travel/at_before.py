@@ -159,6 +159,8 @@ def _is_as_of(tokens: list[Token], at: int) -> bool:
 
 def _document_clause(tokens: list[Token], text: str, at: int) -> Point | None:
     named = _name_before(tokens, at)
+    if named is not None and _is_column_list(tokens, at + 1):
+        return None  # an alias with names of columns: FROM t AT (a, b)
     if named is None:
         arrow = at + 3 < len(tokens) and tokens[at + 3].token_type is TokenType.FARROW
         # Behind a subquery: the user means a point, so silence would give today's rows.
@@ -192,6 +194,14 @@ def _document_point(tokens: list[Token], text: str, at: int, table: Name) -> tup
         table, kind, before, expression, own=True, first=tokens[at].start, start=tokens[at].start,
         stop=tokens[close].end + 1, inside=tokens[at + 4].start,
     ), stop  # fmt: skip
+
+
+def _is_column_list(tokens: list[Token], at: int) -> bool:
+    """Whether a bracket holds names alone, two or more: no point in time has a comma."""
+    inside = tokens[at + 1 : closing_bracket(tokens, at)]
+    names, commas = inside[::2], inside[1::2]
+    is_list = len(names) > 1 and len(names) == len(commas) + 1
+    return is_list and all(map(_is_part, names)) and all(one.text == "," for one in commas)
 
 
 def _spark_clause(tokens: list[Token], text: str, at: int) -> Point | None:

@@ -1,5 +1,6 @@
 package io.sparkaccesshistory.statements;
 
+import io.sparkaccesshistory.timetravel.PastMarks;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -52,8 +53,15 @@ public final class StatementParser implements ParserInterface {
     StatementGateway gateway = StatementGateway.installed();
     if (gateway == null) return spark.parse(text);
     Answer answer = gateway.ask(session, text, parameters);
-    if (answer == null) return spark.parse(text);
-    if (answer.columns() == null) return spark.parse(answer.text());
+    if (answer == null) return new PastMarks().replacedIn(text, spark.parse(text));
+    if (answer.columns() == null) {
+      PastMarks marks = new PastMarks();
+      try {
+        return marks.replacedIn(answer.text(), spark.parse(answer.text()));
+      } finally {
+        marks.release(); // nobody else waits for the end of this statement
+      }
+    }
     StructType schema =
         answer.columns().isEmpty() ? new StructType() : StructType.fromDDL(answer.columns());
     return new AuditedStatement(answer.text(), answer.arguments(), schema);

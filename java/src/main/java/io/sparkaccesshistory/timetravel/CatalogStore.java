@@ -74,6 +74,14 @@ public class CatalogStore {
     }
   }
 
+  /** Whether a name is that of a temporary view, made by SQL or of a DataFrame. */
+  public boolean isTemporary(SparkSession spark, String name) throws Exception {
+    return spark
+        .sessionState()
+        .catalog()
+        .isTempView(spark.sessionState().sqlParser().parseMultipartIdentifier(name));
+  }
+
   /**
    * What a name means in the session catalog; null for a name of another catalog. A catalog that is
    * opened by the way keeps the settings of the active session, so that has to be this one.

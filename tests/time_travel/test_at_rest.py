@@ -1,0 +1,77 @@
+"""Stories of tables that nobody has touched for long: their last state stays in reach while it is current."""
+
+from __future__ import annotations
+
+import pytest
+
+from audit.time_travel import errors
+from tests.sessions import NO_TABLES
+
+pytestmark = pytest.mark.spark
+ATTACH = NO_TABLES
+
+
+def rows(frame):
+    """As tuples, in order."""
+    return sorted(tuple(row) for row in frame.collect())
+
+
+@pytest.fixture
+def rested(moving_session, moving_clock):
+    """A table and a view, last written forty days ago and overwritten now; the id of what overwrote it."""
+    session = moving_session
+    session.sql("CREATE SCHEMA rested")
+    session.sql("USE rested")
+    session.sql("CREATE TABLE t (a INT)")
+    session.sql("INSERT INTO t VALUES (1)")
+    session.sql("CREATE VIEW v AS SELECT a AS k FROM t")
+    moving_clock.advance(days=40)
+    session.sql("INSERT OVERWRITE t VALUES (2)")
+    yield session.sql("DESCRIBE HISTORY t").first().userMetadata
+    session.sql("USE default")
+    session.sql("DROP SCHEMA rested CASCADE")
+
+
+def test_i_overwrote_a_table_that_nobody_had_touched_for_a_month(moving_session, moving_clock, rested):
+    """I can read what it was, in every form, for as long as its retention says, and after a VACUUM."""
+    session = moving_session
+    place = session.sql("DESCRIBE DETAIL t").first().location
+    session.sql("VACUUM t")
+    for asked in (
+        f"t BEFORE (STATEMENT => '{rested}')",
+        "t AT (OFFSET => -3600)",
+        "t AT (VERSION => 1)",
+        "t VERSION AS OF 1",
+        "t TIMESTAMP AS OF current_timestamp() - INTERVAL 1 HOUR",
+        "t@v1",
+        f"delta.`{place}@v1`",
+        "v AT (OFFSET => -3600)",
+        f"v BEFORE (STATEMENT => '{rested}')",
+    ):
+        assert rows(session.sql(f"SELECT * FROM {asked}")) == [(1,)], asked
+    reader = session.read.format("delta")
+    assert rows(session.table("t@v1")) == [(1,)]
+    assert rows(session.read.option("versionAsOf", 1).table("t")) == [(1,)]
+    assert rows(reader.option("versionAsOf", 1).load(place)) == [(1,)]
+    assert rows(session.read.format("delta").load(f"{place}@v1")) == [(1,)]
+
+    # What was no longer current when the retention began was never in reach.
+    with pytest.raises(errors.OutsideRetentionError, match="version 0"):
+        session.sql("SELECT * FROM t VERSION AS OF 0")
+    with pytest.raises(errors.OutsideRetentionError, match="version 0"):
+        session.table("t@v0")
+
+    # A day later it has left the retention, though Delta still has its files.
+    moving_clock.advance(days=1, hours=1)
+    for asked in (f"t BEFORE (STATEMENT => '{rested}')", "t@v1", "v AT (OFFSET => -90000)"):
+        with pytest.raises(errors.OutsideRetentionError):
+            session.sql(f"SELECT * FROM {asked}")
+
+
+def test_checkpoints_leave_the_log_of_what_was_current(moving_session, rested):
+    """Delta cleans its log at a checkpoint; the version that was current an hour ago is in it still."""
+    session = moving_session
+    for number in range(12):
+        session.sql(f"INSERT INTO t VALUES ({number})")
+    assert rows(session.sql(f"SELECT * FROM t BEFORE (STATEMENT => '{rested}')")) == [(1,)]
+    assert rows(session.sql("SELECT * FROM t AT (OFFSET => -3600)")) == [(1,)]
