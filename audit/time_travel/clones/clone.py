@@ -8,6 +8,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from audit.spark.delta.values import Table
@@ -104,9 +105,7 @@ class Cloner:
             actor.time,
             self._dropped_after,
             lambda name: place_in(warehouse, warehouse, name),
-            lambda source, location: (
-                self._retention(clone.name[-1], source, location, {}) | self._group(source)
-            ),
+            partial(self.properties, clone.name[-1]),
         )
         return cloner.schema(clone)
 
@@ -141,6 +140,16 @@ class Cloner:
             transient=is_transient(found) or is_transient(facts.get("properties", {})),
         )
         return found if clone.statement.deep else found | self._group(source)
+
+    def properties(self, schema: str, source: Table, location: str) -> dict[str, str]:
+        """The properties of a new zero-copy clone, beside its source's.
+
+        Args:
+            schema: of the clone.
+            source: the table.
+            location: of the clone.
+        """
+        return self._retention(schema, source, location, {}) | self._group(source)
 
     def _retention(
         self,
