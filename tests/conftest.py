@@ -14,6 +14,7 @@ from hypothesis import settings
 from audit.spark.embedded.spark import embedded
 
 from . import quick_spark
+from .clock.moving import MovingClock
 from .sessions import attached
 
 if TYPE_CHECKING:
@@ -69,6 +70,23 @@ def audited(spark: SparkSession, root: Path, attach_options: dict[str, Any]) -> 
 def session(spark: SparkSession, root: Path, attach_options: dict[str, Any]) -> Iterator[SparkSession]:
     """An audited session for the tests of a module: of ann, who administers; tables are Delta's."""
     with attached(spark, root, **attach_options) as session:
+        yield session
+
+
+@pytest.fixture(scope="module")
+def moving_clock(spark: SparkSession) -> Iterator[MovingClock]:
+    """The clock of Python, Spark SQL, Delta and local files, all moved together: `advance(days=9)`."""
+    clock = MovingClock(spark)
+    yield clock
+    clock.reset()
+
+
+@pytest.fixture(scope="module")
+def moving_session(
+    spark: SparkSession, root: Path, attach_options: dict[str, Any], moving_clock: MovingClock
+) -> Iterator[SparkSession]:
+    """As `session`, on `moving_clock`, which only moves on: each test makes its own tables."""
+    with attached(spark, root, clock=moving_clock, **attach_options) as session:
         yield session
 
 

@@ -125,6 +125,7 @@ class AuditedSession:
         *,
         arguments: Arguments | None = None,
         templated: bool = False,
+        action: str = "SparkSession.sql",
     ) -> Any:
         """`spark.sql`: a query is only analysed, its actions are recorded; any other statement runs.
 
@@ -133,6 +134,7 @@ class AuditedSession:
             run: PySpark's own `sql`, in a given session.
             arguments: the values of the text's parameters, by name or position.
             templated: the text has {…} templates that PySpark fills in.
+            action: class and method of the call that it stands for.
         """
         text = sessions.with_variables(self.spark, text)
         self._refresh_audit_tables(text)
@@ -151,7 +153,8 @@ class AuditedSession:
 
         if self._is_lazy(statement):
             return self._analyse(statement, call, as_written=not handlers)
-        done = self._run(_request_of_sql(statement), call, handled=bool(handlers))
+        request = replace(_request_of_sql(statement), action=action)
+        done = self._run(request, call, handled=bool(handlers))
         frame, started = done.result, done.started
         # PySpark's `DataFrame.sparkSession` returns this attribute (4.2); the user compares it with their
         # own.

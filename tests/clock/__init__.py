@@ -1,0 +1,1 @@
+"""The clock of a test process that Python, Spark and Delta share."""
