@@ -105,7 +105,7 @@ def test_paths(session, schema, tmp_path):
     for text, said in (
         (f"CREATE TABLE mine USING delta LOCATION '{place}'", "CREATE TABLE is missing on schema"),
         (f"CREATE TABLE bobs.mine USING delta LOCATION '{place}'", "OWNERSHIP is missing on table"),
-        (f"CREATE TABLE bobs.mine USING parquet LOCATION '{place}'", "OWNERSHIP is missing on table"),
+        (f"CREATE TABLE bobs.mine USING parquet LOCATION '{place}'", "lie files of table"),
         (f"CREATE TABLE bobs.mine USING parquet LOCATION '{tmp_path}/files'", "SELECT is missing on the a"),
         (
             f"INSERT OVERWRITE DIRECTORY '{tmp_path}/o' USING parquet SELECT 1",
