@@ -1,7 +1,7 @@
 """What it costs to compare text and plan, column by column, on a live statement.
 
-In: small Delta tables. Out: for each kind of statement the processor's milliseconds, all of it in this process
-and its JVM, with every statement compared and with none: the worker compares them beside the caller.
+In: small Delta tables. Out: for each kind of statement the processor's milliseconds, in this process and its
+JVM, with every statement compared and with none: the worker compares them beside the caller.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ def run(options: Options, say: Say) -> Result:
         ("each compared", "none compared"),
         tuple(_row(name, median(found[name, True]), median(found[name, False])) for name in _KINDS),
         f"Processor time of one statement, its record included, of this process and its JVM on all cores:"
-        f" medians of {rounds} rounds on each side, in one process, in the order A B B A …, each round {count}"
-        " statements of a kind on Delta tables of 10,000 and 500 rows.",
-        ("`cross_check` is the share of statements that pay the difference; the caller waits for none of it.",),
+        f" medians of {rounds} rounds on each side, in one process, in the order A B B A …, each round"
+        f" {count} statements of a kind on Delta tables of 10,000 and 500 rows.",
+        ("`cross_check` is the share of statements that pay the difference; no caller waits for it.",),
     )
 
 

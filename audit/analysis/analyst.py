@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from audit.core.guard import Failures
     from audit.spark.plans.executions import Execution
     from audit.spark.plans.plan_facts import PlanFactsReader
-    from lineage.plan.facts import Leaf
+    from lineage.plan.facts import Leaf, Target
 
 PARENTS = frozenset({"SCRIPT", "EXECUTE_IMMEDIATE"})
 # Characters of a plan's text in a record.
@@ -55,13 +55,35 @@ class PlanRelations:
         relations: by lower-case qualified name.
         views: the same.
         leaves: each read of a table; two of one table may be of two versions.
-        keeps_some: it overwrites only some partitions, which a setting decides and not the text.
+        targets: what its commands write.
     """
 
     relations: dict[str, Relation] = field(default_factory=dict)
     views: dict[str, Relation] = field(default_factory=dict)
     leaves: tuple[Leaf, ...] = ()
-    keeps_some: bool = False
+    targets: tuple[Target, ...] = ()
+
+    @property
+    def keeps_some(self) -> bool:
+        """Whether it overwrites only some partitions, which a setting decides and not the text."""
+        return any(target.keeps_some for target in self.targets)
+
+    def gained_column(self, access: Access) -> str | None:
+        """A column that an INSERT or MERGE adds to its target, or may add: only the plan tells which."""
+        if access.object_modified_by_ddl:
+            return None
+        known = {
+            (target.leaf.name or "").casefold(): {column.name.casefold() for column in target.leaf.columns}
+            for target in self.targets
+            if target.leaf.columns
+        }
+        for modified in access.objects_modified:
+            columns = known.get(modified.name.casefold())
+            for column in modified.columns if columns else ():
+                if columns is not None and column.name.casefold() not in columns:
+                    return f"{modified.name} gains the column {column.name}"
+        evolving = (target.leaf.name for target in self.targets if target.evolves)
+        return next((f"{name} may gain columns" for name in evolving), None)
 
 
 class Analyst:
@@ -116,11 +138,11 @@ class Analyst:
     def _opened(self, catalog: CatalogSnapshot, plan: Any) -> PlanRelations:
         facts = self.plans.collect_facts(plan)
         views = {v.name.casefold(): catalog.session.view(v, plan) for v in facts.views}
-        keeps_some = any(target.keeps_some for target in facts.targets)
+        targets = facts.targets
         facts = replace(facts, targets=(), registered=catalog.registered(facts))
         read = named_relations(facts)
         catalog.learn(read)
-        return PlanRelations(read, views, named_leaves(facts), keeps_some)
+        return PlanRelations(read, views, named_leaves(facts), targets)
 
     def guarded_plan(
         self,
@@ -185,7 +207,8 @@ class Analyst:
         except CatalogMovedError:
             return None
         difference = disagreement(access, opened.relations) if plan is not None else None
-        doubt = difference or (self._other_reading(job, access) if plan is not None else None)
+        doubt = difference or opened.gained_column(access)
+        doubt = doubt or (self._other_reading(job, access) if plan is not None else None)
         if access.analysis != "full" or doubt:
             by_plan = self._by_plan(job, plan) if plan is not None else None
             if by_plan and by_plan.access.analysis == "full":
