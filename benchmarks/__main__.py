@@ -28,7 +28,7 @@ from benchmarks.result import Options
 @click.option(
     "--passes",
     type=int,
-    help="front_door, cross_check, tpch, policies, ingest, start, lineage_speed: measured passes.",
+    help="as front_door, cross_check, tpch, policies, ingest: measured passes.",
 )
 @click.option("--records", type=int, help="ingest: records (100,000); year: records a day (100,000).")
 @click.option("--days", type=int, help="year: days (365).")

@@ -1,4 +1,4 @@
-"""Columns that a target gains, and columns that only a function sees: read, written and governed on record."""
+"""Columns that a target gains, and columns that only a function sees: read, written, governed on record."""
 
 from __future__ import annotations
 
