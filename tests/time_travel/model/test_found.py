@@ -12,7 +12,7 @@ from tests.sessions import NO_TABLES
 from .operations import IMMEDIATE, PLAIN, SCRIPT, SEMICOLON
 from .test_model import replay
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long("some thirty sequences of 14 to 50 s each")]
 
 ATTACH = NO_TABLES
 
