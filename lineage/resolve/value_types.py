@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 
 from sqlglot import exp
 
-from lineage.names import quote_name
+from lineage.names import sql_name
 from lineage.resolve.nodes import call_arguments, function_title
 from lineage.types import element_type, struct_fields
 
@@ -23,8 +23,7 @@ _SAME = frozenset(
     {"filter", "arrayfilter", "array_sort", "sortarray", "sort_array", "slice", "arrayslice", "arraydistinct",
      "array_distinct", "arrayreverse", "reverse", "shuffle", "arraycompact", "array_compact", "arrayconcat",
      "concat", "coalesce", "arrayremove", "array_remove", "arrayappend", "array_append", "arrayprepend",
-     "array_prepend", "arrayexcept", "array_except", "arrayintersect", "array_intersect", "array_union",
-     "array_repeat"}
+     "array_prepend", "arrayexcept", "array_except", "arrayintersect", "array_intersect", "array_union"}
 )  # fmt: skip
 _COLLECTING = frozenset(
     {"arrayagg", "array_agg", "collect_list", "collect_set", "arrayuniqueagg", "array_repeat"}
@@ -91,10 +90,10 @@ def _struct_type(node: exp.Struct) -> str:
 def struct_of(names: Iterable[str]) -> str:
     """The type of a struct with fields of these names.
 
-    >>> struct_of(["a", "b c"])
-    'struct<a:,b c:>'
+    >>> struct_of(["a", "b,c"]), struct_fields(struct_of(["a", "b,c"]))
+    ('struct<`a`:,`b,c`:>', [('a', ''), ('b,c', '')])
     """
-    return f"struct<{','.join(f'{quote_name((name,))}:' for name in names)}>"
+    return f"struct<{','.join(f'{sql_name((name,))}:' for name in names)}>"
 
 
 def _zipped(item: Node, at: int) -> str:
