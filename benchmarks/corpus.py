@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from audit.spark.embedded.jars import Jar, resolve
+from benchmarks.class_file import constant_pool
 from benchmarks.result import Say
 
 _JAR = Jar(
@@ -126,41 +127,8 @@ class Corpus:
         return dict(sorted(texts.items(), key=lambda item: _in_order(item[0])))
 
     def _constants(self, name: str) -> Iterator[str]:
-        """The strings in a class file, as they stand there (JVM specification, 4.4: the constant pool)."""
-        data = self._jar.read(name)
-        at, index = 10, 1
-        while index < int.from_bytes(data[8:10], "big"):
-            tag = data[at]
-            if tag == _UTF8:
-                length = int.from_bytes(data[at + 1 : at + 3], "big")
-                yield data[at + 3 : at + 3 + length].decode("utf-8", "replace")
-                at += length
-            at += _SIZES[tag]
-            index += 2 if tag in _TWO_ENTRIES else 1
-
-
-_UTF8 = 1
-# Bytes of an entry with its tag; of a string, those before its characters (JVM specification, table 4.4-A).
-_SIZES = {
-    1: 3,
-    3: 5,
-    4: 5,
-    5: 9,
-    6: 9,
-    7: 3,
-    8: 3,
-    9: 5,
-    10: 5,
-    11: 5,
-    12: 5,
-    15: 4,
-    16: 3,
-    17: 5,
-    18: 5,
-    19: 3,
-    20: 3,
-}
-_TWO_ENTRIES = (5, 6)
+        """The strings in a class file, in their order."""
+        yield from constant_pool(self._jar.read(name)).texts.values()
 
 
 def _columns(text: str) -> dict[str, str]:

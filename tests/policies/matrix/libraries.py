@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import struct
 from functools import cache
 from pathlib import Path
 from zipfile import ZipFile
@@ -15,28 +14,9 @@ from zipfile import ZipFile
 import pyspark
 
 from audit.spark.embedded.jars import resolve
+from benchmarks.class_file import base_class
 
 _STATEMENT = "SqlBaseParser$StatementContext"
-# Sizes of the entries of a class file's constant pool by their tags, JVM specification 4.4; 1 is a text.
-_SIZES = {
-    3: 5,
-    4: 5,
-    5: 9,
-    6: 9,
-    7: 3,
-    8: 3,
-    9: 5,
-    10: 5,
-    11: 5,
-    12: 5,
-    15: 4,
-    16: 3,
-    17: 5,
-    18: 5,
-    19: 3,
-    20: 3,
-}
-_WIDE = (5, 6)
 
 
 def public_methods(owner: str) -> set[str]:
@@ -60,23 +40,5 @@ def _of(jar: Path) -> list[str]:
         names = [
             one for one in archive.namelist() if "SqlBaseParser$" in one and one.endswith("Context.class")
         ]
-        found = [one for one in names if _parent(archive.read(one)).endswith(_STATEMENT)]
+        found = [one for one in names if base_class(archive.read(one)).endswith(_STATEMENT)]
     return [one.rpartition("$")[2].removesuffix("Context.class") for one in found]
-
-
-def _parent(data: bytes) -> str:
-    """The class that a class extends, by the bytes of its file."""
-    count, at, number = struct.unpack(">H", data[8:10])[0], 10, 1
-    texts: dict[int, str] = {}
-    classes: dict[int, int] = {}
-    while number < count:
-        tag = data[at]
-        if tag == 1:
-            size = struct.unpack(">H", data[at + 1 : at + 3])[0]
-            texts[number] = data[at + 3 : at + 3 + size].decode("utf-8", "replace")
-            at += 3 + size
-        else:
-            classes[number] = struct.unpack(">H", data[at + 1 : at + 3])[0]
-            at += _SIZES[tag]
-        number += 2 if tag in _WIDE else 1
-    return texts[classes[struct.unpack(">H", data[at + 4 : at + 6])[0]]]
