@@ -15,6 +15,15 @@ if TYPE_CHECKING:
 
 NO_TABLES = {"ingest": "external"}
 """Options of a session whose records stay in the spool: its attach and detach write no table."""
+_JDBC = "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog"
+
+
+def add_derby_catalog(session: SparkSession, name: str) -> None:
+    """Give a session another catalog, over an empty database in memory that lives as long as the JVM."""
+    catalog = f"spark.sql.catalog.{name}"
+    session.conf.set(catalog, _JDBC)
+    session.conf.set(f"{catalog}.url", f"jdbc:derby:memory:{name};create=true")
+    session.conf.set(f"{catalog}.driver", "org.apache.derby.jdbc.EmbeddedDriver")
 
 
 @contextmanager

@@ -6,10 +6,9 @@ import pytest
 
 from audit.core.errors import AuditError
 from lineage.names import quote_name, sql_name
-from tests.sessions import NO_TABLES
+from tests.sessions import NO_TABLES, add_derby_catalog
 
 ATTACH = NO_TABLES
-DERBY = "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog"
 ELSEWHERE = [("derb", "APP2", "PEOPLE"), ("derb", "APP2", "odd.name")]
 STATEMENTS = (
     "ALTER TABLE {} ALTER COLUMN a SET MASKING POLICY m",
@@ -33,10 +32,7 @@ STATEMENTS = (
 @pytest.fixture(scope="module")
 def objects(session):
     """Policies, functions and a role here; tables of another catalog, and a temporary view with a dot."""
-    other = "spark.sql.catalog.derb"
-    session.conf.set(other, DERBY)
-    session.conf.set(f"{other}.url", "jdbc:derby:memory:derb;create=true")
-    session.conf.set(f"{other}.driver", "org.apache.derby.jdbc.EmbeddedDriver")
+    add_derby_catalog(session, "derb")
     for text in (
         "CREATE SCHEMA names_in_errors",
         "USE names_in_errors",

@@ -11,21 +11,17 @@ from audit.spark.delta.values import View
 from audit.spark.sessions import current_schema
 from lineage.model import Domain
 from lineage.names import split_recorded
-from tests.sessions import NO_TABLES
+from tests.sessions import NO_TABLES, add_derby_catalog
 
 ATTACH = NO_TABLES
 NOTHING = ("nothing",)
 OTHER = ("of another catalog",)
-DERBY = "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog"
 
 
 @pytest.fixture
 def objects(session, schema, tmp_path):
     """A table, a view, temporary views, a table by its path, and a table of another catalog."""
-    other = "spark.sql.catalog.elsewhere"
-    session.conf.set(other, DERBY)
-    session.conf.set(f"{other}.url", "jdbc:derby:memory:elsewhere;create=true")
-    session.conf.set(f"{other}.driver", "org.apache.derby.jdbc.EmbeddedDriver")
+    add_derby_catalog(session, "elsewhere")
     for text in (
         "CREATE TABLE t (a INT)",
         "CREATE TABLE shadowed (a INT)",

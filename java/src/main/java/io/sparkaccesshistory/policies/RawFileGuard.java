@@ -117,7 +117,7 @@ public class RawFileGuard {
 
   /** Refuses what lies in the folder of a protected table. */
   public void refuseUnder(Path path) {
-    for (Path one : List.of(Relations.qualified(session, path), Relations.real(session, path)))
+    for (Path one : spellings(path))
       for (Path folder = one; folder != null; folder = folder.getParent()) refuseAt(folder);
   }
 
@@ -153,9 +153,12 @@ public class RawFileGuard {
   public void refuseStreams(LogicalPlan plan) {
     var children = Scala.list(plan.children());
     for (var one : children) refuseStreams(one);
-    for (Path one : placesOf(plan))
-      for (Path place : List.of(Relations.qualified(session, one), Relations.real(session, one)))
-        refuseStream(place);
+    for (Path one : placesOf(plan)) for (Path place : spellings(one)) refuseStream(place);
+  }
+
+  /** A place as it is written, and where it leads to. */
+  private List<Path> spellings(Path path) {
+    return List.of(Relations.qualified(session, path), Relations.real(session, path));
   }
 
   /** Where a stream reads; its options are named in any case. */
