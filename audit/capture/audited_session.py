@@ -136,6 +136,7 @@ class AuditedSession:
         *,
         arguments: Arguments | None = None,
         template: SqlTemplate | None = None,
+        action: str = "SparkSession.sql",
     ) -> Any:
         """`spark.sql`: a query is only analysed, its actions are recorded; any other statement runs.
 
@@ -144,6 +145,7 @@ class AuditedSession:
             run: PySpark's own `sql`, in a given session.
             arguments: the values of the text's parameters, by name or position.
             template: fills the text's {…} templates in; None where it has none.
+            action: class and method of the call that it stands for.
         """
         text = sessions.with_variables(self.spark, text)
         self._refresh_audit_tables(text)
@@ -165,7 +167,8 @@ class AuditedSession:
 
         if self._is_lazy(statement):
             return self._analyse(statement, call, as_written=not handlers)
-        done = self._run(request_of_sql(statement), call, handled=bool(handlers))
+        request = replace(request_of_sql(statement), action=action)
+        done = self._run(request, call, handled=bool(handlers))
         frame, started = done.result, done.started
         # PySpark's `DataFrame.sparkSession` returns this attribute (4.2); the user compares it with their
         # own.

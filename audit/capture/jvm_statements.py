@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from audit.capture.audited_session import AuditedSession
 from audit.capture.result_columns import columns_of
+from audit.capture.table_plans import QUESTIONS, told_of_table
 from audit.core.guard import attempt
 from audit.core.identity import Identity, acting_as, child_of
 from audit.core.job_tags import QUIET_TAGS
@@ -87,15 +88,24 @@ class JvmStatements:
     def answer(self, question: str, java_session: Any) -> Any:
         """Answer one question, see `StatementGateway.java`."""
         asked = json.loads(question)
-        text, tags, values = asked["text"], asked["tags"], _literals(asked["arguments"])
+        tags = asked["tags"]
         inside = self._inside(tags)
         with ExitStack() as around:
             for application in self._applications():
                 # Py4J serves calls of the JVM on its own threads, which have set other identities before.
                 around.enter_context(application.services.enforcer.thread.in_callback())
+            if asked["asks"] in QUESTIONS:
+                return self._answered(lambda: self._of_table(asked, java_session, inside), inside)
+            text, values = asked["text"], _literals(asked["arguments"])
             if asked["asks"] == "run":
                 return self._run(text, values, java_session, inside)
             return self._planned(text, values, java_session, tags, inside)
+
+    def _of_table(self, asked: dict[str, Any], java_session: Any, inside: RunningStatement | None) -> str:
+        """What is to be said of a table that a plan is about."""
+        caller = self._caller(java_session, inside)
+        with caller.audited.quiet():
+            return json.dumps(told_of_table(asked, caller.audited.services.time_travel, caller.audited.spark))
 
     def _planned(
         self,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from audit.analysis.execution_claims import PlanRunClaim
 from audit.analysis.work_items import StatementRequest
+from audit.capture import api_statements
 from audit.capture.audited_session import AuditedSession
 from audit.capture.streaming import InCallback, bind_batches, bind_listener, start_stream
 from audit.capture.time_travel_readers import reader_load, reader_table, session_table
@@ -73,14 +74,15 @@ def install(
 
 
 def _wrapper_for(methods: Methods, name: str) -> Wrapper:
-    if methods is SESSION and name == "sql":
-        return _sql
-    if methods is STREAM_WRITER:
-        return _stream
+    if methods in (SESSION, STREAM_WRITER) and name in _OF_SESSIONS:
+        return _OF_SESSIONS[name]
     action = f"{methods.owner.rsplit('.', 1)[1]}.{name}"
     if (methods is SESSION and name == "table") or (methods is READER and name in _PAST):
         return _refusing(action, _reads(session_table if methods is SESSION else _PAST[name]))
     kind = methods.kind_of(name)
+    if action in api_statements.ACTIONS:
+        query_type = {**methods.runs, **(methods.changes or {})}[name]
+        return _as_statement(action, _recorded(query_type, action, changes=kind is MethodKind.CHANGES))
     if methods.owner.endswith("DeltaTable") and name in _OF_TABLES:
         return _OF_TABLES[name]
     if kind is MethodKind.ANALYSES:
@@ -142,6 +144,22 @@ def _recorded(query_type: str, action: str, *, changes: bool) -> Wrapper:
             services = audited.services
             services.failures.guard(lambda: services.rdd_origins.remember(mine, result), None)
         return _given_back(result, mine, self)
+
+    return wrapper
+
+
+def _as_statement(action: str, otherwise: Wrapper) -> Wrapper:
+    """Wrap a method that does what a statement of this project does: the statement runs."""
+
+    def wrapper(find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
+        audited = _audited(find, self, args, kwargs)
+        if audited is None or audited.is_busy():
+            return original(self, *args, **kwargs)
+        text = api_statements.text_of(audited, action, original, self, args, kwargs)
+        if text is None:
+            return otherwise(find, original, self, args, kwargs)
+        frame = audited.sql(text, lambda session, sent, _values: session.sql(sent), action=action)
+        return api_statements.result_of(action, self, args, kwargs, frame)
 
     return wrapper
 
@@ -295,6 +313,7 @@ def _tells(what: str) -> Wrapper:
 _OF_TABLES: dict[str, Wrapper] = {
     "vacuum": _vacuum, "history": _refusing("DeltaTable.history", _history),
 }  # fmt: skip
+_OF_SESSIONS: dict[str, Wrapper] = {"sql": _sql, "start": _stream, "toTable": _stream}
 _GUARDED: dict[tuple[str, str], Wrapper] = {
     (DATAFRAME.owner, "inputFiles"): _tells("the names of the files"),
     (DATAFRAME.owner, "explain"): _explain,

@@ -68,15 +68,7 @@ class WriterTagging:
         to = tags.destination(writer, action, args, kwargs)
         if to is None or query_id is None:
             return None
-        place = None
-        if not to.is_delta:
-            found = self.services.time_travel.creation.write_target(
-                self.spark, to.table, to.provider, makes=to.makes
-            )
-            if not found.is_delta:
-                return None
-            place = found.place
-        tagged = tags.tagged_writer(writer, action, query_id)
-        if place is not None:
-            tags.set_location(tagged, action, *place)
-        return tagged
+        creation = self.services.time_travel.creation
+        if not to.is_delta and not creation.is_delta(self.spark, to.table, to.provider):
+            return None
+        return tags.tagged_writer(writer, action, query_id)

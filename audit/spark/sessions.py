@@ -122,6 +122,8 @@ OWN = {
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.databricks.delta.replaceWhere.constraintCheck.enabled": "false",
     "spark.databricks.delta.optimize.minFileSize": str(64 << 20),
+    # The embedded session sets it for the tables of users.
+    "spark.databricks.delta.properties.defaults.enableInCommitTimestamps": "false",
 }
 
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from audit.core.errors import TimeTravelError
 from audit.spark.delta.delta_catalog import DeltaCatalog
 from audit.spark.delta.delta_java import DeltaJava
 from audit.spark.delta.values import Table
@@ -23,16 +24,19 @@ from audit.time_travel.dropped.crash_repair import finish_interrupted_moves
 from audit.time_travel.dropped.drop import Dropper
 from audit.time_travel.dropped.drop_registry import DropRegistry
 from audit.time_travel.dropped.undrop import Undropper
-from audit.time_travel.errors import NotAQueryError, StalePlanError, UnknownStatementError
+from audit.time_travel.errors import (
+    NotAQueryError,
+    StalePlanError,
+    UnknownStatementError,
+)
 from audit.time_travel.retention.adopt import Adopter
 from audit.time_travel.retention.maintenance import Maintenance
 from audit.time_travel.retention.parameters import parameter_change_of, require_object
-from audit.time_travel.retention.periods import (
-    is_pinned,
-)
+from audit.time_travel.retention.property_changes import PropertyChange, PropertyChanges
 from audit.time_travel.retention.retention_rule import RetentionRule, has_retention
 from audit.time_travel.retention.set_retention import PARAMETER_COLUMNS, RetentionSetting
 from audit.time_travel.retention.storage_views import asks_for_storage
+from audit.time_travel.retention.table_properties import is_pinned
 from audit.time_travel.retention.vacuum import require_kept
 from audit.time_travel.show_history import SCHEMA_COLUMNS, TABLE_COLUMNS, HistoryRows, require_read
 from audit.time_travel.versions.reading import TextAtVersions, VersionReader, VersionToRead
@@ -112,7 +116,8 @@ class TimeTravel:
         self._moves_are_finished = False
         self.registry = DropRegistry(own, root)
         self.retention = RetentionRule(self.registry, clock)
-        self.creation = Creation(self._catalog, self.registry, failures)
+        self.properties = PropertyChanges(self.retention)
+        self.creation = Creation(self._catalog, self.registry, clock, failures)
 
     @staticmethod
     def reads_versions(statement: Statement) -> bool:
@@ -293,6 +298,28 @@ class TimeTravel:
             self.require_kept(spark, vacuum.name, vacuum.hours)
         return run(spark, text)
 
+    def name_at(self, spark: SparkSession, location: str) -> tuple[str, ...]:
+        """The full name of the table that is registered at a location; `("delta", path)` for none."""
+        found = self._catalog(spark).registered(location)
+        return ("delta", location) if found is None else found.name
+
+    def restores(self, spark: SparkSession, text: str) -> bool:
+        """Whether a RESTORE restores another version than the present one, or raises an error."""
+        restore = typed_of(text)
+        clause = clause_of(restore) if isinstance(restore, Restore) else None
+        if clause is None:
+            return True
+        try:
+            return Restorer(self._reader(self._catalog(spark)), spark).version(clause).is_older
+        except TimeTravelError:
+            return True
+
+    def altered(
+        self, spark: SparkSession, name: str, location: str, change: PropertyChange
+    ) -> PropertyChange | None:
+        """See `PropertyChanges.altered`."""
+        return self.properties.altered(self._catalog(spark), split_name(name), location, change)
+
     def _catalog(self, spark: SparkSession) -> DeltaCatalog:
         if self._helpers is None:
             self._helpers = DeltaJava.load(self._own, self._cloned)
@@ -335,7 +362,8 @@ class TimeTravel:
     def _undrop(self, undrop: Undrop, spark: SparkSession, actor: Actor) -> Any:
         catalog = self._catalog(spark)
         self._finish_interrupted_moves(catalog)
-        undo = Undropper(catalog, self._own, self.registry, actor, self._may_undrop)
+        periods = partial(self.retention.periods, catalog)
+        undo = Undropper(catalog, self._own, self.registry, actor, periods, self._may_undrop)
         if undrop.domain is Domain.SCHEMA:
             return frames.message_frame(spark, undo.schema(undrop.name))
         return frames.message_frame(spark, undo.relation(undrop.domain.name, undrop.name))
@@ -360,7 +388,7 @@ class TimeTravel:
         )
 
     def _cloner(self, spark: SparkSession) -> Cloner:
-        return Cloner(self._catalog(spark), self._own, self.registry)
+        return Cloner(self._catalog(spark), self._own, self.registry, self._clock)
 
     def _restore(self, restore: Restore, spark: SparkSession, text: str, run: Run) -> Any:
         clause, catalog = clause_of(restore), self._catalog(spark)
@@ -381,6 +409,7 @@ class TimeTravel:
             partial(self.retention.periods, catalog),
             partial(self.retention.applies, catalog),
             actor,
+            self.properties.of_system,
         )
 
     def adopter(self, spark: SparkSession) -> Adopter:
@@ -394,6 +423,7 @@ class TimeTravel:
             partial(self.retention.periods, catalog),
             is_made_here,
             partial(self._quiet, spark),
+            self.properties.of_system,
         )
 
     def undo_plan(self, spark: SparkSession, query_id: str) -> UndoPlan:

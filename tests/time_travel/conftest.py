@@ -35,3 +35,14 @@ def day(clock):
 
     yield of
     of(0)
+
+
+@pytest.fixture
+def stored(spark, session):
+    """The properties of a table as Delta has them, which a session that is not attached shows."""
+
+    def of(table):
+        name = table if "." in table else f"{session.catalog.currentDatabase()}.{table}"
+        return {row.key: row.value for row in spark.sql(f"SHOW TBLPROPERTIES {name}").collect()}
+
+    return of

@@ -21,11 +21,6 @@ def before(spark, schema, tmp_path):
     return schema
 
 
-def properties(session, table):
-    """Of a table, by name."""
-    return {row.key: row.value for row in session.sql(f"SHOW TBLPROPERTIES {table}").collect()}
-
-
 def commits(session, table):
     """The operations on a table, the first one first."""
     return [row.operation for row in session.sql(f"DESCRIBE HISTORY {table}").collect()][::-1]
@@ -37,14 +32,14 @@ def files(session, table):
 
 
 @pytest.mark.parametrize("table", ["managed", "outside"])
-def test_adopted_with_no_copy(session, before, table):
+def test_adopted_with_no_copy(session, before, table, stored):
     """One commit of properties, by a statement on record; again changes nothing; then the rule holds."""
     there = files(session, table)
     assert time_travel.adopt(session, table) == (f"spark_catalog.{before}.{table}",)
     assert time_travel.adopt(session, f"{before}.{table}") == ()
     assert files(session, table) == there
     assert commits(session, table) == ["CREATE TABLE AS SELECT", "SET TBLPROPERTIES"]
-    found = properties(session, table)
+    found = stored(table)
     assert (found["timeTravel.adopted"], found[FILES], found[LOG]) == (
         "true", "interval 192 hours", "interval 720 hours",
     )  # fmt: skip
@@ -57,18 +52,18 @@ def test_adopted_with_no_copy(session, before, table):
         session.sql(f"SELECT * FROM {table} VERSION AS OF 0")
 
 
-def test_a_longer_time_stays(session, before):
+def test_a_longer_time_stays(session, before, stored):
     """What the owner keeps for longer is kept, when adopted and when the retention of the schema changes."""
     session.sql(f"ALTER TABLE managed SET TBLPROPERTIES ({FILES} = '5 weeks', {LOG} = '36 days')")
     time_travel.adopt(session, "managed")
-    found = properties(session, "managed")
+    found = stored("managed")
     assert (found[FILES], found[LOG]) == ("5 weeks", "36 days")
     session.sql(f"ALTER SCHEMA {before} SET DATA_RETENTION_TIME_IN_DAYS = 5")
-    assert properties(session, "managed")[FILES] == "5 weeks"
+    assert stored("managed")[FILES] == "5 weeks"
     with pytest.raises(errors.RetainedError, match="840 hours"):
         session.sql("VACUUM managed RETAIN 839 HOURS")
     session.sql(f"ALTER SCHEMA {before} SET DATA_RETENTION_TIME_IN_DAYS = 30")
-    found = properties(session, "managed")
+    found = stored("managed")
     assert (found[FILES], found[LOG]) == ("interval 888 hours",) * 2
 
 

@@ -69,15 +69,13 @@ def test_a_table_at_a_point(session, told):
     assert rows(session, "SELECT a FROM now") == [1, 2]
 
 
-def test_the_source_keeps_its_files(session, told):
+def test_the_source_keeps_its_files(session, told, stored):
     """Its own property says so to whoever calls VACUUM; another retention changes nothing of that."""
     session.sql("CREATE TABLE c CLONE t")
     session.sql("ALTER TABLE t SET DATA_RETENTION_TIME_IN_DAYS = 3")
-    properties = {row.key: row.value for row in session.sql("SHOW TBLPROPERTIES t").collect()}
-    assert properties["delta.deletedFileRetentionDuration"] == "interval 36500 days"
+    assert stored("t")["delta.deletedFileRetentionDuration"] == "interval 36500 days"
     session.sql("ALTER TABLE t UNSET DATA_RETENTION_TIME_IN_DAYS")
-    properties = {row.key: row.value for row in session.sql("SHOW TBLPROPERTIES t").collect()}
-    assert properties["delta.deletedFileRetentionDuration"] == "interval 36500 days"
+    assert stored("t")["delta.deletedFileRetentionDuration"] == "interval 36500 days"
 
 
 def test_a_clone_at_a_point_has_the_columns_of_then(session, told):
@@ -165,7 +163,7 @@ def test_a_point_before_the_tables(session, spark):
     session.sql("DROP SCHEMA other CASCADE")
 
 
-def test_what_was_dropped_since(session, schema, told, root, spark):
+def test_what_was_dropped_since(session, schema, told, root, spark, stored):
     """The clone of a schema has it, as it was, whatever bears its name now; UNDROP still brings it back."""
     session.sql("CREATE VIEW v AS SELECT a FROM t")
     session.sql("CREATE TABLE never AS SELECT 1 AS a")
@@ -193,8 +191,7 @@ def test_what_was_dropped_since(session, schema, told, root, spark):
     session.sql("ALTER TABLE t RENAME TO other")
     session.sql("UNDROP TABLE t")
     assert rows(session, "SELECT a FROM t") == [2]
-    properties = {row.key: row.value for row in session.sql("SHOW TBLPROPERTIES t").collect()}
-    assert properties["delta.deletedFileRetentionDuration"] == "interval 36500 days"
+    assert stored("t")["delta.deletedFileRetentionDuration"] == "interval 36500 days"
 
 
 def test_what_was_dropped_and_is_past_its_retention(later):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from audit.time_travel.clones.create import properties_of, with_location, with_properties
+from audit.time_travel.clones.create import properties_of, with_properties
 from audit.time_travel.clones.staged_create import texts_of
 from audit.time_travel.errors import BadParameterError
 from lineage.sql.parse import typed_of
@@ -38,28 +38,6 @@ def test_snowflakes_words_become_properties(text, sent):
     """Before a semicolon and a comment at the end."""
     create = typed_of(text)
     assert with_properties(text, create, properties_of(create)) == sent
-
-
-@pytest.mark.parametrize(
-    ("text", "sent"),
-    [
-        (
-            "CREATE TABLE t (a INT) COMMENT 'USING x' -- LOCATION\n;",
-            "CREATE TABLE t (a INT) USING delta LOCATION 'p' COMMENT 'USING x' -- LOCATION\n;",
-        ),
-        (
-            "CREATE TABLE t (a INT) COMMENT 'c' USING delta",
-            "CREATE TABLE t (a INT) COMMENT 'c' USING delta LOCATION 'p'",
-        ),
-        (
-            "/* x */ CREATE TABLE `t` AS SELECT 1 AS using",
-            "/* x */ CREATE TABLE `t` USING delta LOCATION 'p' AS SELECT 1 AS using",
-        ),
-    ],
-)
-def test_a_location_stands_behind_the_provider(text, sent):
-    """Wherever USING stands."""
-    assert with_location(text, typed_of(text), "p", {}) == sent
 
 
 def test_a_table_is_made_by_its_path_first():

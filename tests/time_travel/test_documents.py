@@ -225,14 +225,13 @@ def test_storage_by_both_billing_models(session, schema, day):
     assert (row.past, row.safe > whole, row.physical) == (0, True, row.active + row.safe)
 
 
-def test_fail_safe_is_not_configurable(session, schema):
+def test_fail_safe_is_not_configurable(session, schema, stored):
     """Seven days, whatever somebody tries."""
     session.sql("CREATE TABLE t AS SELECT 1 AS a")
     with pytest.raises(Exception, match="PARSE_SYNTAX_ERROR"):
         session.sql("ALTER TABLE t SET FAIL_SAFE_DAYS = 9")
     session.sql("ALTER TABLE t SET DATA_RETENTION_TIME_IN_DAYS = 3")
-    kept = {row.key: row.value for row in session.sql("SHOW TBLPROPERTIES t").collect()}
-    assert kept["delta.deletedFileRetentionDuration"] == f"interval {24 * (3 + 7)} hours"
+    assert stored("t")["delta.deletedFileRetentionDuration"] == f"interval {24 * (3 + 7)} hours"
 
 
 @pytest.mark.hive("a catalog in memory knows no owner")

@@ -22,19 +22,20 @@ from audit.time_travel.retention.periods import (
     DELTAS_LOG,
     EARLIER,
     OWN,
-    PINNED,
     Retention,
     days_of,
-    delta_properties,
     earlier_property,
     in_force,
-    is_pinned,
     is_transient,
-    of_owner,
-    pins,
-    with_owner_periods,
 )
 from audit.time_travel.retention.retention_rule import has_retention
+from audit.time_travel.retention.table_properties import (
+    PINNED,
+    delta_properties,
+    is_pinned,
+    pinned_properties,
+    shown,
+)
 from audit.time_travel.retention.vacuum import require_kept
 from lineage.sql.parse import typed_of
 
@@ -121,29 +122,38 @@ def test_intervals_of_delta_in_days(interval, days):
 
 
 def test_the_longer_of_two_periods_is_kept():
-    """Of the owner and of this system, property by property; equal ones are no longer ones."""
-    wanted = {DELTAS_FILES: "interval 192 hours", DELTAS_LOG: "interval 720 hours"}
-    table = {
-        DELTAS_FILES: "interval 60 days",
-        DELTAS_LOG: "interval 30 days",
-        "delta.other": "interval 1 day",
+    """Of the owner and of this system, property by property; files never outlive their log."""
+    own = {DELTAS_FILES: "interval 60 days", DELTAS_LOG: "interval 50 days"}
+    assert delta_properties(Retention(1, 7, ""), 0, own) == dict.fromkeys(own, "interval 60 days")
+    own = {DELTAS_FILES: "interval 1 day", DELTAS_LOG: "interval 50 days"}
+    assert delta_properties(Retention(1, 7, ""), 0, own) == {
+        DELTAS_FILES: "interval 192 hours",
+        DELTAS_LOG: "interval 50 days",
     }
-    saved = of_owner(wanted, table)
-    assert saved == {OWN + DELTAS_FILES: "interval 60 days"}
-    assert with_owner_periods(wanted, saved) == {
-        DELTAS_FILES: "interval 60 days",
-        DELTAS_LOG: "interval 720 hours",
-    }
-    assert of_owner(wanted, {}) == {}
 
 
-def test_a_pinned_table_passes_its_pin_on():
-    """With the group of its clones; of a table that is not pinned the group alone."""
-    group = {"timeTravel.cloneGroup": "id"}
-    pinned = {DELTAS_FILES: PINNED, DELTAS_LOG: PINNED, **group}
-    assert pins({**pinned, "delta.other": "x"}) == pinned
-    assert pins({DELTAS_FILES: "interval 192 hours", **group}) == group
+def test_a_pin_is_seen_and_shows_the_owners_values():
+    """On a table that retention keeps, and on any other one."""
+    pinned = pinned_properties()
     assert (is_pinned(pinned), is_pinned({}), is_pinned({DELTAS_LOG: PINNED})) == (True, False, False)
+    for is_kept in (True, False):
+        assert shown({**pinned, OWN + DELTAS_LOG: "1 day", "a": "b"}, is_kept=is_kept) == {
+            DELTAS_LOG: "1 day",
+            "a": "b",
+        }
+
+
+@given(histories(), st.integers(0, 120), st.integers(0, 200))
+def test_when_a_replaced_version_has_left(history, replaced, ahead):
+    """The periods in turn tell the same as the horizon: a purge goes by the one, Time Travel by the other."""
+    periods, today = history
+    now = (today + ahead) * DAY
+    leaves = min(
+        max(begin, (replaced + days) * DAY)
+        for begin, until, days in periods.in_turn()
+        if until is None or (replaced + days) * DAY <= until
+    )
+    assert (leaves <= now) == (replaced * DAY <= periods.horizon(now))
 
 
 @pytest.mark.parametrize(("value", "is_so"), [("true", True), ("TRUE", True), ("false", False), ("", False)])

@@ -95,12 +95,12 @@ def test_outside_retention(session, schema):
 
 
 @pytest.mark.slow("RESTORE takes three seconds")
-def test_retention_is_not_restored(session, schema, told):
+def test_retention_is_not_restored(session, schema, told, stored):
     """What is kept, and for how long, is no part of the past: a clone counts on it, and so does a user."""
     session.sql("CREATE TABLE c CLONE t")
     session.sql("ALTER TABLE t SET DATA_RETENTION_TIME_IN_DAYS = 30")
     session.sql("RESTORE TABLE t TO VERSION AS OF 1")
-    properties = {row.key: row.value for row in session.sql("SHOW TBLPROPERTIES t").collect()}
+    properties = stored("t")
     assert properties["timeTravel.dataRetentionTimeInDays"] == "30"
     assert properties["delta.deletedFileRetentionDuration"] == "interval 36500 days"
     session.sql("VACUUM t")

@@ -20,29 +20,24 @@ def parameter(session, of):
     return row["value"], row["level"]
 
 
-def properties(session, table):
-    """Of a table, by name."""
-    return {row.key: row.value for row in session.sql(f"SHOW TBLPROPERTIES {table}").collect()}
-
-
-def test_inherited_downwards(session, schema):
+def test_inherited_downwards(session, schema, stored):
     """Account, schema, table; the minimum of the account; UNSET; Delta's own properties follow."""
     session.sql("CREATE TABLE t (a INT)")
     session.sql("CREATE TABLE own (a INT) DATA_RETENTION_TIME_IN_DAYS = 90")
     assert (parameter(session, "TABLE t"), parameter(session, "TABLE own")) == (("1", ""), ("90", "TABLE"))
-    assert properties(session, "t")["delta.deletedFileRetentionDuration"] == "interval 192 hours"
+    assert stored("t")["delta.deletedFileRetentionDuration"] == "interval 192 hours"
     session.sql("ALTER ACCOUNT SET DATA_RETENTION_TIME_IN_DAYS = 2")
     assert (parameter(session, "ACCOUNT"), parameter(session, "TABLE t")) == (
         ("2", "ACCOUNT"),
         ("2", "ACCOUNT"),
     )
-    assert properties(session, "t")["delta.deletedFileRetentionDuration"] == "interval 216 hours"
+    assert stored("t")["delta.deletedFileRetentionDuration"] == "interval 216 hours"
     session.sql(f"ALTER SCHEMA {schema} SET DATA_RETENTION_TIME_IN_DAYS = 5")
     assert (parameter(session, f"SCHEMA {schema}"), parameter(session, "TABLE t")) == (("5", "SCHEMA"),) * 2
     session.sql("ALTER ACCOUNT SET MIN_DATA_RETENTION_TIME_IN_DAYS = 10")
     # It "does not alter or replace" the value; what is in force is the greater.
     assert parameter(session, f"SCHEMA {schema}") == parameter(session, "TABLE t") == ("5", "SCHEMA")
-    assert properties(session, "t")["delta.deletedFileRetentionDuration"] == "interval 408 hours"
+    assert stored("t")["delta.deletedFileRetentionDuration"] == "interval 408 hours"
     assert {row["name"]: row["retention_time"] for row in session.sql("SHOW TABLES HISTORY").collect()} == {
         "t": 10,
         "own": 90,
@@ -52,19 +47,19 @@ def test_inherited_downwards(session, schema):
     session.sql("ALTER TABLE own SET DATA_RETENTION_TIME_IN_DAYS=30")
     assert (parameter(session, "TABLE t"), parameter(session, "TABLE own")) == (("1", ""), ("30", "TABLE"))
     # What leaves Time Travel by this stays in Fail-safe: 90 + 7 days, until seven days have passed.
-    assert properties(session, "own")["delta.deletedFileRetentionDuration"] == "interval 2328 hours"
+    assert stored("own")["delta.deletedFileRetentionDuration"] == "interval 2328 hours"
     session.sql("ALTER TABLE own UNSET DATA_RETENTION_TIME_IN_DAYS")
     assert parameter(session, "TABLE own") == ("1", "")
-    assert properties(session, "own")["timeTravel.earlierRetention"].endswith(":30")
+    assert stored("own")["timeTravel.earlierRetention"].endswith(":30")
 
 
-def test_transient(session, schema):
+def test_transient(session, schema, stored):
     """A day at most, and no Fail-safe; the schema's kind is its tables'."""
     session.sql("CREATE TRANSIENT TABLE t (a INT) TBLPROPERTIES ('mine' = '1')")
-    assert properties(session, "t")["mine"] == "1"
-    assert properties(session, "t")["delta.deletedFileRetentionDuration"] == "interval 24 hours"
+    assert stored("t")["mine"] == "1"
+    assert stored("t")["delta.deletedFileRetentionDuration"] == "interval 24 hours"
     session.sql("ALTER TABLE t SET DATA_RETENTION_TIME_IN_DAYS = 0")
-    assert properties(session, "t")["delta.deletedFileRetentionDuration"] == "interval 0 hours"
+    assert stored("t")["delta.deletedFileRetentionDuration"] == "interval 0 hours"
     with pytest.raises(errors.BadParameterError, match="which is transient"):
         session.sql("ALTER TABLE t SET DATA_RETENTION_TIME_IN_DAYS = 2")
     assert [row.kind for row in session.sql("SHOW TABLES HISTORY").collect()] == ["TRANSIENT"]

@@ -209,9 +209,9 @@ class DeltaTables(InSession):
         given, run = json.dumps(dict(overrides)), self._java.clones(self.spark.sparkContext).run
         run(self._session, source, -1, name, target, identity, given, True, True)  # noqa: FBT003  Java's
 
-    def set_properties(self, location: str, properties: Mapping[str, str]) -> None:
-        """Set properties of a Delta table by its path, without a statement of Spark's."""
-        self._java.clones(self.spark.sparkContext).pin(self._session, location, json.dumps(dict(properties)))
+    def set_properties(self, location: str, properties: Mapping[str, str | None]) -> None:
+        """Set properties of a Delta table in one commit, without a statement of Spark's; None unsets one."""
+        self._java.clones(self.spark.sparkContext).set(self._session, location, json.dumps(dict(properties)))
 
     def forget(self, location: str) -> None:
         """Let go of what Delta remembers of a table: some megabytes each."""

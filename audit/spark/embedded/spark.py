@@ -149,6 +149,12 @@ def _defaults(folder: Path, delta: tuple[Path, ...]) -> dict[str, str]:
         ),
         "spark.hadoop.hive.exec.scratchdir": str(folder / "tmp" / "hive"),  # else /tmp/hive, shared by all
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        # A table without USING has a past, too.
+        "spark.sql.sources.default": "delta",
+        "spark.sql.legacy.createHiveTableByDefault": "false",
+        # Else Delta takes a version's time from the modification time of its log file, which a copy of the
+        # folder changes (delta #1958).
+        "spark.databricks.delta.properties.defaults.enableInCommitTimestamps": "true",
         # A generated column that casts a timestamp to a date does so in the session's time zone.
         "spark.sql.session.timeZone": "UTC",
         # Delta 4.4.0's parser loses parameters on Spark 4.1 and 4.2 (UNBOUND_SQL_PARAMETER) without it.

@@ -121,8 +121,7 @@ _WRITERS = Surface(
     Side.SPARK,
     (_MARKED,),
     "the API's writers know their session by fields: a copy of each, field by field, writes in the clone"
-    " that marks"
-    " its commit, or at a new table's own location",
+    " that marks its commit",
     "what the API writes is not marked with its statement, or `audit.attach` is refused",
     "none: none of these classes can be made for another session, and a copy through their public methods"
     " would have"
@@ -130,7 +129,6 @@ _WRITERS = Surface(
     fields(
         f"{_CLASSIC}.DataFrameWriter",
         df=f"{_CLASSIC}.Dataset",
-        extraOptions=_OPTIONS,
         source="java.lang.String",
     )
     + fields(
@@ -139,12 +137,11 @@ _WRITERS = Surface(
         sparkSession=f"{_CLASSIC}.SparkSession",
         tableName=_SEQ,
         provider=_OPTION,
-        properties=_HASH_MAP,
     )
     + fields(f"{_CLASSIC}.MergeIntoWriter", df=f"{_CLASSIC}.Dataset", sparkSession=f"{_CLASSIC}.SparkSession")
     + methods(f"{_CLASSIC}.Dataset", "ofRows/2")
     + methods(f"{_CLASSIC}.Dataset", "queryExecution sparkSession"),
-    reflective=words("extraOptions properties location source provider identifier tableName"),
+    reflective=words("source provider identifier tableName"),
 )
 _DELTA_WRITERS = Surface(
     "Delta's builders moved into a cloned session",
@@ -160,7 +157,7 @@ _DELTA_WRITERS = Surface(
     )
     + fields("io.delta.tables.DeltaMergeBuilder", targetTable="io.delta.tables.DeltaTable")
     + fields("io.delta.tables.DeltaOptimizeBuilder", table=f"{_DELTA}.catalog.DeltaTableV2")
-    + fields("io.delta.tables.DeltaTableBuilder", spark="org.apache.spark.sql.SparkSession", location=_OPTION)
+    + fields("io.delta.tables.DeltaTableBuilder", spark="org.apache.spark.sql.SparkSession")
     + fields(f"{_DELTA}.catalog.DeltaTableV2", spark="org.apache.spark.sql.SparkSession"),
 )
 _UNSAFE = Surface(

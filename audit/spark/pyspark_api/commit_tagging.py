@@ -46,11 +46,7 @@ _JVM_FIELDS = {
     for name, (jvm_field, methods) in _WRITERS.items()
     for method in methods.split()
 }
-_PLACED = "_audit_placed"
 _BUILT = "DeltaTableBuilder.execute"
-_MAKING = frozenset(
-    {"DataFrameWriter.saveAsTable", "DataFrameWriterV2.create", "DataFrameWriterV2.createOrReplace", _BUILT}
-)
 # Position in `save(path, format, …)` and `saveAsTable(name, format, …)` of PySpark 4.2.
 _FORMAT = 1
 """The place of `format` among the arguments of `save` and `saveAsTable`."""
@@ -64,13 +60,11 @@ class Destination:
         table: the parts of its name, () for a path.
         provider: the format that is asked for, "" for the session's own.
         is_delta: nothing else can be.
-        makes: a table that is not there, at a place that is not said.
     """
 
     table: tuple[str, ...] = ()
     provider: str = ""
     is_delta: bool = False
-    makes: bool = False
 
 
 class CommitTagging:
@@ -111,10 +105,7 @@ class CommitTagging:
             provider = given or provider
         if action == _BUILT:
             provider = "delta"
-        makes = (
-            table and action in _MAKING and not self._sessions.isPlaced(getattr(writer, _JVM_FIELDS[action]))
-        )
-        return Destination(split_name(table) if table else (), provider, makes=bool(makes))
+        return Destination(split_name(table) if table else (), provider)
 
     def tagged_writer(self, writer: Any, action: str, query_id: str) -> Any:
         """The same writer, whose commits carry a query id."""
@@ -124,17 +115,10 @@ class CommitTagging:
         setattr(own, jvm_field, self._sessions.writer(getattr(writer, jvm_field), query_id))
         return own
 
-    def set_location(self, marked: Any, action: str, location: str, properties: Mapping[str, str]) -> None:
-        """Have a marked writer make its table at a location; the user's knows nothing of it."""
-        self._sessions.place(getattr(marked, _JVM_FIELDS[action]), location, dict(properties))
-        marked.__dict__[_PLACED] = True
-
     def copy_save_mode(self, marked: Any, writer: Any, action: str) -> None:
         """PySpark's `save(mode=…)` sets the mode of its writer for good: the user's has it, too."""
         jvm_field = _JVM_FIELDS[action]
-        self._sessions.giveBack(
-            getattr(marked, jvm_field), getattr(writer, jvm_field), _PLACED in marked.__dict__
-        )
+        self._sessions.giveBack(getattr(marked, jvm_field), getattr(writer, jvm_field))
 
     def in_user_session(self, made: Any, writer: Any, action: str) -> Any:
         """The table that a marked builder has made, in the session of the user's."""

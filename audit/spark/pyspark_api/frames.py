@@ -92,6 +92,12 @@ def sink_of(query: Any) -> str:
     return str(query._jsq.streamingQuery().sink())
 
 
+def java_table(table: Any, target: str, *, is_path: bool) -> Any:
+    """The JVM's side of another `DeltaTable`, in the session of one; `clone` of Delta's Python gives that."""
+    find = type(table).forPath if is_path else type(table).forName
+    return find(table._spark, target)._jdt
+
+
 def location_of(table: Any) -> str:
     """Where the table of a `DeltaTable` lies."""
     return str(table._jdt.deltaLog().dataPath().toString())  # Delta's Python gives it no other way

@@ -15,10 +15,24 @@ from audit.spark.delta.values import Table
 from audit.spark.sessions import exempt_session
 from audit.time_travel.clones.clone_schema import SchemaCloner
 from audit.time_travel.clones.clone_table import TableCloner
-from audit.time_travel.clones.create import NEW_TABLE, place_in
+from audit.time_travel.clones.create import is_place, place_in
 from audit.time_travel.errors import UnknownObjectError
-from audit.time_travel.retention.periods import CLONE_GROUP, EARLIER, PREFIX, delta_properties, in_force
+from audit.time_travel.retention.parameters import require_transient
+from audit.time_travel.retention.periods import Retention, in_force, is_transient, key
+from audit.time_travel.retention.retention_rule import has_retention
+from audit.time_travel.retention.table_properties import (
+    ADOPTED,
+    CLONE_GROUP,
+    inherited,
+    is_pinned,
+    kept_properties,
+    of_text,
+    owners,
+    parameters_of,
+    saved,
+)
 from lineage.names import SESSION_CATALOG
+from lineage.sql.commands.time_travel.retention import RETENTION
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,11 +65,13 @@ class Cloner:
         catalog: the user's session.
         own: a session of the system's own, which is not audited.
         registry: what was dropped.
+        clock: UTC microseconds.
     """
 
     catalog: DeltaCatalog
     own: SparkSession
     registry: DropRegistry
+    clock: Callable[[], int]
 
     def table(self, clone: TableClone, run: Callable[[str], object]) -> list[tuple[int, ...]] | None:
         """Create a clone of a table, or update it.
@@ -89,7 +105,7 @@ class Cloner:
             actor.time,
             self._dropped_after,
             lambda name: place_in(warehouse, warehouse, name),
-            partial(self._shared_properties, clone.name[-1]),
+            partial(self.properties, clone.name[-1]),
         )
         return cloner.schema(clone)
 
@@ -112,29 +128,65 @@ class Cloner:
         taken = self.catalog.state(place) is not None
         return place_in(schema["location"], warehouse, clone.statement.name[-1]) if taken else place
 
-    def _properties(self, clone: TableClone, source: Table) -> dict[str, str]:
-        schema = self._schema_of(clone)
-        if clone.statement.deep:
-            return NEW_TABLE | self._own_retention(schema, source, clone.properties)
-        return self._shared_properties(schema, source, clone.properties)
-
-    def _own_retention(self, schema: str, source: Table, given: Mapping[str, str]) -> dict[str, str]:
-        """The clone's own retention: the source's properties may be those of a pinned table."""
-        # Former periods are the source's past and mean nothing for the clone.
-        own = {**self.catalog.properties(source.location or "", PREFIX), EARLIER: "", **given}
-        facts = self.catalog.schema_facts(schema) or {}
-        parameters = self.registry.state(self.catalog).parameters
-        return {EARLIER: "", **delta_properties(in_force(own, facts.get("properties", {}), parameters))}
-
-    def _shared_properties(
-        self, schema: str, source: Table, given: Mapping[str, str] | None = None
+    def _properties(
+        self, clone: TableClone, source: Table, location: str, there: Table | None
     ) -> dict[str, str]:
-        """The clone's own retention, and the id of the table whose files it shares."""
+        schema = self._schema_of(clone)
+        found = self._retention(schema, source, location, clone.properties, there)
+        days, facts = clone.properties.get(key(RETENTION)), self.catalog.schema_facts(schema) or {}
+        require_transient(
+            clone.statement.name,
+            None if days is None else int(days),
+            transient=is_transient(found) or is_transient(facts.get("properties", {})),
+        )
+        return found if clone.statement.deep else found | self._group(source)
+
+    def properties(self, schema: str, source: Table, location: str) -> dict[str, str]:
+        """The properties of a new zero-copy clone, beside its source's.
+
+        Args:
+            schema: of the clone.
+            source: the table.
+            location: of the clone.
+        """
+        return self._retention(schema, source, location, {}) | self._group(source)
+
+    def _retention(
+        self,
+        schema: str,
+        source: Table,
+        location: str,
+        given: Mapping[str, str],
+        there: Table | None = None,
+    ) -> dict[str, str]:
+        """The properties of a clone beside its source's: its retention is its own, of now.
+
+        A clone that is brought up to date keeps its retention, as a table that is replaced does.
+        """
+        of_source = self.catalog.properties(source.location or "", "")
+        own, rest = of_text(given)
+        own = owners(of_source, is_kept=has_retention(source.location or "", of_source)) | own
+        # Former periods are the source's past and mean nothing for the clone.
+        parameters = parameters_of(of_source)
+        before = {} if there is None else self.catalog.properties(there.location or "", "")
+        parameters |= inherited(before, rest) | ({} if is_place(location) else {ADOPTED: "true"})
+        facts = self.catalog.schema_facts(schema) or {}
+        account, now = self.registry.state(self.catalog).parameters, self.clock()
+
+        def periods(properties: Mapping[str, str]) -> Retention:
+            return in_force(properties, facts.get("properties", {}), account)
+
+        after = periods({**parameters, **saved(own)})
+        if there is not None:
+            after = after.after(periods(before), now)
+        return {**rest, **kept_properties(parameters, own, after, now, pinned=is_pinned(before))}
+
+    def _group(self, source: Table) -> dict[str, str]:
+        """The id of the table whose files a zero-copy clone shares."""
         state = self.catalog.state(source.location or "")
         # Clones of clones share one group, that of the oldest table: its files may serve all of them.
         group = self.catalog.properties(source.location or "", CLONE_GROUP).get(CLONE_GROUP)
-        found = self._own_retention(schema, source, given or {})
-        return found | {CLONE_GROUP: group or (state.table_id if state else "")}
+        return {CLONE_GROUP: group or (state.table_id if state else "")}
 
     def _for_small_tables(self, actor: Actor) -> SparkSession:
         """A session for many small jobs of Delta's, not audited; its commits carry the statement's id."""

@@ -76,7 +76,7 @@ class SchemaCloner:
         now: UTC microseconds.
         dropped: gives the tables and views that a schema lost after a point, in their order.
         location: gives the location of a table of the new schema, by its name.
-        properties: of the clone of a table.
+        properties: of the clone of a table, by its source and its location.
     """
 
     catalog: DeltaCatalog
@@ -85,7 +85,7 @@ class SchemaCloner:
     now: int
     dropped: Callable[[str, EvaluatedPoint, Sequence[Table | View]], Sequence[Table | View]]
     location: Callable[[str], str]
-    properties: Callable[[Table], Mapping[str, str]]
+    properties: Callable[[Table, str], Mapping[str, str]]
 
     def schema(self, clone: CloneSchema) -> str:
         """Clone all tables, views and functions of a schema, those dropped after the point included.
@@ -207,7 +207,7 @@ class SchemaCloner:
 
     def _table(self, schema: str, one: _Source) -> None:
         place = self.location(one.name)
-        share(self.own, one.table, one.version, (schema, one.name), place, self.properties(one.table))
+        share(self.own, one.table, one.version, (schema, one.name), place, self.properties(one.table, place))
         # Delta caches some megabytes a table (4.4): many tables at once would fill the driver's memory.
         self.own.forget(place)
         self.own.forget(one.table.location or "")

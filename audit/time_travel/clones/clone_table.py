@@ -17,8 +17,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from audit.spark.delta.values import Table, View, is_path
+from audit.time_travel.clones.create import properties_of
 from audit.time_travel.errors import BadClauseError, NoHistoryError, ObjectExistsError, UnknownObjectError
-from audit.time_travel.retention.periods import DELTAS_FILES, DELTAS_LOG, PINNED, TRANSIENT, is_pinned, key
+from audit.time_travel.retention.retention_rule import has_retention
+from audit.time_travel.retention.table_properties import is_pinned, owners, pinned_properties, saved
 from audit.time_travel.versions.timestamp_eval import version_of
 from audit.time_travel.versions.version_lookup import require_clause
 from lineage.names import quote_name, sql_name, sql_text
@@ -59,6 +61,7 @@ def clone_of(statement: CloneTable) -> TableClone:
     Raises:
         BadClauseError: it goes on as no clone does.
         BadMomentError: the version is not a number.
+        BadParameterError: the retention is out of range.
     """
     point = None if statement.point is None else require_clause(statement.point)
     is_whole = (
@@ -72,9 +75,9 @@ def clone_of(statement: CloneTable) -> TableClone:
             f"the CLONE of {quote_name(statement.source)} cannot go on with"
             f" {statement.rest or str(point or '')!r}",
             "write CREATE [OR REPLACE] TABLE [IF NOT EXISTS] … [DEEP] CLONE … [AT | BEFORE (…)]"
-            " [TBLPROPERTIES (…)] [LOCATION '…']",
+            " [TBLPROPERTIES (…)] [LOCATION '…'] [DATA_RETENTION_TIME_IN_DAYS = n]",
         )
-    own = {key(TRANSIENT): "true"} if statement.transient else {}
+    own = properties_of(statement)
     return TableClone(
         statement, None if point is None else version_of(point), {**own, **dict(statement.properties)}
     )
@@ -87,13 +90,14 @@ class TableCloner:
     Attributes:
         catalog: the session of the statement, whose commits carry its id.
         place: gives the location of a new clone, by the clone and its source.
-        properties: gives more properties than the text, by the clone, its source and the text's.
+        properties: gives those of the clone beside the source's, by the clone, its source, its location and
+            what it replaces.
         register: runs the SQL that registers the clone in the catalog.
     """
 
     catalog: DeltaCatalog
     place: Callable[[TableClone, Table], str]
-    properties: Callable[[TableClone, Table], Mapping[str, str]]
+    properties: Callable[[TableClone, Table, str, Table | None], Mapping[str, str]]
     register: Callable[[str], object]
 
     def run(self, clone: TableClone) -> tuple[int, ...] | None:
@@ -112,7 +116,7 @@ class TableCloner:
         if there is not None and clone.statement.if_not_exists:
             return None
         location = self._location(clone, source, there)
-        overrides = {**self.properties(clone, source), **clone.properties}
+        overrides = self.properties(clone, source, location, there)
         metrics = self.catalog.clone(source, clone.version, location, overrides, deep=clone.statement.deep)
         name = sql_name(clone.statement.name)
         # Files first, then the name: readers never find a table without its rows.
@@ -212,8 +216,9 @@ def pin(catalog: DeltaCatalog, table: Table) -> None:
     location = table.location or ""
     # `state` refreshes Delta's cached snapshot, which `properties` reads.
     catalog.state(location)
-    if is_pinned(catalog.properties(location, "delta.")):
+    now = catalog.properties(location, "")
+    if is_pinned(now):
         return
-    # Delta (4.4) refuses a log retention that is shorter than the retention of deleted files.
     # VACUUM without RETAIN uses delta.deletedFileRetentionDuration, so a VACUUM by anybody keeps the files.
-    catalog.set_properties(location, dict.fromkeys((DELTAS_FILES, DELTAS_LOG), PINNED))
+    own = owners(now, is_kept=has_retention(location, now))
+    catalog.set_properties(location, {**saved(own), **pinned_properties()})

@@ -1,8 +1,8 @@
-"""Rewrites the text of a CREATE: adds a LOCATION, and properties for Snowflake's clauses.
+"""The text of a CREATE with properties for Snowflake's clauses, and the places of new tables.
 
-In: a `CreateTable` and its text. Out: the text with a LOCATION, for a Delta table without one, and with table
-properties for TRANSIENT and DATA_RETENTION_TIME_IN_DAYS. A table with a location of its own is external: DROP
-removes it from the catalog alone, and UNDROP registers it again.
+In: a `CreateTable` and its text. Out: the text with table properties for TRANSIENT and
+DATA_RETENTION_TIME_IN_DAYS; a location of its own for a new table. Such a table is external: DROP removes it
+from the catalog alone, and UNDROP registers it again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from audit.time_travel.errors import BadParameterError
 from audit.time_travel.retention.parameters import HOURS_ALLOWED, allowed_values
 from audit.time_travel.retention.periods import LONGEST_DAYS, LONGEST_TRANSIENT_DAYS, TRANSIENT, key
 from lineage.names import sql_text
-from lineage.sql.commands.create import CreateSchema, CreateSpans, CreateTable
+from lineage.sql.commands.create import CreateSchema, CreateTable
+from lineage.sql.commands.time_travel.clone import CloneTable
 from lineage.sql.commands.time_travel.retention import HOURS, RETENTION
 
 if TYPE_CHECKING:
@@ -25,12 +26,9 @@ FOLDER = "_tables"
 # For a schema outside of the warehouse the folder begins with the schema's name, as folders of users may:
 # only a table's name with a UUID tells them apart.
 _PLACE = re.compile(rf"{FOLDER}/[A-Za-z0-9_-]*-[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}\Z")
-NEW_TABLE = {"delta.enableInCommitTimestamps": "true"}
-"""Properties of a new table. Without in-commit timestamps Delta takes a version's time from the modification
-time of its log file, which a copy of the folder changes (delta #1958)."""
 
 
-def properties_of(create: CreateTable | CreateSchema) -> dict[str, str]:
+def properties_of(create: CreateTable | CreateSchema | CloneTable) -> dict[str, str]:
     """The table properties for Snowflake's clauses.
 
     >>> properties_of(CreateSchema(("s",), hours="96"))
@@ -54,20 +52,6 @@ def properties_of(create: CreateTable | CreateSchema) -> dict[str, str]:
     return found
 
 
-def with_location(text: str, create: CreateTable, location: str, properties: Mapping[str, str]) -> str:
-    """The text with a LOCATION, properties, and USING delta if it names no provider.
-
-    >>> from lineage.sql.parse import typed_of
-    >>> sql = "CREATE TABLE t AS SELECT 1 AS a"
-    >>> with_location(sql, typed_of(sql), "/w/_tables/t-1", {})
-    "CREATE TABLE t USING delta LOCATION '/w/_tables/t-1' AS SELECT 1 AS a"
-    """
-    using = "" if create.provider else " USING delta"
-    return _with_clauses(
-        text, create.spans, f"{using} LOCATION {sql_text(location)}", "TBLPROPERTIES", properties
-    )
-
-
 def with_properties(text: str, create: CreateTable | CreateSchema, properties: Mapping[str, str]) -> str:
     """The text with properties, and without the clauses that only Snowflake has.
 
@@ -76,17 +60,11 @@ def with_properties(text: str, create: CreateTable | CreateSchema, properties: M
     >>> with_properties(sql, typed_of(sql), properties_of(typed_of(sql)))
     "CREATE SCHEMA s WITH DBPROPERTIES ('timeTravel.dataRetentionTimeInDays' = '5') -- for now"
     """
-    noun = "WITH DBPROPERTIES" if isinstance(create, CreateSchema) else "TBLPROPERTIES"
-    return _with_clauses(text, create.spans, "", noun, properties)
-
-
-def _with_clauses(
-    text: str, spans: CreateSpans, clauses: str, noun: str, properties: Mapping[str, str]
-) -> str:
-    edits = [(first, stop, "") for first, stop in spans.removed]
+    noun, spans = "WITH DBPROPERTIES" if isinstance(create, CreateSchema) else "TBLPROPERTIES", create.spans
+    edits, clauses = [(first, stop, "") for first, stop in spans.removed], ""
     pairs = literal_properties(properties)
     if pairs and spans.properties is None:
-        clauses += f" {noun} ({pairs})"
+        clauses = f" {noun} ({pairs})"
     elif pairs and spans.properties is not None:
         edits.append((spans.properties, spans.properties, f"{pairs}, "))
     return replace_spans(text, [*edits, (spans.clauses, spans.clauses, clauses)])

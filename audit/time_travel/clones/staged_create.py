@@ -16,15 +16,13 @@ from typing import TYPE_CHECKING, Any
 from audit.spark.delta.values import Table, View, is_path
 from audit.time_travel.clones.create import literal_properties, properties_of, replace_spans
 from audit.time_travel.errors import ObjectExistsError, UnknownObjectError, UnprotectableError
-from audit.time_travel.retention.periods import pins
+from audit.time_travel.retention.table_properties import is_pinned, pinned_properties
 from lineage.names import SESSION_CATALOG, qualify, quote_name, sql_name, sql_text
 
 if TYPE_CHECKING:
     from audit.spark.delta.delta_catalog import DeltaCatalog
     from lineage.sql.commands.create import CreateTable
 
-TableLocation = tuple[str, dict[str, str]]
-"""The location of a new table, and its Delta properties of retention."""
 _LATER = "CREATE TABLE without them, then ALTER TABLE … SET"
 
 
@@ -98,7 +96,7 @@ class StagedTable:
         texts: the SQL that creates it there.
         there: the table that it replaces, None for none.
         version: the newest of that table; -1 for none.
-        kept: properties that this table keeps.
+        staged: has its name by its path, until it is registered: `Creation.define` asks there.
         run: runs a text as the user's.
         quiet: a block in which what Spark runs belongs to no statement.
     """
@@ -109,7 +107,7 @@ class StagedTable:
     texts: StagedTexts
     there: Table | None
     version: int
-    kept: Mapping[str, str]
+    staged: dict[str, tuple[str, ...]]
     run: Callable[[str], Any]
     quiet: Callable[[], AbstractContextManager[None]]
 
@@ -134,6 +132,7 @@ class StagedTable:
                 f"the rows of {quote_name(self.name)} cannot be told from its list of columns",
                 "write AS before the query",
             )
+        self.staged[self.place] = self.name
         with self.quiet():
             self.run(self.texts.create)
 
@@ -144,6 +143,7 @@ class StagedTable:
 
     def publish(self) -> Any:
         """Register its name; returns Spark's result."""
+        self.staged.pop(self.place, None)
         name = sql_name(self.name)
         with self.quiet():
             if self.there is None:
@@ -151,11 +151,15 @@ class StagedTable:
                     f"CREATE TABLE {name} USING delta LOCATION {sql_text(self.place)}"
                 )
             # Not DROP and CREATE: a reader between the two would find no table.
-            self.catalog.replace(self.place, self.there.location or "", self.kept)
+            location = self.there.location or ""
+            # Somebody may have cloned the replaced table since this one was created: its files are shared.
+            pinned = self.catalog.state(location) and is_pinned(self.catalog.properties(location, "delta."))
+            self.catalog.replace(self.place, location, pinned_properties() if pinned else {})
             return self.catalog.spark.sql(f"REFRESH TABLE {name}")
 
     def discard(self) -> None:
         """Delete its files; a table that it was to replace is unchanged."""
+        self.staged.pop(self.place, None)
         found = self.catalog.find(self.name)
         if isinstance(found, Table) and found.location is not None and self.there is None:
             ours = self.catalog.state(self.place)
@@ -177,9 +181,10 @@ def stage_table(
     text: str,
     create: CreateTable | None,
     default: str,
-    place_of: Callable[[tuple[str, ...], Mapping[str, str]], TableLocation | None],
+    place_of: Callable[[tuple[str, ...]], str | None],
     run: Callable[[str], Any],
     quiet: Callable[[], AbstractContextManager[None]],
+    staged: dict[str, tuple[str, ...]],
 ) -> StagedTable | None:
     """Stage a CREATE TABLE; nothing is created yet. None if IF NOT EXISTS finds the table.
 
@@ -188,9 +193,10 @@ def stage_table(
         text: of the statement.
         create: the parsed statement.
         default: the provider if the text names none.
-        place_of: gives a location and properties, by the table's name and the properties of the text.
+        place_of: gives a location, by the table's name.
         run: runs a text as the user's.
         quiet: a block in which what Spark runs belongs to no statement.
+        staged: takes the table's name by its path.
 
     Raises:
         UnprotectableError: it cannot be staged.
@@ -208,18 +214,16 @@ def stage_table(
     if create.if_not_exists and found is not None:
         return None
     there = _replaced_table(catalog, create, found)
-    own = place_of(create.name, given)
+    own = place_of(create.name)
     if own is None:
         raise UnknownObjectError(
             f"there is no schema for {quote_name(create.name)}", "create it first, or check its name"
         )
-    place, properties = own if create.location is None else (create.location, given)
-    texts = texts_of(text, create, place, properties)
+    place = own if create.location is None else create.location
+    texts = texts_of(text, create, place, given)
     state = None if there is None else catalog.state(there.location or "")
-    # Clones of the replaced table still read its files, so its new version is pinned, too.
-    kept = {} if there is None else pins(catalog.properties(there.location or "", ""))
     version = -1 if state is None else state.latest
-    return StagedTable(catalog, name, place, texts, there, version, kept, run, quiet)
+    return StagedTable(catalog, name, place, texts, there, version, staged, run, quiet)
 
 
 def _require_stageable(catalog: DeltaCatalog, create: CreateTable, provider: str) -> None:

@@ -84,7 +84,7 @@ class Dropper:
             return run()  # Spark refuses
         folder = SchemaFolder(self.catalog, self.actor, name, facts["location"])
         earlier = self._earlier(children)
-        staying = folder.immovable([*children, *earlier])
+        staying = folder.immovable([*children, *earlier]) | folder.held_for_others()
         if staying:
             folder.require_leavable()
         children = [self._placed(child, folder, staying) for child in children]

@@ -2,8 +2,8 @@
 
 In: the drop event of each table. Out: the event with the location after the drop. DROP SCHEMA deletes the
 folder with all files in it (Spark 4.2, Hive's metastore and InMemoryCatalog). So tables are moved out first,
-by a rename. A table that clones read, or on a store that cannot rename, stays, and the schema is dropped
-without its folder.
+by a rename. A table that clones read, or on a store that cannot rename, stays, and so does one of another
+schema; then the schema is dropped without its folder.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from audit.spark.delta.values import Table
 from audit.time_travel.clones.create import FOLDER, path_part
 from audit.time_travel.dropped.drop_registry import MOVED_FROM
 from audit.time_travel.errors import SchemaHoldsFilesError
-from audit.time_travel.retention.periods import is_pinned
+from audit.time_travel.retention.table_properties import is_pinned
 from lineage.names import quote_name
 
 if TYPE_CHECKING:
@@ -50,6 +50,16 @@ class SchemaFolder:
     def holds(self, place: str | None) -> bool:
         """Whether a location lies in the folder."""
         return place is not None and place.startswith(f"{self.location.rstrip('/')}/")
+
+    def held_for_others(self) -> frozenset[str]:
+        """The locations in the folder of tables that belong to other schemas."""
+        return frozenset(
+            table.location
+            for schema in self.catalog.schemas()
+            if schema.lower() != self.schema.lower()
+            for table in self.catalog.tables(schema)
+            if isinstance(table, Table) and table.location is not None and self.holds(table.location)
+        )
 
     def immovable(self, drops: Iterable[ObjectEvent]) -> frozenset[str]:
         """The locations in the folder that must not be moved, of some drops."""
@@ -84,7 +94,7 @@ class SchemaFolder:
         if not self.catalog.leaves_folders:
             raise SchemaHoldsFilesError(
                 f"the folder {self.location} goes with the schema {quote_name([self.schema])} and holds files"
-                " that clones read, or that the store cannot rename",
+                " that clones or other schemas read, or that the store cannot rename",
                 "drop its tables one by one, which leaves their files in place, and keep the schema",
             )
 

@@ -14,12 +14,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from audit.spark.delta.values import Table
 from audit.time_travel.dropped.crash_repair import drop_on_its_way, is_there, missing_children, names_of
 from audit.time_travel.dropped.drop_registry import ObjectEvent
 from audit.time_travel.dropped.recreate import create_view, make_all, schema_clauses
 from audit.time_travel.errors import NothingDroppedError, ObjectExistsError
+from audit.time_travel.retention.periods import PREFIX, key
+from audit.time_travel.retention.retention_rule import has_retention
+from audit.time_travel.retention.set_retention import apply_retention
 from audit.time_travel.versions.version_lookup import time_text
 from lineage.names import qualify, quote_name, sql_name, sql_text
+from lineage.sql.commands.time_travel.retention import RETENTION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +34,7 @@ if TYPE_CHECKING:
     from audit.core.actor import Actor
     from audit.spark.delta.delta_catalog import DeltaCatalog
     from audit.time_travel.dropped.drop_registry import DropRegistry
+    from audit.time_travel.retention.periods import Retention
 
 _CANNOT_BE_RENAMED = {
     "SCHEMA": "clone it under another name (CREATE SCHEMA … CLONE {}), set its"
@@ -48,6 +54,7 @@ class Undropper:
         own: a session of the system's own, which is not audited.
         registry: what was dropped.
         actor: who asks, and when.
+        periods: of a table that exists.
         may: checks privileges; by default there is no check.
     """
 
@@ -55,6 +62,7 @@ class Undropper:
     own: SparkSession
     registry: DropRegistry
     actor: Actor
+    periods: Callable[[Table], Retention]
     may: MayUndrop = lambda _event, _actor: None
 
     def relation(self, domain: str, parts: Sequence[str]) -> str:
@@ -92,6 +100,7 @@ class Undropper:
         self._require_free_now(event)
         with _another_was_faster(lambda: self._require_free_now(event)):
             self._register(event)
+        self._follow(event)
         self.registry.append(self.catalog, [self._undrop_event(event)])
         return f"{event.domain.capitalize()} {event.name[-1]} successfully restored."
 
@@ -140,6 +149,8 @@ class Undropper:
         ]
         refused = {one.event_id for one in make_all(lost, self._register) if not is_there(self.catalog, one)}
         done = [child for child in children if child.event_id not in refused]
+        for child in done:
+            self._follow(child)
         waiting = [child for child in children if child.event_id in refused]
         # Without the schema as its container, UNDROP VIEW finds the drop later.
         alone = [replace(child, container_event=None) for child in waiting]
@@ -207,6 +218,28 @@ class Undropper:
             create_view(self.own, event.name, event.details, event.details["view_current"])
         elif event.domain == "FUNCTION":
             self.catalog.restore_function(event.name[-2], event.details)
+
+    def _follow(self, event: ObjectEvent) -> None:
+        """Let a table follow its schema and the account again, whose periods may have changed meanwhile.
+
+        "To change the retention period of a dropped object, you must undrop the object, then change its
+        retention period" (Changing the data retention period for an object): until now the period of the drop
+        was in force, and what has left Time Travel under it does not come back.
+        """
+        table = self.catalog.find(event.name) if event.domain == "TABLE" else None
+        # Without an id the log was damaged at the drop: the table must be repaired first.
+        if not isinstance(table, Table) or event.object_id is None or event.retention_days is None:
+            return
+        # Another driver may have changed the table: Delta's cached snapshot is refreshed first.
+        self.catalog.state(table.location or "")
+        own = self.catalog.properties(table.location or "", PREFIX)
+        # The event of a child has the period of its schema; a period of the table's own has stayed in force.
+        if not has_retention(table.location or "", own) or (event.container_event and key(RETENTION) in own):
+            return
+        now = self.periods(table)
+        if now.days != event.retention_days:
+            then = replace(now, days=event.retention_days)
+            apply_retention(self.own, self.catalog, table, now.after(then, self.actor.time), self.actor.time)
 
     def _undrop_event(self, event: ObjectEvent) -> ObjectEvent:
         actor = self.actor

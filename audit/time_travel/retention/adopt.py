@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from audit.spark.delta.values import Table, View
 from audit.time_travel.errors import NoHistoryError, UnknownObjectError
-from audit.time_travel.retention.periods import (
+from audit.time_travel.retention.table_properties import (
     ADOPTED,
-    delta_properties,
     is_pinned,
-    of_owner,
-    with_owner_periods,
+    kept_properties,
+    owners,
+    saved,
 )
 from lineage.names import quote_name, sql_name, sql_text
 
@@ -41,13 +41,15 @@ class Adopter:
         retention: the periods in force for a table.
         is_made_here: whether a table at a location was made by this system.
         quiet: what Spark runs inside belongs to no statement.
+        changing: a block in which the system sets properties of a table, by its location.
     """
 
     spark: SparkSession
     catalog: DeltaCatalog
-    retention: Callable[[Table], Retention]
+    retention: Callable[[Table, dict[str, str]], Retention]
     is_made_here: Callable[[str], bool]
     quiet: Callable[[], AbstractContextManager[None]]
+    changing: Callable[[str], AbstractContextManager[None]]
 
     def table(self, name: tuple[str, ...]) -> tuple[str, ...]:
         """One table.
@@ -98,15 +100,18 @@ class Adopter:
         own = self.catalog.properties(found.location, "")
         if ADOPTED in own or self.is_made_here(found.location):
             return {}
+        # What the owner has set for Delta's VACUUM stays in force where it is longer.
+        given = saved(owners(own, is_kept=False))
+        periods = self.retention(found, given)
         # The source of a clone is pinned: it keeps every file already.
-        wanted = {} if is_pinned(own) else delta_properties(self.retention(found))
-        # A longer period that the owner set for Delta's VACUUM stays in force.
-        longer = of_owner(wanted, own)
-        return {ADOPTED: "true", **longer, **with_owner_periods(wanted, longer)}
+        return kept_properties(
+            {ADOPTED: "true"}, owners(own, is_kept=False), periods, 0, pinned=is_pinned(own)
+        )
 
     def _adopted(self, found: list[tuple[Table, dict[str, str]]]) -> tuple[str, ...]:
         new = [(table, wanted) for table, wanted in found if wanted]
         for table, wanted in new:
             pairs = ", ".join(f"{sql_text(name)} = {sql_text(value)}" for name, value in wanted.items())
-            self.spark.sql(f"ALTER TABLE {sql_name(table.name)} SET TBLPROPERTIES ({pairs})")
+            with self.changing(table.location or ""):
+                self.spark.sql(f"ALTER TABLE {sql_name(table.name)} SET TBLPROPERTIES ({pairs})")
         return tuple(quote_name(table.name) for table, _ in new)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from audit.spark.delta.values import Table
+from audit.time_travel.clones.clone import Cloner
 from audit.time_travel.clones.clone_table import share
 from audit.time_travel.clones.create import place_in
 from audit.time_travel.errors import (
@@ -164,7 +165,9 @@ class FailSafe:
         if schema is None:
             raise UnknownObjectError(f"there is no schema for {quote_name(new)}", "create it first")
         place = place_in(schema["location"], self.catalog.warehouse, new[-1])
-        share(self.catalog, table, version, new, place, {})
+        # The properties of the version are those of its time; the new table has the period of its schema.
+        cloner = Cloner(self.catalog, self.catalog.spark, self.registry, lambda: self.at)
+        share(self.catalog, table, version, new, place, cloner.properties(new[-2], table, place))
 
     def _replaced_at(self, holding: StoredTable, version: int) -> int:
         """When a version was replaced, UTC microseconds."""

@@ -9,12 +9,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from audit.time_travel.dropped.undrop import Undropper
 from audit.time_travel.retention.failsafe import FailSafe
 from audit.time_travel.retention.periods import DAY, in_force
 from audit.time_travel.retention.purge import Purge, PurgedObject
+from audit.time_travel.retention.retention_rule import RetentionRule
 from audit.time_travel.retention.storage import StorageBytes, StoredTable, bytes_at, measure
 from audit.time_travel.retention.storage_views import SCHEMATA, TABLES, StorageMeasurement, WrittenRows
 from audit.time_travel.retention.tables_on_disk import stored_tables
@@ -140,7 +142,8 @@ class Maintenance:
 
     def fail_safe(self, actor: Actor) -> FailSafe:
         """The Fail-safe of all tables."""
-        undo = Undropper(self.catalog, self.catalog.spark, self.registry, actor)
+        periods = partial(RetentionRule(self.registry, lambda: actor.time).periods, self.catalog)
+        undo = Undropper(self.catalog, self.catalog.spark, self.registry, actor, periods)
         return FailSafe(self.catalog, self.registry, self.stored_tables(), undo, actor.time)
 
     def recoverable(self, actor: Actor) -> list[Recoverable]:

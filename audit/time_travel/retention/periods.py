@@ -18,19 +18,10 @@ from lineage.sql.commands.time_travel.retention import HOURS, MINIMUM, RETENTION
 TRANSIENT = "TRANSIENT"
 PREFIX = "timeTravel."
 """The prefix of properties of tables and schemas that hold their parameters."""
-ADOPTED = PREFIX + "adopted"
-"""The property of an adopted table."""
 OWN = PREFIX + "own."
-"""The prefix of Delta's properties that keep longer periods of an adopted table's owner."""
-
+"""The prefix of the values that a table's owner has given to properties which retention sets."""
 DELTAS_FILES = "delta.deletedFileRetentionDuration"
 DELTAS_LOG = "delta.logRetentionDuration"
-# Delta (4.4) has no setting for "never".
-PINNED = "interval 36500 days"
-"""Longer than any retention: a century."""
-
-CLONE_GROUP = PREFIX + "cloneGroup"
-"""Holds the id of the oldest table that a clone goes back to."""
 EARLIER = PREFIX + "earlierRetention"
 """The property with `Retention.earlier`, as "until:days,until:days"."""
 
@@ -82,6 +73,19 @@ class Retention:
         begun = (one for begin, one in zip(begins, periods, strict=True) if begin <= at)
         # The latest horizon counts: what has once left Time Travel does not come back.
         return max(min(until, at) - round(days * DAY) for until, days in begun)
+
+    def in_turn(self) -> list[tuple[int, int | None, float]]:
+        """All periods, oldest first: their beginning, their end (None for the present one), their days.
+
+        A version that was replaced at a time leaves Time Travel by the first period that is in force, or was,
+        so many days after: the beginning of that period, or that day, whichever is later.
+
+        >>> Retention(1, 7, "TABLE", ((30 * DAY, 10),)).in_turn() == [(0, 30 * DAY, 10), (30 * DAY, None, 1)]
+        True
+        """
+        ends = [until for until, _ in self.earlier]
+        days = [*(one for _, one in self.earlier), self.days]
+        return list(zip([0, *ends], [*ends, None], days, strict=True))
 
     def kept_horizon(self, at: int) -> int:
         """Versions replaced before this moment have left Fail-safe, too, and can be purged.
@@ -140,9 +144,36 @@ def in_force(table: Mapping[str, str], schema: Mapping[str, str], account: Mappi
         days = max(days, _least(account, transient))
     own = table.get(OWN + DELTAS_FILES)
     # The owner's longer period becomes a longer Fail-safe: the retention that users see is unchanged.
-    if own is not None:
+    if own:
         fail_safe = max(fail_safe, days_of(own) - days)
     return Retention(days, fail_safe, level, _earlier(table.get(EARLIER, "")), given)
+
+
+def days_of(interval: str) -> float:
+    """The days of an interval in a Delta property.
+
+    >>> days_of("interval 1 week 12 hours"), days_of("36 Days")
+    (7.5, 36.0)
+    """
+    return sum(int(number) * _HOURS[unit.lower()] for number, unit in _PIECE.findall(interval)) / 24
+
+
+def is_interval(text: str) -> bool:
+    """Whether a text is an interval as Delta's properties take it: of whole numbers, without months.
+
+    >>> is_interval("interval 1 week 12 hours"), is_interval("1 month"), is_interval("interval -1 days")
+    (True, False, False)
+    """
+    return _INTERVAL.fullmatch(text.strip()) is not None
+
+
+_HOURS = {
+    "hour": 1.0, "day": 24.0, "week": 168.0, "minute": 1 / 60, "second": 1 / 3600,
+    "millisecond": 0.0, "microsecond": 0.0,
+}  # fmt: skip
+_UNITS = "hour|day|week|minute|second|millisecond|microsecond"
+_PIECE = re.compile(rf"(\d+)\s+({_UNITS})s?\b", re.IGNORECASE)
+_INTERVAL = re.compile(rf"(?:interval\s+)?\d+\s+(?:{_UNITS})s?(?:\s+\d+\s+(?:{_UNITS})s?)*", re.IGNORECASE)
 
 
 def _given(
@@ -172,77 +203,6 @@ def earlier_property(periods: Retention) -> dict[str, str]:
     """
     text = ",".join(f"{until}:{days:g}" for until, days in periods.earlier)
     return {EARLIER: text} if text else {}
-
-
-def delta_properties(periods: Retention, at: int = 0) -> dict[str, str]:
-    """Delta's properties that keep files and log for these periods, whoever runs VACUUM.
-
-    >>> delta_properties(Retention(1.0, 7.0, ""))["delta.deletedFileRetentionDuration"]
-    'interval 192 hours'
-
-    Args:
-        periods: of a table.
-        at: the time, UTC microseconds; files kept by a longer former period stay for their Fail-safe.
-    """
-    hours = round(periods.longest(at) * 24)
-    # Without the log of a version its files cannot be read.
-    log = max(hours, _DELTAS_LOG_HOURS)
-    return {
-        DELTAS_FILES: f"interval {hours} hours",
-        DELTAS_LOG: f"interval {log} hours",
-    }
-
-
-def days_of(interval: str) -> float:
-    """The days of an interval in a Delta property.
-
-    >>> days_of("interval 1 week 12 hours"), days_of("36 Days")
-    (7.5, 36.0)
-    """
-    return sum(int(number) * _HOURS[unit.lower()] for number, unit in _PIECE.findall(interval)) / 24
-
-
-def with_owner_periods(wanted: Mapping[str, str], table: Mapping[str, str]) -> dict[str, str]:
-    """Delta's properties, with longer periods of an adopted table's owner instead of shorter ones.
-
-    >>> with_owner_periods({"a": "interval 192 hours"}, {"timeTravel.own.a": "5 weeks"})
-    {'a': '5 weeks'}
-    """
-    return {name: _longer(value, table.get(OWN + name)) for name, value in wanted.items()}
-
-
-def of_owner(wanted: Mapping[str, str], table: Mapping[str, str]) -> dict[str, str]:
-    """The properties that save longer periods of a table's owner.
-
-    >>> of_owner({"a": "interval 192 hours"}, {"a": "5 weeks"})
-    {'timeTravel.own.a': '5 weeks'}
-    """
-    return {
-        OWN + name: table[name]
-        for name, value in wanted.items()
-        if name in table and days_of(table[name]) > days_of(value)
-    }
-
-
-def is_pinned(properties: Mapping[str, str]) -> bool:
-    """Whether a Delta table is pinned: it keeps every file, since a clone reads them."""
-    return properties.get(DELTAS_FILES) == PINNED
-
-
-def pins(properties: Mapping[str, str]) -> dict[str, str]:
-    """The properties that pin a Delta table, with the id of the table whose files it shares."""
-    names = (CLONE_GROUP, *((DELTAS_FILES, DELTAS_LOG) if is_pinned(properties) else ()))
-    return {name: properties[name] for name in names if name in properties}
-
-
-_HOURS = {"hour": 1.0, "day": 24.0, "week": 168.0, "minute": 1 / 60, "second": 1 / 3600}
-_PIECE = re.compile(r"(\d+)\s+(hour|day|week|minute|second)s?", re.IGNORECASE)
-# Delta's default: 30 days.
-_DELTAS_LOG_HOURS = 30 * 24
-
-
-def _longer(one: str, other: str | None) -> str:
-    return one if other is None or days_of(one) > days_of(other) else other
 
 
 def _least(account: Mapping[str, float], transient: bool) -> float:  # noqa: FBT001  one fact of two

@@ -22,9 +22,10 @@ from audit.spark.delta.log_errors import unreadable
 from audit.spark.delta.values import Table
 from audit.spark.java_errors import JVM_ERRORS
 from audit.time_travel.dropped.drop_registry import ObjectEvent
-from audit.time_travel.retention.periods import DAY, is_pinned
+from audit.time_travel.retention.periods import DAY
 from audit.time_travel.retention.set_retention import apply_retention
 from audit.time_travel.retention.storage import FOREVER, StoredTable, file_lifetimes, unreadable_tables
+from audit.time_travel.retention.table_properties import is_pinned
 from lineage.names import delta_path
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from audit.spark.delta.values import Table
 from audit.time_travel.clones.create import is_place
-from audit.time_travel.retention.periods import PREFIX, Retention, in_force
+from audit.time_travel.retention.periods import OWN, PREFIX, Retention, in_force
 from audit.time_travel.versions.version_lookup import VersionLimits
 
 if TYPE_CHECKING:
@@ -32,14 +32,23 @@ class RetentionRule:
     registry: DropRegistry
     clock: Callable[[], int]
 
-    def periods(self, catalog: DeltaCatalog, of: Table | str) -> Retention:
-        """The periods of a table, or of a schema by its name."""
+    def periods(
+        self, catalog: DeltaCatalog, of: Table | str, changed: Mapping[str, str] | None = None
+    ) -> Retention:
+        """The periods of a table, or of a schema by its name.
+
+        Args:
+            catalog: look-ups.
+            of: the table or schema.
+            changed: properties of the table that are about to be set.
+        """
         if isinstance(of, Table) and of.name[0] == "delta":
             # A table that is read by its path has the periods of the name that is registered there.
             of = catalog.registered(of.location or "") or of
         own = catalog.properties(of.location or "", PREFIX) if isinstance(of, Table) else {}
         name = of if isinstance(of, str) else of.name[-2]
         schema = catalog.schema_facts(name) if name != "delta" else None
+        own = {**own, **(changed or {})}
         return in_force(own, (schema or {}).get("properties", {}), self.registry.state(catalog).parameters)
 
     def version_limits(self, catalog: DeltaCatalog, table: Table) -> VersionLimits:
@@ -60,4 +69,7 @@ def has_retention(location: str, properties: Mapping[str, str]) -> bool:
     >>> has_retention("file:/w/_tables/t-1", {}), has_retention("file:/w/s.db/t", {})
     (True, False)
     """
-    return is_place(location) or any(name.startswith(PREFIX) for name in properties)
+    # An owner's own values are saved for a table that is pinned alone, too.
+    return is_place(location) or any(
+        name.startswith(PREFIX) and not name.startswith(OWN) for name in properties
+    )

@@ -9,6 +9,7 @@ the data retention period for an object). A dropped object keeps its period.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,15 +19,12 @@ from audit.time_travel.errors import UnknownObjectError
 from audit.time_travel.retention.parameters import DESCRIPTIONS, KNOWN, ParameterChange, require_transient
 from audit.time_travel.retention.periods import (
     DEFAULT_DAYS,
-    PREFIX,
     Retention,
-    delta_properties,
     earlier_property,
-    is_pinned,
     is_transient,
     key,
-    with_owner_periods,
 )
+from audit.time_travel.retention.table_properties import delta_properties, is_pinned, owners, saved
 from lineage.names import quote_name, sql_name
 from lineage.sql.commands.time_travel.retention import HOURS, MINIMUM, RETENTION
 from lineage.sql.like_patterns import like_matcher
@@ -54,6 +52,7 @@ class RetentionSetting:
         retention: the periods of a table or, by name, of a schema.
         has_retention: whether a table is kept by this system.
         actor: who asks, and when.
+        changing: a block in which the system sets properties of a table, by its location.
     """
 
     catalog: DeltaCatalog
@@ -62,6 +61,7 @@ class RetentionSetting:
     retention: Callable[[Table | str], Retention]
     has_retention: Callable[[Table], bool]
     actor: Actor
+    changing: Callable[[str], AbstractContextManager[None]]
 
     def change(self, change: ParameterChange) -> None:
         """Set or unset.
@@ -132,22 +132,27 @@ class RetentionSetting:
                 f"{quote_name(table.name)} is a table of {table.provider}, which keeps no versions",
                 "only Delta tables have a retention period",
             )
-        own = self.catalog.properties(location, PREFIX)
+        own = self.catalog.properties(location, "")
         schema = self.catalog.schema_facts(table.name[-2]) or {}
         transient = is_transient(own) or is_transient(schema.get("properties", {}))
         require_transient(change.name, change.values.get(RETENTION), transient=transient)
         before, value = self.retention(table), change.values[RETENTION]
-        if value is None:
-            self.run.sql(
-                f"ALTER TABLE {sql_name(table.name)} UNSET TBLPROPERTIES IF EXISTS ('{key(RETENTION)}')"
-            )
-        else:
-            _set(self.run, table, {key(RETENTION): str(value)})
+        is_kept = self.has_retention(table)
+        with self.changing(location):
+            if value is None:
+                self.run.sql(
+                    f"ALTER TABLE {sql_name(table.name)} UNSET TBLPROPERTIES IF EXISTS ('{key(RETENTION)}')"
+                )
+            else:
+                # From now on retention sets Delta's properties of the table: what its owner has set is saved.
+                values = saved(owners(own, is_kept=is_kept))
+                _set(self.run, table, {**values, key(RETENTION): str(value)})
         self._apply_retention(table, before)
 
     def _apply_retention(self, table: Table, before: Retention) -> None:
         after = self.retention(table).after(before, self.actor.time)
-        apply_retention(self.run, self.catalog, table, after, self.actor.time)
+        with self.changing(table.location or ""):
+            apply_retention(self.run, self.catalog, table, after, self.actor.time)
 
     def show(self, question: ShowParameters) -> list[tuple[Any, ...]]:
         """The rows of SHOW PARAMETERS.
@@ -208,7 +213,7 @@ def apply_retention(
     own = catalog.properties(table.location or "", "")
     wanted = earlier_property(periods)
     if unpin or not is_pinned(own):
-        wanted |= with_owner_periods(delta_properties(periods, at), own)
+        wanted |= delta_properties(periods, at, owners(own, is_kept=True))
     # No commit without a change: each would be a new version of the table.
     if any(own.get(name) != value for name, value in wanted.items()):
         _set(run, table, wanted)

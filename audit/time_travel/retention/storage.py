@@ -302,9 +302,11 @@ def _file_lifetimes(own: SparkSession, stored_tables: Sequence[StoredTable], use
               LEFT JOIN {{tables}} o ON NOT u.is_own AND startswith(u.file, concat(o.root, '/'))
             ), needed AS (
               SELECT /*+ BROADCAST(t) */ owned.*,
-                     CASE WHEN NOT active THEN went + t.keep_ms
-                          WHEN t.gone IS NOT NULL THEN t.gone + t.keep_ms
-                          ELSE {FOREVER} END AS until
+                     CASE WHEN t.gone IS NULL AND active THEN {FOREVER}
+                          ELSE greatest(t.gone + t.days_ms, array_min(transform(
+                            filter(t.periods, p -> went + p.days <= p.until),
+                            p -> greatest(p.begin, went + p.days)))) + t.safe_ms
+                     END AS until
               FROM owned JOIN {{tables}} t ON owned.no = t.no
             )
             SELECT file, owner, min(came) AS came, max(size) AS size,
@@ -318,14 +320,27 @@ def _file_lifetimes(own: SparkSession, stored_tables: Sequence[StoredTable], use
 
 
 def _tables(own: SparkSession, stored_tables: Sequence[StoredTable]) -> DataFrame:
+    """By table: when it was dropped, and its periods; a shorter one lets nothing go at once."""
     rows = [
         (
             number, one.root, None if one.dropped is None else one.dropped.time // 1000,
-            round((one.periods.days + one.periods.fail_safe) * 86_400_000),
+            _millis(one.periods.days), _millis(one.periods.fail_safe),
+            [
+                (begin // 1000, FOREVER if until is None else until // 1000, _millis(days))
+                for begin, until, days in one.periods.in_turn()
+            ],
         )
         for number, one in enumerate(stored_tables)
     ]  # fmt: skip
-    return own.createDataFrame(rows, "no INT, root STRING, gone BIGINT, keep_ms BIGINT")
+    return own.createDataFrame(
+        rows,
+        "no INT, root STRING, gone BIGINT, days_ms BIGINT, safe_ms BIGINT,"
+        " periods ARRAY<STRUCT<begin: BIGINT, until: BIGINT, days: BIGINT>>",
+    )
+
+
+def _millis(days: float) -> int:
+    return round(days * 86_400_000)
 
 
 def _uses(own: SparkSession, stored_tables: Sequence[StoredTable]) -> DataFrame:

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from audit.core.clock import to_datetime
 from audit.time_travel.dropped.recreate import created_on
-from audit.time_travel.retention.periods import CLONE_GROUP, TRANSIENT, key
+from audit.time_travel.retention.periods import TRANSIENT, key
 from audit.time_travel.retention.storage import FileSpan, FileSpans, StoredTable, TableContents, bytes_at
+from audit.time_travel.retention.table_properties import CLONE_GROUP
 from lineage.catalog.object_ids import object_id
 from lineage.names import SESSION_CATALOG, quote_name, sql_name, sql_text
 from lineage.sql.mentions import named_in

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from audit.time_travel.errors import RetainedError
-from audit.time_travel.retention.periods import is_pinned
+from audit.time_travel.retention.table_properties import is_pinned
 from lineage.names import quote_name
 
 if TYPE_CHECKING:

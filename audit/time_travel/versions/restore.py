@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from audit.spark.delta.values import Table
 from audit.time_travel.errors import BadClauseError, NothingToRestoreError, UnknownObjectError
 from audit.time_travel.retention.periods import DELTAS_FILES, DELTAS_LOG, PREFIX
-from audit.time_travel.versions.version_lookup import evaluate, require_clause, version_for
-from lineage.names import quote_name, sql_name, sql_text
+from audit.time_travel.versions.version_lookup import VersionLimits, evaluate, require_clause, version_for
+from lineage.names import quote_name, sql_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -44,6 +44,23 @@ def clause_of(restore: Restore) -> VersionClause | None:
 
 
 @dataclass(frozen=True, slots=True)
+class RestoredVersion:
+    """A version that a RESTORE asks for.
+
+    Attributes:
+        table: of it.
+        version: its number.
+        limits: how far back versions of the table can be read.
+        is_older: it is not the present one.
+    """
+
+    table: Table
+    version: int
+    limits: VersionLimits
+    is_older: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Restorer:
     """Restores tables.
 
@@ -67,21 +84,11 @@ class Restorer:
             NothingToRestoreError: it is the current version.
             TimeTravelError: as `version_for`, if there is no version at the point.
         """
-        catalog = self.past.catalog
-        table = catalog.find(clause.table)
-        if not isinstance(table, Table):
-            what = "no table" if table is None else "a view, not a table,"
-            raise UnknownObjectError(
-                f"there is {what} {quote_name(clause.table)} for RESTORE",
-                "check its name; UNDROP TABLE restores a dropped table",
-            )
-        asked = evaluate(clause, catalog, self.past.now, self.past.clock)
-        limits = self.past.limits(table)
-        version = version_for(asked, table, catalog, limits, self.past.records)
-        location = table.location or ""
-        state = catalog.state(location)
+        found = self.version(clause)
+        table, version, limits = found.table, found.version, found.limits
+        catalog, location = self.past.catalog, table.location or ""
         # It would change no row: whoever asks for it has most likely named the wrong point.
-        if state is not None and version == state.latest:
+        if not found.is_older:
             raise NothingToRestoreError(
                 f"{quote_name(table.name)} is at version {version}, which {clause} asks for",
                 "there is nothing to restore",
@@ -93,18 +100,28 @@ class Restorer:
         self._keep(table, kept, then)
         return done
 
+    def version(self, clause: VersionClause) -> RestoredVersion:
+        """The version at a point; raises as `table`."""
+        catalog = self.past.catalog
+        table = catalog.find(clause.table)
+        if not isinstance(table, Table):
+            what = "no table" if table is None else "a view, not a table,"
+            raise UnknownObjectError(
+                f"there is {what} {quote_name(clause.table)} for RESTORE",
+                "check its name; UNDROP TABLE restores a dropped table",
+            )
+        asked = evaluate(clause, catalog, self.past.now, self.past.clock)
+        limits = self.past.limits(table)
+        version = version_for(asked, table, catalog, limits, self.past.records)
+        state = catalog.state(table.location or "")
+        return RestoredVersion(table, version, limits, is_older=state is None or version != state.latest)
+
     def _keep(self, table: Table, wanted: Mapping[str, str], found: Mapping[str, str]) -> None:
         """Set the retention properties again: clones and users rely on them."""
-        name = sql_name(table.name)
-        pairs = [
-            f"{sql_text(key)} = {sql_text(value)}" for key, value in wanted.items() if found.get(key) != value
-        ]
-        if pairs:
-            self.spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ({', '.join(pairs)})")
-        # A property of the old version that the table no longer had.
-        gone = ", ".join(sql_text(key) for key in found if key not in wanted)
-        if gone:
-            self.spark.sql(f"ALTER TABLE {name} UNSET TBLPROPERTIES ({gone})")
+        # A property of the old version that the table no longer had goes, too.
+        values = {key: wanted.get(key) for key in {**found, **wanted} if found.get(key) != wanted.get(key)}
+        if values:
+            self.past.catalog.set_properties(table.location or "", values)
 
 
 @contextmanager

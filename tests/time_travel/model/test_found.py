@@ -83,7 +83,19 @@ FOUND = {
         MADE, OVERWRITTEN, ("set_by_hand", "x.a"), ("days_pass", 0.6), ("vacuum", "x.a", "outside"),
     ),
     "semicolon": (MADE, ("set_table", "x.a", 30, SEMICOLON)),
+    "a-stream-makes-a-table": (
+        ("set_schema", "x", 30, PLAIN), MADE, ("create_by_stream", "x.b", "x.a"),
+        ("write", "x.b", "overwrite", PLAIN), ("days_pass", 9.4), ("vacuum", "x.b", "outside"),
+    ),
     # The longer period of another container counts from then on.
+    "undrop-schema-into-a-longer-period": (
+        MADE, OVERWRITTEN, ("drop_schema", "x", PLAIN), ("set_account", 30, 0), ("undrop_schema", "x", PLAIN),
+        *LATER,
+    ),
+    "recover-into-a-longer-period": (
+        MADE, OVERWRITTEN, ("days_pass", 2.2), ("set_schema", "y", 30, PLAIN), ("recover", "y.c", "x.a", 1),
+        ("write", "y.c", "overwrite", PLAIN), ("days_pass", 9.4), ("vacuum", "y.c", "outside"),
+    ),
     "undrop-into-a-longer-period": (
         MADE, OVERWRITTEN, ("drop", "x.a", PLAIN), ("set_schema", "x", 30, PLAIN), ("undrop", "x.a", PLAIN),
         *LATER,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from lineage.names import SCHEMA_NOUNS
 from lineage.sql.commands.time_travel.at_before import Point, point_at
+from lineage.sql.commands.time_travel.retention import RETENTION
 from lineage.sql.cursor import Cursor
 
 if TYPE_CHECKING:
@@ -35,11 +36,12 @@ class CloneTable:
         replace: OR REPLACE: an existing clone is updated.
         if_not_exists: IF NOT EXISTS.
         transient: Snowflake's TRANSIENT.
+        retention: what DATA_RETENTION_TIME_IN_DAYS is set to, as text; None where it is not set.
         external: EXTERNAL or TEMPORARY, which no clone can be.
         location: LOCATION; None without one.
         properties: of the clone, beside the source's.
         rest: the text after it that was not understood.
-        removed: the span of the text that Spark does not know.
+        removed: the spans of the text that Spark does not know.
     """
 
     name: Name
@@ -50,15 +52,18 @@ class CloneTable:
     replace: bool = False
     if_not_exists: bool = False
     transient: bool = False
+    retention: str | None = None
     external: bool = False
     location: str | None = None
     properties: tuple[tuple[str, str], ...] = ()
     rest: str = ""
-    removed: Span | None = field(default=None, compare=False)
+    removed: tuple[Span, ...] = field(default=(), compare=False)
 
     def text_for_spark(self, text: str) -> str:
         """The text of the statement without clauses that Spark does not know."""
-        return text if self.removed is None else text[: self.removed[0]] + text[self.removed[1] :]
+        for first, stop in reversed(self.removed):
+            text = text[:first] + text[stop:]
+        return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +106,7 @@ def read_clone_table(tokens: list[Token], text: str) -> CloneTable | None:
     if not (create or replace):
         return None
     removed = _transient(at)
+    transient = bool(removed)
     external = bool(at.take_one("EXTERNAL", "TEMPORARY", "TEMP"))
     if not at.take("TABLE"):
         return None
@@ -112,27 +118,33 @@ def read_clone_table(tokens: list[Token], text: str) -> CloneTable | None:
         return None
     source = at.name()
     point, at.at = point_at(tokens, text, at.at, source)
-    location, properties = None, tuple[tuple[str, str], ...]()
+    location, retention, properties = None, None, tuple[tuple[str, str], ...]()
     while not at.done:
         # Delta (4.4) has TBLPROPERTIES before LOCATION; a deep clone, which is ours, takes both orders.
         if at.take("LOCATION"):
             location = at.string()
         elif at.take("TBLPROPERTIES", "("):
             properties = _properties(at)
+        elif at.word() == RETENTION:
+            first = at.at
+            at.take(RETENTION)
+            at.take("=")
+            retention = at.span("LOCATION", "TBLPROPERTIES")
+            removed = (*removed, (tokens[first - 1].end + 1, tokens[at.at - 1].end + 1))
         else:
             break
     return CloneTable(
-        name, source, deep, point, create, replace, if_not_exists, removed is not None, external, location,
+        name, source, deep, point, create, replace, if_not_exists, transient, retention, external, location,
         properties, at.span(), removed,
     )  # fmt: skip
 
 
-def _transient(at: Cursor) -> Span | None:
+def _transient(at: Cursor) -> tuple[Span, ...]:
     here = at.at
     if not at.take("TRANSIENT") or at.done:
-        return None
+        return ()
     # To the next word: the blank goes with the clause.
-    return at.tokens[here].start, at.tokens[at.at].start
+    return ((at.tokens[here].start, at.tokens[at.at].start),)
 
 
 def _properties(at: Cursor) -> tuple[tuple[str, str], ...]:

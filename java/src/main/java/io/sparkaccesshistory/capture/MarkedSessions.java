@@ -1,19 +1,16 @@
 package io.sparkaccesshistory.capture;
 
-import io.delta.tables.DeltaTableBuilder;
 import io.sparkaccesshistory.Scala;
 import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import org.apache.spark.sql.classic.DataFrameWriter;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.CatalogManager;
 import org.apache.spark.sql.connector.catalog.CatalogV2Implicits$;
-import scala.Option;
 import scala.Some;
 import scala.collection.immutable.Seq;
 import scala.collection.mutable.HashMap;
@@ -93,45 +90,13 @@ public class MarkedSessions {
   }
 
   /** What a call has changed about the marked writer, it would have changed about the user's. */
-  public void giveBack(Object marked, Object writer, boolean placed) throws Exception {
+  public void giveBack(Object marked, Object writer) throws Exception {
     if (!(marked instanceof DataFrameWriter)) return;
     var fields = fields(marked.getClass());
     for (Field field : fields) {
       Object value = field.get(marked);
-      // Where it was placed, some of its options are ours.
-      if (!(value instanceof Dataset) && !(placed && field.getName().equals("extraOptions")))
-        field.set(writer, value);
+      if (!(value instanceof Dataset)) field.set(writer, value);
     }
-  }
-
-  /** Has a marked writer make its table at a location, with properties of Delta's. */
-  public void place(Object writer, String location, Map<String, String> properties)
-      throws Exception {
-    if (writer instanceof DataFrameWriter) {
-      ((DataFrameWriter<?>) writer).option("path", location).options(properties);
-      return;
-    }
-    if (writer instanceof DeltaTableBuilder) {
-      DeltaTableBuilder one = ((DeltaTableBuilder) writer).location(location);
-      properties.forEach(one::property);
-      return;
-    }
-    // The map of its properties is the user's writer's, too.
-    Field held = field(writer, "properties");
-    HashMap<Object, Object> found = HashMap.from(table(held.get(writer)));
-    held.set(writer, found);
-    found.put("location", location);
-    properties.forEach(found::put);
-  }
-
-  /** Whether a writer says where its table is to lie. */
-  public boolean isPlaced(Object writer) throws Exception {
-    if (writer instanceof DataFrameWriter)
-      return Scala.map((scala.collection.Map<?, ?>) field(writer, "extraOptions").get(writer))
-          .containsKey("path");
-    if (writer instanceof DeltaTableBuilder)
-      return ((Option<?>) field(writer, "location").get(writer)).isDefined();
-    return table(field(writer, "properties").get(writer)).contains("location");
   }
 
   /** "provider table" of a writer as far as it says so: a name in Spark's quotes. */

@@ -1,6 +1,7 @@
 package io.sparkaccesshistory.policies;
 
 import io.sparkaccesshistory.Scala;
+import io.sparkaccesshistory.timetravel.TablePlans;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -12,6 +13,7 @@ import java.util.Set;
 import java.util.WeakHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.apache.spark.sql.SparkSessionExtensions;
+import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.classic.SparkSession;
@@ -169,10 +171,11 @@ public final class EnforcementRule extends Rule<LogicalPlan> {
   @Override
   public LogicalPlan apply(LogicalPlan plan) {
     Root alone = enforcements.size() > 1 ? knowing() : null;
-    if (alone != null) return alone.governed(plan, session);
     LogicalPlan found = plan;
-    for (Root enforcement : enforcements) found = enforcement.governed(found, session);
-    return found;
+    if (alone != null) found = alone.governed(plan, session);
+    else for (Root enforcement : enforcements) found = enforcement.governed(found, session);
+    // What retention adds to a command comes after its user's privileges were looked at.
+    return found instanceof Command && knowing() != null ? TablePlans.of(found, session) : found;
   }
 
   private Root knowing() {

@@ -5,37 +5,26 @@ import java.util.List;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.plans.logical.Command;
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.types.DataTypeUtils;
-import org.apache.spark.sql.execution.command.LeafRunnableCommand;
 import org.apache.spark.sql.types.StructType;
-import scala.Enumeration;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /**
  * A statement of this project as a command of Spark: it runs in the driver's Python, when the
  * command runs.
- *
- * <p>Spark copies plans by the constructor, whose parameters are what `productElement` gives (Spark
- * 4.2, TreeNode.makeCopy). `output` is made once: what is resolved refers to these attributes.
  */
-public final class AuditedStatement extends LogicalPlan implements LeafRunnableCommand {
+public final class AuditedStatement extends LeafCommand {
   private static final long serialVersionUID = 1L;
 
   private final String text;
   private final String arguments;
   private final StructType schema;
-  private final transient Seq<Attribute> output;
-  private transient Seq<Enumeration.Value> nodePatterns;
 
   public AuditedStatement(String text, String arguments, StructType schema) {
+    super(attributes(schema));
     this.text = text;
     this.arguments = arguments;
     this.schema = schema;
-    Command.$init$(this);
-    this.output = attributes(schema);
   }
 
   private static Seq<Attribute> attributes(StructType schema) {
@@ -52,58 +41,7 @@ public final class AuditedStatement extends LogicalPlan implements LeafRunnableC
   }
 
   @Override
-  public Seq<Attribute> output() {
-    return output;
-  }
-
-  @Override
-  public Seq<LogicalPlan> children() {
-    return Scala.none();
-  }
-
-  @Override
-  public LogicalPlan withNewChildrenInternal(IndexedSeq<LogicalPlan> children) {
-    return this;
-  }
-
-  @Override
-  public Seq<Enumeration.Value> nodePatterns() {
-    return nodePatterns;
-  }
-
-  @Override
-  public void org$apache$spark$sql$catalyst$plans$logical$Command$_setter_$nodePatterns_$eq(
-      Seq<Enumeration.Value> patterns) {
-    nodePatterns = patterns;
-  }
-
-  @Override
-  public String nodeName() {
-    return "AuditedStatement";
-  }
-
-  @Override
-  public boolean canEqual(Object other) {
-    return other instanceof AuditedStatement;
-  }
-
-  @Override
-  public int productArity() {
-    return 3;
-  }
-
-  @Override
-  public Object productElement(int index) {
-    return new Object[] {text, arguments, schema}[index];
-  }
-
-  @Override
-  public boolean equals(Object other) {
-    return this == other;
-  }
-
-  @Override
-  public int hashCode() {
-    return System.identityHashCode(this);
+  protected Object[] parameters() {
+    return new Object[] {text, arguments, schema};
   }
 }

@@ -1,5 +1,6 @@
 package io.sparkaccesshistory.statements;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.sparkaccesshistory.Scala;
 import java.io.IOException;
@@ -74,7 +75,8 @@ public final class StatementGateway {
     this.exempt = exempt;
   }
 
-  static StatementGateway installed() {
+  /** The way to the driver; null where nothing is attached. */
+  public static StatementGateway installed() {
     return installed;
   }
 
@@ -104,6 +106,21 @@ public final class StatementGateway {
       if (answer.failed() != null) throw new StatementFailed(answer.failed());
       if (answer.pure() && sent.length() <= LONGEST) plain.put(sent, true);
       return answer.text() == null ? null : answer;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** What the driver says of the table of a plan; empty where the plan stays as it is. */
+  public JsonNode tell(String asks, Map<String, Object> facts, SparkSession session) {
+    Map<String, Object> question = new LinkedHashMap<>(facts);
+    question.put("asks", asks);
+    question.put("tags", tags(session));
+    try {
+      JsonNode told = JSON.readTree((String) asked(JSON.writeValueAsString(question), session));
+      if (told.has("refused")) throw new SecurityException(told.get("refused").asText());
+      if (told.has("failed")) throw new StatementFailed(told.get("failed").asText());
+      return told;
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
@@ -149,7 +166,8 @@ public final class StatementGateway {
     throw (E) thrown;
   }
 
-  private boolean isExempt(SparkSession session) {
+  /** Whether a session is the system's own. */
+  public boolean isExempt(SparkSession session) {
     SQLConf conf = session.sessionState().conf();
     return conf.contains(exemptKey) && exempt.equals(conf.getConfString(exemptKey, ""));
   }
@@ -157,15 +175,11 @@ public final class StatementGateway {
   private static String question(String asks, SparkSession session, String text, String arguments)
       throws IOException {
     return JSON.writeValueAsString(
-        Map.of(
-            "asks",
-            asks,
-            "text",
-            text,
-            "arguments",
-            arguments,
-            "tags",
-            List.copyOf(Scala.set(session.sparkContext().getJobTags()))));
+        Map.of("asks", asks, "text", text, "arguments", arguments, "tags", tags(session)));
+  }
+
+  private static List<String> tags(SparkSession session) {
+    return List.copyOf(Scala.set(session.sparkContext().getJobTags()));
   }
 
   /** Values as SQL, by name or by place; null where there are none. */

@@ -104,7 +104,8 @@ public class CatalogStore {
         : name.toLowerCase(Locale.ROOT);
   }
 
-  private static boolean isAbsent(Exception e) {
+  /** Whether an error says that there is no such object. */
+  static boolean isAbsent(Exception e) {
     return e instanceof NoSuchTableException
         || e instanceof NoSuchDatabaseException
         || e instanceof NoSuchNamespaceException;

@@ -255,11 +255,8 @@ public class TableCloner implements Function<TableCloner.Copy, Long> {
     return found;
   }
 
-  /**
-   * Has a table keep every file from now on, since a clone shares them; `properties` as a JSON
-   * object.
-   */
-  public void pin(SparkSession spark, String source, String properties) throws Exception {
+  /** Sets properties of a table in one commit: a JSON object, in which null unsets one. */
+  public void set(SparkSession spark, String source, String properties) throws Exception {
     var active = SparkSession.getActiveSession();
     SparkSession.setActiveSession(spark);
     try {
@@ -270,11 +267,16 @@ public class TableCloner implements Function<TableCloner.Copy, Long> {
       Metadata now = change.metadata();
       ObjectNode action = (ObjectNode) JSON.readTree(now.json());
       ObjectNode configuration = (ObjectNode) action.get("metaData").get("configuration");
-      configuration.setAll(set);
+      ObjectNode values = JSON.createObjectNode();
+      for (var pair : set.properties()) {
+        if (pair.getValue().isNull()) configuration.remove(pair.getKey());
+        else values.set(pair.getKey(), pair.getValue());
+      }
+      configuration.setAll(values);
       change.updateMetadata(
           (Metadata) Action$.MODULE$.fromJson(JSON.writeValueAsString(action)), false);
       change.commit(
-          Scala.none(), new DeltaOperations.SetTableProperties(Scala.immutable(texts(set))));
+          Scala.none(), new DeltaOperations.SetTableProperties(Scala.immutable(texts(values))));
     } finally {
       if (active.isEmpty()) SparkSession.clearActiveSession();
       else SparkSession.setActiveSession(active.get());
@@ -305,6 +307,14 @@ public class TableCloner implements Function<TableCloner.Copy, Long> {
     // They tell of versions of the source.
     configuration.remove("delta.inCommitTimestampEnablementVersion");
     configuration.remove("delta.inCommitTimestampEnablementTimestamp");
+    // Retention is the clone's own, of now; a table that is put in the place of another has its
+    // own.
+    if (!replacing) {
+      List<String> names = new ArrayList<>();
+      configuration.fieldNames().forEachRemaining(names::add);
+      names.removeIf(name -> !RetentionProperties.isOne(name));
+      configuration.remove(names);
+    }
     Scala.map(DeltaConfigs.validateConfigurations(Scala.immutable(texts(overrides))))
         .forEach(configuration::put);
     return (Metadata) Action$.MODULE$.fromJson(JSON.writeValueAsString(action));
