@@ -26,7 +26,9 @@ from benchmarks.result import Options
 )
 @click.option("--scale", type=float, help="tpch, policies: the scale factor (1).")
 @click.option(
-    "--passes", type=int, help="front_door, tpch, policies, ingest, start, lineage_speed: measured passes."
+    "--passes",
+    type=int,
+    help="as front_door, cross_check, tpch, policies, ingest: measured passes.",
 )
 @click.option("--records", type=int, help="ingest: records (100,000); year: records a day (100,000).")
 @click.option("--days", type=int, help="year: days (365).")

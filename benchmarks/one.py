@@ -15,6 +15,7 @@ from benchmarks.result import Options, Result
 
 NAMES = (
     "front_door",
+    "cross_check",
     "tpch",
     "ingest",
     "year",

@@ -8,15 +8,16 @@ so.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import lineage
+from audit.analysis.counts import Counts
 from audit.analysis.written_versions import written_versions
 from audit.core.guard import attempt
-from audit.record.access_record import CapturedBy, Finding, ObjectVersion, objects_named
+from audit.record.access_record import CapturedBy, Finding, ObjectVersion, Started, objects_named
 from audit.spark.catalog.session_catalog import (
     CatalogMovedError,
     CatalogSnapshot,
@@ -25,7 +26,7 @@ from audit.spark.catalog.session_catalog import (
     named_relations,
     relation_of_leaf,
 )
-from audit.spark.plans.metrics import execution_metrics
+from audit.spark.plans.metrics import sum_known
 from lineage.catalog.identify import identify
 from lineage.catalog.object_ids import object_id
 from lineage.engine_diff import differences
@@ -40,26 +41,12 @@ if TYPE_CHECKING:
     from audit.record.redaction import Redaction
     from audit.spark.plans.executions import Execution
     from audit.spark.plans.plan_facts import PlanFactsReader
-    from lineage.plan.facts import Leaf
+    from lineage.plan.facts import Leaf, Target
 
 PARENTS = frozenset({"SCRIPT", "EXECUTE_IMMEDIATE"})
 # Characters of a plan's text in a record.
 _LONGEST_PLAN = 20_000
 _TOLD = 5  # differences that a record tells
-
-
-@dataclass(slots=True)
-class Counts:
-    """Counts of statements by the way they were analysed, since the driver began."""
-
-    text: int = 0
-    plan: int = 0
-    listener: int = 0
-    opaque: int = 0
-    partial: int = 0
-    disagreed: int = 0
-    cross_checked: int = 0
-    differed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +57,35 @@ class PlanRelations:
         relations: by lower-case qualified name.
         views: the same.
         leaves: each read of a table; two of one table may be of two versions.
-        keeps_some: it overwrites only some partitions, which a setting decides and not the text.
+        targets: what its commands write.
     """
 
     relations: dict[str, Relation] = field(default_factory=dict)
     views: dict[str, Relation] = field(default_factory=dict)
     leaves: tuple[Leaf, ...] = ()
-    keeps_some: bool = False
+    targets: tuple[Target, ...] = ()
+
+    @property
+    def keeps_some(self) -> bool:
+        """Whether it overwrites only some partitions, which a setting decides and not the text."""
+        return any(target.keeps_some for target in self.targets)
+
+    def gained_column(self, access: Access) -> str | None:
+        """A column that an INSERT or MERGE adds to its target, or may add: only the plan tells which."""
+        if access.object_modified_by_ddl:
+            return None
+        known = {
+            (target.leaf.name or "").casefold(): {column.name.casefold() for column in target.leaf.columns}
+            for target in self.targets
+            if target.leaf.columns
+        }
+        for modified in access.objects_modified:
+            columns = known.get(modified.name.casefold())
+            for column in modified.columns if columns else ():
+                if columns is not None and column.name.casefold() not in columns:
+                    return f"{modified.name} gains the column {column.name}"
+        evolving = (target.leaf.name for target in self.targets if target.evolves)
+        return next((f"{name} may gain columns" for name in evolving), None)
 
 
 class Analyst:
@@ -113,40 +122,65 @@ class Analyst:
         if job.request.stream is not None:
             finding = Finding(Access("STREAM"), "plan")  # its micro-batches read and write
         else:
-            finding = self._by_text(job, plan) or self._by_plan(job, plan)
-        return self._completed(job, executions, finding, query_execution)
+            finding = self._traced(job, plan)
+        query_id = job.started.query_id
+        finding = self._completed(job.catalog, query_id, executions, finding, query_execution)
+        if job.request.statement is None and query_execution is not None:
+            text = self.plan_text(query_execution)
+            finding = replace(
+                finding,
+                query_text=f"{job.started.query_text}\n{text}",
+                query_type=_type_by_plan(job.request.query_type, finding),
+                query_hash=plan_hash(text),
+            )
+        return finding
+
+    def _traced(self, job: Job, plan: Any | None) -> Finding:
+        """The finding by the text; by the plan where the text cannot tell, or its analysis has failed."""
+        failure: list[str] = []
+
+        def failed(error: Exception) -> None:
+            self._failures.note(error, job.started.query_id)
+            failure.append(f"{type(error).__name__}: {error}")
+
+        finding = attempt(lambda: self._by_text(job, plan), failed) or self._by_plan(job, plan)
+        return finding if finding.access.analysis == "full" else finding.doubted(failure)
 
     def _opened(self, catalog: CatalogSnapshot, plan: Any) -> PlanRelations:
         facts = self.plans.collect_facts(plan)
         views = {v.name.casefold(): catalog.session.view(v, plan) for v in facts.views}
-        keeps_some = any(target.keeps_some for target in facts.targets)
+        targets = facts.targets
         facts = replace(facts, targets=(), registered=catalog.registered(facts))
         read = named_relations(facts)
         catalog.learn(read)
-        return PlanRelations(read, views, named_leaves(facts), keeps_some)
+        return PlanRelations(read, views, named_leaves(facts), targets)
 
     def guarded_plan(
         self,
         catalog: CatalogSnapshot,
         execution: Execution,
-        query_type: str,
+        started: Started,
         captured_by: CapturedBy,
         attachments: Attachments,
+        seen: Callable[[Access], Access] = lambda access: access,
     ) -> Finding:
-        """The finding of an execution that has no job of its own; a failure makes it opaque."""
+        """The finding of an execution that has no job of its own; a failure makes it opaque.
+
+        `seen` says what the statement is whose execution it is, where its plan does not.
+        """
 
         def by_plan() -> Finding:
             access, versions = self.by_plan(catalog, execution.query_execution.analyzed())
-            return Finding(_under(access, attachments), captured_by, versions)
+            return Finding(seen(_under(access, attachments)), captured_by, versions)
 
         def failed(error: Exception) -> Finding:
-            self._failures.note(error, execution.description)
+            self._failures.note(error, started.query_id)
             reason = f"{type(error).__name__}: {error}"
-            return Finding(Access(query_type, analysis="opaque", reason=reason), captured_by)
+            return Finding(seen(Access(started.query_type, analysis="opaque", reason=reason)), captured_by)
 
         finding = attempt(by_plan, failed)
-        self.count(finding)
-        return finding
+        ran = execution.query_execution
+        return self._completed(catalog, started.query_id, [execution], finding, ran)
 
     def by_plan(self, catalog: CatalogSnapshot, plan: Any) -> tuple[Access, tuple[ObjectVersion, ...]]:
         """What an analyzed plan accesses, with ids, and the versions that it reads."""
@@ -184,7 +218,8 @@ class Analyst:
         except CatalogMovedError:
             return None
         difference = disagreement(access, opened.relations) if plan is not None else None
-        doubt = difference or (self._other_reading(job, access) if plan is not None else None)
+        doubt = difference or opened.gained_column(access)
+        doubt = doubt or (self._other_reading(job, access) if plan is not None else None)
         if access.analysis != "full" or doubt:
             by_plan = self._by_plan(job, plan) if plan is not None else None
             if by_plan and by_plan.access.analysis == "full":
@@ -228,30 +263,35 @@ class Analyst:
         return Finding(_under(access, job.attachments), "plan", versions)
 
     def _completed(
-        self, job: Job, executions: Sequence[Execution], finding: Finding, query_execution: Any | None
+        self,
+        catalog: CatalogSnapshot,
+        query_id: str,
+        executions: Sequence[Execution],
+        finding: Finding,
+        query_execution: Any | None,
     ) -> Finding:
-        self.count(finding)
-        places = self._places(finding, query_execution)
-        written = written_versions(
-            job.catalog.session, finding.access, executions, places, job.started.query_id
-        )
-        metrics = execution_metrics(executions)
-        finding = replace(
-            finding,
-            versions=(*finding.versions, *written.versions),
-            rows_produced=written.rows if written.rows is not None else metrics.rows_written,
-            bytes_scanned=metrics.bytes_scanned,
-            bytes_written=written.bytes if written.bytes is not None else metrics.bytes_written,
-        )
-        if job.request.statement is None and query_execution is not None:
-            text = self.plan_text(query_execution)
-            finding = replace(
+        """With the versions that it wrote, and with what Spark and Delta counted."""
+
+        def complete() -> Finding:
+            places = self._places(finding, query_execution)
+            written = written_versions(catalog.session, finding.access, executions, places, query_id)
+            rows = (written.rows, *(one.rows_written for one in reversed(counted)))
+            size = (written.bytes, *(one.bytes_written for one in reversed(counted)))
+            return replace(
                 finding,
-                query_text=f"{job.started.query_text}\n{text}",
-                query_type=_type_by_plan(job.request.query_type, finding.access, written.versions),
-                query_hash=plan_hash(text),
+                versions=(*finding.versions, *written.versions),
+                rows_produced=next((one for one in rows if one is not None), None),
+                bytes_scanned=sum_known(one.bytes_scanned for one in counted),
+                bytes_written=next((one for one in size if one is not None), None),
             )
-        return finding
+
+        def failed(error: Exception) -> Finding:
+            self._failures.note(error, query_id)
+            return finding.doubted([f"{type(error).__name__}: {error}"])
+
+        counted = [execution.metrics for execution in executions]
+        problems = [f"metrics: {one.problem}" for one in counted if one.problem]
+        return attempt(complete, failed).doubted(problems)
 
     def _places(self, finding: Finding, query_execution: Any | None) -> dict[str, str]:
         """The locations of the Delta tables that a plan writes."""
@@ -267,14 +307,6 @@ class Analyst:
         hides = self._redaction.rules.literals
         text = self.plans.text_without_literals(plan) if hides else str(plan.toString())
         return self._redaction.message(text[:_LONGEST_PLAN])
-
-    def count(self, finding: Finding) -> None:
-        """Count a statement by the way it was analysed."""
-        if finding.access.analysis == "full":
-            setattr(self.counts, finding.captured_by, getattr(self.counts, finding.captured_by) + 1)
-        else:
-            name = finding.access.analysis
-            setattr(self.counts, name, getattr(self.counts, name) + 1)
 
 
 def _under(access: Access, attachments: Attachments) -> Access:
@@ -334,13 +366,14 @@ def disagreement(access: Access, read: dict[str, Relation]) -> str | None:
     return None
 
 
-def _type_by_plan(asked: str, access: Access, written: Sequence[ObjectVersion]) -> str | None:
+def _type_by_plan(asked: str, finding: Finding) -> str | None:
     """What a call on a writer has turned out to be; None where its name tells."""
     if asked not in _BY_PLAN:
         return None
     # An export is one whether it may run or not; `save` of a Delta table is an INSERT.
-    places = all(one.domain is Domain.STAGE for one in access.objects_modified)
-    return asked if asked == "UNLOAD" and places and not written else access.statement_type
+    places = all(one.domain is Domain.STAGE for one in finding.access.objects_modified)
+    written = any(one.access == "write" for one in finding.versions)
+    return asked if asked == "UNLOAD" and places and not written else finding.access.statement_type
 
 
 # DDL plans hold relations that are named and not read; a temporary view is no object of the record.

@@ -155,9 +155,9 @@ class ExecutionRows:
         problems: list[str],
     ) -> Row:
         if execution.error:
-            ended = Ended("FAIL", execution.end_time, None, execution.error)
+            ended = Ended("FAIL", execution.end_time, execution.error_code or None, execution.error)
             return started.query_id, self._redaction.row(started, ended, None)
-        finding = self._analyst.guarded_plan(catalog, execution, started.query_type, captured_by, attachments)
+        finding = self._analyst.guarded_plan(catalog, execution, started, captured_by, attachments)
         finding = self._tags.propagated(catalog, started, finding, problems)
         if started.query_type == "UNKNOWN":
             finding = replace(finding, query_type=finding.access.statement_type)

@@ -110,7 +110,7 @@ class Streams:
         query_id = self.batch_id(stream, number)
         started = replace(self._batch_started(stream, query_id), start_time=execution.start_time)
         status: Status = "FAIL" if execution.error else "SUCCESS"
-        ended = Ended(status, execution.end_time, None, execution.error or None)
+        ended = Ended(status, execution.end_time, execution.error_code or None, execution.error or None)
         finding = None if execution.error else self._finding(stream, execution, started)
         write(query_id, self._redaction.row(started, ended, finding))
 
@@ -118,8 +118,14 @@ class Streams:
         """What a micro-batch read, by its own plan, written into the stream's target."""
         assert stream.catalog is not None  # noqa: S101
         attachments = self._policies.attachments_at(execution.start_time, stream.token)
-        finding = self._analyst.guarded_plan(stream.catalog, execution, "STREAM_BATCH", "plan", attachments)
-        finding = replace(finding, access=batch_access(finding.access, stream.target))
+        finding = self._analyst.guarded_plan(
+            stream.catalog,
+            execution,
+            started,
+            "plan",
+            attachments,
+            lambda access: batch_access(access, stream.target),
+        )
         # A thread of Spark writes it: no caller waits, so problems go to the record alone.
         return self._tags.propagated(stream.catalog, started, finding, [])
 

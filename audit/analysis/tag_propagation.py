@@ -7,7 +7,6 @@ missing, the record and a warning to the waiting caller tell the reason.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from audit.core.actor import Actor
@@ -74,12 +73,8 @@ class TagPropagation:
             return [f"{type(error).__name__}: {error}"]
 
         found = attempt(propagate, failed)
-        if not found:
-            return finding
         problems += found
-        reason = "; ".join([*([access.reason] if access.reason else []), *found])
-        analysis = "partial" if access.analysis == "full" else access.analysis
-        return replace(finding, access=replace(access, analysis=analysis, reason=reason))
+        return finding.doubted(found)
 
 
 def written(access: Access) -> list[ModifiedObject]:

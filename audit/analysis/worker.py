@@ -254,10 +254,12 @@ class Worker:
     def _write_refused(self) -> None:
         while self._refused:
             try:
-                self._spool.record(*self._refused[0])
+                written = self._spool.record(*self._refused[0])
             except SpoolUnavailableError:
                 return
             except BaseException:
                 self._refused.popleft()  # it would be refused again, and all others wait behind it
                 raise
-            self._refused.popleft()
+            _, row = self._refused.popleft()
+            if written:
+                self._analyst.counts.add(row)

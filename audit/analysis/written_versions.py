@@ -1,19 +1,18 @@
 """The versions that a statement wrote: which commits of Delta's logs are its own.
 
 In: what a statement modified and when Spark ran it. Out: versions written, with the rows and bytes that
-Delta counted. A commit is the statement's if it is the only one on its table, of a fitting operation,
-within the statement's own executions; where two fit, neither is claimed. Where none does, it is the only one
-that carries the statement's id: what Spark has not executed.
+Delta counted. A commit is the statement's if it carries its id. Where none does, it is the only one on its
+table within the statement's own executions; where two are, neither is claimed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from audit.record.access_record import ObjectVersion
-from audit.spark.delta.delta_log import LoggedCommit, commits_since
+from audit.spark.delta.delta_log import LOOK_BACK, LoggedCommit, commits_since
 
 if TYPE_CHECKING:
     from audit.spark.catalog.session_catalog import SessionCatalog
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
     from lineage.model import Access
 
 _ROWS = ("numOutputRows", "numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
+_DML = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE"})
+_BYTES = ("numOutputBytes", "numAddedBytes", "numTargetBytesAdded")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +50,32 @@ def written_versions(
     since = min(e.start_time for e in executions) // 1000
     until = max(e.end_time for e in executions) // 1000
     versions: list[ObjectVersion] = []
-    rows: int | None = None
-    size: int | None = None
-    for modified in access.objects_modified:
+    counted: list[LoggedCommit | None] = []
+    quiet = False
+    for modified in {one.name: one for one in access.objects_modified}.values():
         location = modified.location or places.get(modified.name.casefold())
         location = catalog.delta_location(modified.name) if location is None else location
         commits = None if location is None else commits_since(catalog.spark, location, since)
         if commits is None:
             continue
-        fitting = [c for c in commits if c.time_ms <= until] or [c for c in commits if c.query_id == query_id]
-        # Of several commits in that time some may be of other writers, so none is named.
-        if len(fitting) != 1:
+        mine = [c for c in commits if c.query_id == query_id] or [c for c in commits if c.time_ms <= until]
+        # Of several commits in that time some may be of other writers, so none is named. Where there is none,
+        # there was nothing to write, unless others have committed so much since that it is out of sight.
+        if (len(mine) > 1 and mine[0].query_id != query_id) or (not mine and len(commits) >= LOOK_BACK):
+            counted.append(None)
             continue
-        versions.append(ObjectVersion(modified.name, "write", fitting[0].version, modified.object_id))
-        rows, size = _rows(fitting[0]), _size(fitting[0])
-    return WrittenVersions(tuple(versions), rows, size)
+        quiet |= not mine and access.statement_type in _DML
+        versions += (ObjectVersion(modified.name, "write", c.version, modified.object_id) for c in mine)
+        counted += mine
+    if not counted and not quiet:
+        return WrittenVersions()
+    return WrittenVersions(tuple(versions), _sum(_rows, counted), _sum(_size, counted))
+
+
+def _sum(what: Callable[[LoggedCommit], int | None], commits: list[LoggedCommit | None]) -> int | None:
+    """The sum over all commits of a statement; None where one of them is not known."""
+    found = [None if commit is None else what(commit) for commit in commits]
+    return None if None in found else sum(one for one in found if one is not None)
 
 
 def _rows(commit: LoggedCommit) -> int | None:
@@ -78,5 +90,5 @@ def _rows(commit: LoggedCommit) -> int | None:
 
 
 def _size(commit: LoggedCommit) -> int | None:
-    value = commit.metrics.get("numOutputBytes") or commit.metrics.get("numAddedBytes")
-    return int(value) if value is not None else None
+    known = [int(commit.metrics[name]) for name in _BYTES if name in commit.metrics]
+    return max(known, default=None)

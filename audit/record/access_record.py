@@ -19,7 +19,7 @@ from audit.core.guard import attempt
 from audit.core.json_text import to_json
 from audit.record.lineage_edges import edges
 from audit.record.record_hash import record_hash
-from lineage.model import Access, Domain
+from lineage.model import Access, Analysis, Domain
 from lineage.names import qualify, quote_name
 
 _LOG = logging.getLogger("audit")
@@ -119,6 +119,15 @@ class Finding:
     query_text: str | None = None
     query_type: str | None = None
     query_hash: str | None = None
+
+    def doubted(self, reasons: Sequence[str]) -> Finding:
+        """The same, no longer full and with more reasons; as it is where there are none."""
+        if not reasons:
+            return self
+        analysis: Analysis = "partial" if self.access.analysis == "full" else self.access.analysis
+        known = [self.access.reason] if self.access.reason else []
+        reason = "; ".join(dict.fromkeys([*known, *reasons]))
+        return replace(self, access=replace(self.access, analysis=analysis, reason=reason))
 
 
 class Secrets(Protocol):

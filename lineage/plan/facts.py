@@ -57,7 +57,8 @@ class Target:
 
     `mode` is a writer's save mode, `new_name` what a rename gives, `source` the qualified name behind
     LIKE. `existed` tells whether the target existed before; None if unknown. `partial` says
-    that the writer's own options leave partitions or rows in place.
+    that the writer's own options leave partitions or rows in place, `evolves` that a MERGE may add columns
+    to the target: `autoMerge.enabled` was set, or WITH SCHEMA EVOLUTION is said.
     """
 
     leaf: Leaf
@@ -67,6 +68,7 @@ class Target:
     changes: tuple[ColumnChange, ...] = ()
     existed: bool | None = None
     partial: bool = False
+    evolves: bool = False
 
     @property
     def keeps_some(self) -> bool:

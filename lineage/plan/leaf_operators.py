@@ -212,6 +212,7 @@ LEAF_RULES: dict[str, Rule] = {
             "CommandResult",
             "ExternalRDD",
             "PythonWorkerLogs",
+            "MemoryPlan",
         ),
         local_rows,
     ),

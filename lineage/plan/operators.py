@@ -49,7 +49,6 @@ _CONDITIONS = (
     "asOfCondition",
     "toleranceAssertion",
     "rankingExpression",
-    "deserializer",
 )
 
 
@@ -202,7 +201,10 @@ def _fields(child: Value, names: list[str], reader: OperatorReader) -> list[Valu
 
 
 def _all_to_all(node: Node, kids: Outputs, outer: Scope | None, reader: OperatorReader) -> OperatorOutput:
-    """Opaque code (a Python or Scala function over rows): each new column may come from each input column."""
+    """Opaque code (a Python or Scala function over rows): each new column may come from each input column.
+
+    It gets every column, whoever uses what it makes; and what decides how many rows it makes is any of them.
+    """
     scope = Scope.over(kids, outer)
     given = [kid.everything() for kid in kids]
     for field in ("functionExpr", "func"):
@@ -212,10 +214,38 @@ def _all_to_all(node: Node, kids: Outputs, outer: Scope | None, reader: Operator
     env = dict(scope.env)
     env.update((number, value) for number, _ in made)
     out = kids[0].out + made if kind(node) in _ADDING else made
-    return scope.flow(out, env, condition_sources(node, ("groupingAttributes",), scope, reader))
+    if kind(node) in _ROW_BY_ROW:
+        scope.add_named(value)
+        return scope.flow(out, env)
+    return scope.flow(out, env, as_condition(value))
 
 
-_ADDING = {"BatchEvalPython", "ArrowEvalPython", "AppendColumns", "AttachDistributedSequence"}
+_ADDING = {"BatchEvalPython", "ArrowEvalPython", "AppendColumns"}
+_ROW_BY_ROW = {
+    "BatchEvalPython",
+    "ArrowEvalPython",
+    "AppendColumns",
+    "AppendColumnsWithObject",
+    "MapElements",
+    "DeserializeToObject",
+    "SerializeFromObject",
+}
+"""One row for each row."""
+
+
+def _typed_filter(_node: Node, kids: Outputs, outer: Scope | None, _reader: OperatorReader) -> OperatorOutput:
+    """A predicate that is a function of the whole row."""
+    scope = Scope.over(kids, outer)
+    return scope.flow(kids[0].out, kids[0].env, as_condition(kids[0].everything()))
+
+
+def _numbered(node: Node, kids: Outputs, outer: Scope | None, _reader: OperatorReader) -> OperatorOutput:
+    """Pandas on Spark's index: a number of the row, made of no column."""
+    scope = Scope.over(kids, outer)
+    made = _made(node, kids)
+    return scope.flow(
+        made + kids[0].out, {**scope.env, **dict.fromkeys((number for number, _ in made), NOTHING)}
+    )
 
 
 def _made(node: Node, kids: Outputs) -> list[Attribute]:
@@ -276,7 +306,6 @@ RULES: dict[str, Rule] = {
             "Subquery",
             "EventTimeWatermark",
             "UpdateEventTimeWatermarkColumn",
-            "TypedFilter",
             "WithCTE",
             "WithWindowDefinition",
             "PipeOperator",
@@ -320,10 +349,11 @@ RULES: dict[str, Rule] = {
             "FlatMapGroupsInRWithArrow",
             "FlatMapGroupsWithState",
             "TransformWithState",
-            "AttachDistributedSequence",
         ),
         _all_to_all,
     ),
+    "TypedFilter": _typed_filter,
+    "AttachDistributedSequence": _numbered,
     **LEAF_RULES,
     "CollectMetrics": _metrics,
     "MultiResult": _multi,

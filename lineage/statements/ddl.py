@@ -42,7 +42,7 @@ def trace_create(trace: Trace, statement: Statement, tree: exp.Create, *, existe
     if tree.args.get("exists") and _exists(before, existed=existed):
         return build_access(trace, kind)
     relation = _created(trace, parts, before, _domain(tree, noun))
-    operation = "REPLACE" if tree.args.get("replace") else "CREATE"
+    operation = "REPLACE" if tree.args.get("replace") and existed is not False else "CREATE"
     if noun == "VIEW":
         query = tree.args.get("expression")
         frame, ledger = _view_frame(trace, query)
@@ -195,7 +195,7 @@ def trace_ddl_command(
         if command.if_clause and _exists(before, existed=existed):
             return build_access(trace, kind)
         relation = _created(trace, command.target, before, domain)
-        operation = "REPLACE" if command.replace else "CREATE"
+        operation = "REPLACE" if command.replace and existed is not False else "CREATE"
         return _copied(trace, kind, relation, operation, command.source, "CLONE", command.version)
     if before is not None and before.temporary:
         return build_access(trace, kind)
@@ -343,8 +343,8 @@ def _copied(
     """LIKE and CLONE record their creation source; a CLONE reads it (document: Read query notes)."""
     entry = trace.entry(source, version)
     origin = entry.relation
-    # Without the ids of the source: the new columns have ids of their own.
-    properties = _columns(list(origin.columns), Relation(relation.name))
+    # The names of the source, the ids that these columns have in the new object.
+    properties = _columns(list(origin.columns), relation)
     made_from = {"objectName": origin.name, "objectDomain": origin.domain.value, "objectId": origin.object_id}
     properties["creationMode"] = {"value": mode}
     properties["creationSource"] = {k: v for k, v in made_from.items() if v is not None}

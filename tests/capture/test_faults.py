@@ -16,11 +16,10 @@ pytestmark = pytest.mark.spark
 PLACES = {
     "lineage.sql.parse.tokenize_with_types": False,
     "lineage.sql.parse.parse_tokens": False,
-    "audit.analysis.analyst.lineage.trace": True,
+    "audit.analysis.analyst.lineage.trace": False,
     "audit.analysis.analyst.analyze_plan": True,
     "audit.analysis.analyst.Analyst.analyse": True,
     "audit.analysis.analyst.written_versions": True,
-    "audit.analysis.analyst.execution_metrics": True,
     "audit.spark.plans.plan_facts.PlanFactsReader.collect_facts": True,
     "audit.spark.plans.plan_facts.PlanFactsReader.read": True,
     "audit.spark.catalog.session_catalog.SessionCatalog.look_up": True,

@@ -89,9 +89,7 @@ class SessionCatalog:
 
     def view(self, fact: ViewFact, plan: Any) -> Relation:
         """A view of a plan; one over a DataFrame has no text and is traced by what is below it."""
-        opened = (
-            None if fact.text else analyze_plan(*self.plans.read_view(plan, split_recorded(fact.name)[-1]))
-        )
+        opened = None if fact.text else analyze_plan(*self.plans.read_view(plan, fact.name))
         view = Relation(
             fact.name,
             Domain.VIEW,
@@ -132,7 +130,8 @@ _NO_RELATIONS = frozenset(
     {Domain.MASKING_POLICY, Domain.ROW_ACCESS_POLICY, Domain.TAG, Domain.ROLE, Domain.ACCOUNT}
 )
 """Domains whose names are not those of tables."""
-_GLOBAL_TEMP = 2  # global_temp.v
+_TEMPORARY = (("session",), ("system", "session"))
+"""What the name of a temporary view may begin with (Spark 4.2)."""
 T = TypeVar("T")
 
 
@@ -264,11 +263,12 @@ class StatementCatalog:
             return self.known[tuple(parts)]
         current = current or self.current
         full = quote_name((*current[: max(0, _FULL - len(parts))], *parts)).casefold()
-        temporary = self.views.get(quote_name(parts[-1:]).casefold())
         # Spark takes a temporary view before a table of the schema; global ones are called global_temp.v.
-        if temporary is not None and temporary.temporary and len(parts) <= _GLOBAL_TEMP:
-            return temporary
-        return self.views.get(full) or self.read.get(full) or self.session.relation(parts, current)
+        temporary = self.views.get(quote_name(parts).casefold())
+        found = temporary or self.views.get(full) or self.read.get(full)
+        if found is None and tuple(part.casefold() for part in parts[:-1]) in _TEMPORARY:
+            found = self.views.get(quote_name(parts[-1:]).casefold())
+        return found or self.session.relation(parts, current)
 
     def path(self, provider: str, location: str) -> Relation:  # noqa: ARG002 - of the protocol
         """See `lineage.Catalog`; what lies at a location does not depend on who reads it."""

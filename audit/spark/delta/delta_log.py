@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _DELTA = "org.apache.spark.sql.delta."
-# Files opened at most: a statement makes a few commits, and others may commit between them.
-_LOOK_BACK = 20
+LOOK_BACK = 20
+"""Files opened at most: a statement makes a few commits, and others may commit between them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def commits_since(spark: SparkSession, location: str, since_ms: int) -> list[Log
     # commits have updated the cache already (Delta 4.4).
     newest = log.unsafeVolatileSnapshot().version()
     found: list[LoggedCommit] = []
-    for version in range(newest, max(-1, newest - _LOOK_BACK), -1):
+    for version in range(newest, max(-1, newest - LOOK_BACK), -1):
         path = names.unsafeDeltaFile(folder, version)
         # Delta reads the commit's file up to its CommitInfo.
         info = option(history.getCommitInfoOpt(store, path, conf))

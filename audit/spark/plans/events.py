@@ -13,6 +13,7 @@ import orjson
 
 from audit.spark import java_classes
 from audit.spark.jvm import class_loader, java_class, view
+from audit.spark.plans.metrics import Metrics
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -39,8 +40,10 @@ class ExecutionEnd:
     execution_id: int
     time_us: int
     error: str
+    error_code: str
     name: str
     plan_id: int
+    metrics: Metrics
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +115,10 @@ def _read_start(execution_id: int, root_id: int, tags: str, description: str, ti
     return ExecutionStart(execution_id, root_id, named, description, time_ms * 1000)
 
 
-def _read_end(execution_id: int, error: str, name: str, time_ms: int, plan_id: int) -> ExecutionEnd:
-    return ExecutionEnd(execution_id, time_ms * 1000, error, name, plan_id)
+def _read_end(
+    execution_id: int, error: str, code: str, name: str, time_ms: int, plan_id: int, *counted: Any
+) -> ExecutionEnd:
+    return ExecutionEnd(execution_id, time_ms * 1000, error, code, name, plan_id, Metrics(*counted))
 
 
 _READERS: dict[str, Callable[..., ExecutionEvent]] = {"S": _read_start, "E": _read_end, "M": Marker}

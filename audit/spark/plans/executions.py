@@ -13,6 +13,7 @@ from typing import Any
 
 from audit.core.identity import user_of_tag
 from audit.spark.plans.events import EventQueue, ExecutionEnd, ExecutionEvent, ExecutionStart, Marker
+from audit.spark.plans.metrics import NOT_COUNTED, Metrics
 
 # Executions that nobody asks for are forgotten in the JVM so many at a time: a call costs 60 µs.
 _DROPPED = 50
@@ -20,7 +21,10 @@ _DROPPED = 50
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Execution:
-    """One finished outermost execution. Times are UTC microseconds, rounded to milliseconds by Spark."""
+    """One finished outermost execution. Times are UTC microseconds, rounded to milliseconds by Spark.
+
+    `metrics` are of the executions inside it, too: Delta reads and writes in inner ones.
+    """
 
     execution_id: int
     tags: tuple[str, ...]
@@ -31,6 +35,8 @@ class Execution:
     query_execution: Any
     name: str
     plan_id: int
+    error_code: str = ""
+    metrics: Metrics = NOT_COUNTED
 
     @property
     def user(self) -> str | None:
@@ -53,6 +59,9 @@ class Executions:
         self._quiet = quiet_tags
         self._open: dict[int, ExecutionStart] = {}
         self._owner: dict[int, str | None] = {}
+        # By inner execution the outermost one; by this one what was counted in those inside.
+        self._outer: dict[int, int] = {}
+        self._inside: defaultdict[int, list[Metrics]] = defaultdict(list)
         self._open_of: defaultdict[str, set[int]] = defaultdict(set)
         self._ended: defaultdict[str, list[Execution]] = defaultdict(list)
         self._unseen: list[Execution] = []
@@ -122,10 +131,14 @@ class Executions:
         # With a job tag an execution is inner while another one of its statement is open; without one Spark's
         # rootExecutionId tells (4.2).
         is_inner = bool(self._open_of[owner]) if owner else event.root_id != event.execution_id
+        is_quiet = not self._quiet.isdisjoint(event.tags)
+        if is_inner and not is_quiet:
+            around = (one for one in self._open_of[owner] if one in self._open) if owner else (event.root_id,)
+            self._outer[event.execution_id] = next(iter(around), event.root_id)
         if owner:
             self._open_of[owner].add(event.execution_id)
         self._owner[event.execution_id] = owner
-        if not is_inner and self._quiet.isdisjoint(event.tags):
+        if not is_inner and not is_quiet:
             self._open[event.execution_id] = event
 
     def _owner_of(self, event: ExecutionStart) -> str | None:
@@ -139,10 +152,14 @@ class Executions:
             self._open_of[owner].discard(event.execution_id)
             if not self._open_of[owner]:
                 del self._open_of[owner]
+        outer = self._outer.pop(event.execution_id, None)
+        if outer in self._open:
+            self._inside[outer].append(event.metrics)
         start = self._open.pop(event.execution_id, None)
         if start is None:
             self._dropped.append(event.execution_id)
             return
+        inside = self._inside.pop(event.execution_id, [])
         ended = Execution(
             event.execution_id,
             start.tags,
@@ -153,6 +170,8 @@ class Executions:
             self._queue.query_execution(event.execution_id),
             event.name,
             event.plan_id,
+            event.error_code,
+            event.metrics.with_inner(inside),
         )
         if owner:
             self._ended[owner].append(ended)

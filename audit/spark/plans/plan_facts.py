@@ -146,4 +146,5 @@ def _target(found: Json) -> Target:
         source=found.get("source"),
         changes=tuple(ColumnChange(*change) for change in found.get("changes", ())),
         partial=bool(found.get("partial")),
+        evolves=bool(found.get("evolves")),
     )

@@ -3,10 +3,14 @@ package io.sparkaccesshistory.capture;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.sparkaccesshistory.Scala;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.LinkedBlockingQueue;
+import org.apache.spark.SparkThrowable;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.ui.SparkListenerDriverAccumUpdates;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
@@ -21,6 +25,14 @@ public class EventQueue {
   private static final int BOUND = 200000;
   private final LinkedBlockingQueue<Object> queue = new LinkedBlockingQueue<>(BOUND);
   private final Map<Long, QueryExecution> executions = new HashMap<>();
+  private final Set<Long> counted =
+      Collections.newSetFromMap(
+          new LinkedHashMap<>() {
+            @Override
+            protected boolean removeEldestEntry(Map.Entry<Long, Boolean> eldest) {
+              return size() > BOUND;
+            }
+          });
   private final ObjectMapper json = new ObjectMapper();
 
   /** What the listener offers its events to. */
@@ -30,8 +42,8 @@ public class EventQueue {
 
   /**
    * The oldest events, as JSON: a list of ["S", id, root id, tags, description, time], ["E", id,
-   * error, name, time, plan id] and ["M", number]; times are milliseconds. An empty list: there are
-   * none.
+   * error, error code, name, time, plan id, bytes scanned, rows written, bytes written, why they
+   * are not known] and ["M", number]; times are milliseconds. An empty list: there are none.
    */
   public synchronized String drain() throws Exception {
     List<Object[]> events = new ArrayList<>();
@@ -78,10 +90,22 @@ public class EventQueue {
       SparkListenerSQLExecutionEnd end = (SparkListenerSQLExecutionEnd) event;
       Long id = Long.valueOf(end.executionId());
       executions.put(id, end.qe());
-      Object error = cut((String) or(end.errorMessage(), ""));
+      String error = cut((String) or(end.errorMessage(), ""));
       Long plan = Long.valueOf(end.qe() == null ? -1 : end.qe().id());
+      boolean ran = end.qe() != null && error.equals("");
+      PlanMetrics metrics = ran ? PlanMetrics.of(end.qe(), counted) : PlanMetrics.NONE;
       return new Object[] {
-        "E", id, error, or(end.executionName(), ""), Long.valueOf(end.time()), plan
+        "E",
+        id,
+        error,
+        code(end),
+        or(end.executionName(), ""),
+        Long.valueOf(end.time()),
+        plan,
+        metrics.bytesScanned(),
+        metrics.rowsWritten(),
+        metrics.bytesWritten(),
+        metrics.problem()
       };
     }
     if (event instanceof SparkListenerDriverAccumUpdates) {
@@ -89,6 +113,18 @@ public class EventQueue {
       return number > 0 ? new Object[] {"M", Long.valueOf(number)} : null;
     }
     return null;
+  }
+
+  /** Spark's error class of a failed execution, else the exception's type; "" for none. */
+  private static String code(SparkListenerSQLExecutionEnd end) {
+    Throwable failure = Scala.orNull(end.executionFailure());
+    if (failure == null) return "";
+    for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+      String code =
+          cause instanceof SparkThrowable ? ((SparkThrowable) cause).getCondition() : null;
+      if (code != null) return code;
+    }
+    return failure.getClass().getSimpleName();
   }
 
   private static Object or(Option<?> value, Object otherwise) {

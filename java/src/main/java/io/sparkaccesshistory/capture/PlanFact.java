@@ -26,6 +26,7 @@ final class PlanFact {
   boolean view;
   boolean external;
   boolean partial;
+  boolean evolves;
   boolean temporary;
   boolean streaming;
   String mode;
@@ -155,6 +156,8 @@ final class PlanFact {
     String kind = PlanText.kind(value);
     if (value instanceof scala.collection.Map && field.toLowerCase().endsWith("options"))
       leaves((scala.collection.Map<?, ?>) value);
+    // Delta's MERGE with schema evolution holds the target's schema of afterwards (4.4).
+    if (field.equals("migratedSchema")) evolves = true;
     if (value instanceof CatalogTable) catalogTable(value);
     else if (field.equals("column") && value instanceof TreeNode) change("ALTER", value);
     else if (field.equals("newName") && value instanceof Seq) newName = PlanText.dotted(value);
@@ -324,6 +327,7 @@ final class PlanFact {
     if (view) out.append(",\"view\":true");
     if (external) out.append(",\"external\":true");
     if (partial) out.append(",\"partial\":true");
+    if (evolves) out.append(",\"evolves\":true");
     if (temporary) out.append(",\"temporary\":true");
     if (streaming) out.append(",\"streaming\":true");
     if (!locations.isEmpty()) PlanText.strings(out.append(",\"locations\":"), locations);

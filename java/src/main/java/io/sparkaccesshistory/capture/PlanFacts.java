@@ -52,6 +52,8 @@ public class PlanFacts {
   private final StringBuilder views = new StringBuilder(1024);
   private final boolean shape;
   private final Set<Object> seen = new HashSet<>();
+  private String wanted;
+  private LogicalPlan below;
 
   private PlanFacts(boolean shape) {
     this.shape = shape;
@@ -376,11 +378,9 @@ public class PlanFacts {
   /** A view with its text as of now; one over a DataFrame has none. */
   private void view(org.apache.spark.sql.catalyst.plans.logical.View node) {
     CatalogTable table = node.desc();
-    String name =
-        node.isTempView()
-            ? PlanText.quoted(table.identifier().table())
-            : String.valueOf(viewName(table));
+    String name = viewName(table, node.isTempView());
     if (!seen.add("view " + name)) return;
+    if (name.equals(wanted)) below = node.child();
     if (views.length() > 0) views.append(',');
     PlanText.text(views.append("{\"name\":"), name);
     if (node.isTempView()) views.append(",\"temporary\":true");
@@ -403,33 +403,23 @@ public class PlanFacts {
     views.append("]}");
   }
 
-  private static String viewName(CatalogTable table) {
+  /** A temporary view is in no catalog, a global one in the schema global_temp. */
+  private static String viewName(CatalogTable table, boolean temporary) {
     String catalog = (String) PlanText.some(table.identifier().catalog());
     String schema = (String) PlanText.some(table.identifier().database());
-    return PlanText.quoted(catalog == null ? "spark_catalog" : catalog)
-        + "."
+    return (temporary ? "" : PlanText.quoted(catalog == null ? "spark_catalog" : catalog) + ".")
         + (schema == null ? "" : PlanText.quoted(schema) + ".")
         + PlanText.quoted(table.identifier().table());
   }
 
-  /** As `read`, of what is below the view of that name. */
+  /** As `read`, of what is below the view of that name: the same walk finds it. */
   public String readView(LogicalPlan root, String name) {
-    ArrayDeque<LogicalPlan> todo = new ArrayDeque<>();
-    todo.push(root);
-    while (!todo.isEmpty()) {
-      LogicalPlan node = todo.pop();
-      if (node instanceof org.apache.spark.sql.catalyst.plans.logical.View
-          && ((org.apache.spark.sql.catalyst.plans.logical.View) node)
-              .desc()
-              .identifier()
-              .table()
-              .equals(name)) {
-        return send(readText(((org.apache.spark.sql.catalyst.plans.logical.View) node).child()));
-      }
-      for (LogicalPlan child : Scala.list(node.children())) todo.push(child);
-      for (LogicalPlan subquery : Scala.list(node.subqueries())) todo.push(subquery);
-    }
-    return send("[]\n{\"leaves\":[],\"targets\":[],\"views\":[]}");
+    PlanFacts facts = new PlanFacts(false);
+    facts.wanted = name;
+    facts.tree(root);
+    if (facts.below == null)
+      throw new IllegalArgumentException("no view " + name + " in this plan");
+    return send(readText(facts.below));
   }
 
   // ---- relations
