@@ -1,7 +1,8 @@
-"""The classes of Spark's jars with what they extend, read from the class files: no JVM is needed."""
+"""The classes of Spark's and Delta's jars with what they extend, read from the class files: no JVM is needed."""
 
 from __future__ import annotations
 
+import os
 import struct
 import zipfile
 from collections.abc import Iterator
@@ -11,30 +12,13 @@ from pathlib import Path
 
 import pyspark
 
+from audit.spark.embedded.jars import resolve
+from benchmarks.class_file import ConstantPool, constant_pool
+
 _JARS = Path(pyspark.__file__).parent / "jars"
+_OF_SPARK = ("spark-catalyst_*.jar", "spark-sql_*.jar", "spark-hive_*.jar", "spark-sql-api_*.jar")
 _PACKAGE = "org/apache/spark/sql/"
 _ABSTRACT = 0x0400 | 0x0200
-# Bytes after the tag of an entry of the constant pool (Java Virtual Machine Specification, 4.4).
-_SIZES = {
-    3: 4,
-    4: 4,
-    5: 8,
-    6: 8,
-    7: 2,
-    8: 2,
-    9: 4,
-    10: 4,
-    11: 4,
-    12: 4,
-    15: 3,
-    16: 2,
-    17: 4,
-    18: 4,
-    19: 2,
-    20: 2,
-}
-_WIDE = (5, 6)  # long and double take two places
-_UTF8, _CLASS = 1, 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,29 +32,16 @@ class JavaClass:
 
 
 def _read(data: bytes) -> JavaClass:
-    (count,) = struct.unpack_from(">H", data, 8)
-    texts: dict[int, str] = {}
-    classes: dict[int, int] = {}
-    at, number = 10, 1
-    while number < count:
-        tag = data[at]
-        if tag == _UTF8:
-            (length,) = struct.unpack_from(">H", data, at + 1)
-            texts[number] = data[at + 3 : at + 3 + length].decode("utf-8", "replace")
-            at += 3 + length
-        else:
-            if tag == _CLASS:
-                (classes[number],) = struct.unpack_from(">H", data, at + 1)
-            at += 1 + _SIZES[tag]
-        number += 2 if tag in _WIDE else 1
-    flags, own, parent, interfaces = struct.unpack_from(">HHHH", data, at)
-    ids = struct.unpack_from(f">{interfaces}H", data, at + 8)
-    above = tuple(texts[classes[one]] for one in (parent, *ids) if one)
-    at += 8 + 2 * interfaces
-    return JavaClass(texts[classes[own]], not flags & _ABSTRACT, above, frozenset(_fields(data, at, texts)))
+    pool = constant_pool(data)
+    # Behind the constants (Java Virtual Machine Specification, 4.1).
+    flags, own, parent, interfaces = struct.unpack_from(">HHHH", data, pool.end)
+    ids = struct.unpack_from(f">{interfaces}H", data, pool.end + 8)
+    above = tuple(pool.texts[pool.references[one]] for one in (parent, *ids) if one)
+    fields = frozenset(_fields(data, pool.end + 8 + 2 * interfaces, pool))
+    return JavaClass(pool.texts[pool.references[own]], not flags & _ABSTRACT, above, fields)
 
 
-def _fields(data: bytes, at: int, texts: dict[int, str]) -> Iterator[str]:
+def _fields(data: bytes, at: int, pool: ConstantPool) -> Iterator[str]:
     (count,) = struct.unpack_from(">H", data, at)
     at += 2
     for _ in range(count):
@@ -79,20 +50,20 @@ def _fields(data: bytes, at: int, texts: dict[int, str]) -> Iterator[str]:
         for _ in range(attributes):
             (length,) = struct.unpack_from(">I", data, at + 2)
             at += 6 + length
-        yield texts[name]
+        yield pool.texts[name]
 
 
 @cache
 def classes() -> dict[str, JavaClass]:
-    """All classes of Spark SQL, by their internal names."""
+    """All classes of Spark SQL and of Delta, by their internal names."""
+    of_spark = (jar for pattern in _OF_SPARK for jar in _JARS.glob(pattern))
     found = {}
-    for pattern in ("spark-catalyst_*.jar", "spark-sql_*.jar", "spark-hive_*.jar", "spark-sql-api_*.jar"):
-        for jar in _JARS.glob(pattern):
-            with zipfile.ZipFile(jar) as files:
-                for name in files.namelist():
-                    if name.startswith(_PACKAGE) and name.endswith(".class"):
-                        read = _read(files.read(name))
-                        found[read.name] = read
+    for jar in (*of_spark, *resolve(os.environ)):
+        with zipfile.ZipFile(jar) as files:
+            for name in files.namelist():
+                if name.startswith(_PACKAGE) and name.endswith(".class"):
+                    read = _read(files.read(name))
+                    found[read.name] = read
     return found
 
 

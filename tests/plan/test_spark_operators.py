@@ -1,4 +1,4 @@
-"""Spark's own logical operators, from its jars: each has a place; those that run code read all."""
+"""The logical operators of Spark and Delta, from their jars: each has a place; those that run code read all."""
 
 from __future__ import annotations
 
@@ -35,6 +35,18 @@ _GONE_WHEN_ANALYZED = {
     "Unpivot",
     "V2TableReference",
     "WriteToStreamStatement",
+    # Delta's.
+    "CDCNameBased",
+    "CDCPathBased",
+    "CloneTableStatement",
+    "ClusterByPlan",
+    "DeltaDelete",
+    "DeltaMergeInto",
+    "DeltaReorgTable",
+    "DeltaUpdateTable",
+    "RestoreTableStatement",
+    "TableChanges",
+    "TimeTravel",
 }
 _MADE_BY_THE_OPTIMIZER_OR_LATER = {
     "InMemoryRelation",
@@ -48,6 +60,10 @@ _MADE_BY_THE_OPTIMIZER_OR_LATER = {
     "InsertOnlyMerge",
     "ReplaceData",
     "WriteDelta",
+    # Delta's.
+    "DeltaInvariantChecker",
+    "ExpressionLogicalPlanWrapper",
+    "FakeLogicalPlan",
 }
 _STATEMENTS_OF_SCRIPTS = {
     "CompoundBody",
@@ -72,6 +88,7 @@ _NAMES_INSIDE_COMMANDS = {
     "ResolvedIdentifier",
     "ResolvedNamespace",
     "ResolvedNonPersistentFunc",
+    "ResolvedPathBasedNonDeltaTable",
     "ResolvedPersistentFunc",
     "ResolvedPersistentView",
     "ResolvedProcedure",
@@ -81,6 +98,7 @@ _NAMES_INSIDE_COMMANDS = {
 # The record of such a statement is made of its text, or it is opaque and says so.
 _TRACED_BY_TEXT_OR_OPAQUE = {
     "Call",
+    "ConvertToDeltaCommand",
     "WriteToStream",
     "MetricViewPlaceholder",
     "CreateMetricView",
@@ -118,7 +136,7 @@ def _has_a_place(name):
     return name in RULES or name in commands.RULES or ddl.known(name) or name in _ELSEWHERE
 
 
-def test_every_operator_of_spark_has_a_place():
+def test_every_operator_has_a_place():
     """One that a new version brings is read, or named above with its reason."""
     unresolved = {name for name in OPERATORS if name.startswith("Unresolved")}
     assert {name for name in OPERATORS.keys() - unresolved if not _has_a_place(name)} == set()
