@@ -1,4 +1,4 @@
-"""The classes of Spark's and Delta's jars with what they extend, read from the class files: no JVM is needed."""
+"""The classes of Spark's and Delta's jars with what they extend, read from the class files without a JVM."""
 
 from __future__ import annotations
 

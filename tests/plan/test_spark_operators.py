@@ -1,4 +1,4 @@
-"""The logical operators of Spark and Delta, from their jars: each has a place; those that run code read all."""
+"""The logical operators of Spark and Delta, from their jars: each has a place; those with code read all."""
 
 from __future__ import annotations
 
