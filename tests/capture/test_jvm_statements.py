@@ -322,7 +322,7 @@ def test_functions_in_a_session_of_nobody(session, table):
     fresh.sql(f"USE {schema}")
     fresh.sql("CREATE FUNCTION more(n INT) RETURNS INT RETURN n + 1")
     fresh.sql("CREATE OR REPLACE FUNCTION more(n INT) RETURNS INT RETURN n + 2")
-    assert rows(fresh.sql("SELECT more(a) FROM t ORDER BY a")) == "[[3],[4]]"
+    assert rows(fresh.sql("SELECT more(a) FROM t ORDER BY a")) == "[[3], [4]]"
     fresh.sql("DROP FUNCTION more")
     fresh.sql("DROP FUNCTION IF EXISTS more")
     session.sql("CREATE FUNCTION hush(n INT) RETURNS INT RETURN -1")

@@ -45,7 +45,7 @@ def deduplication_of_new_rows(at: Place) -> None:
 
 @job(
     "Databricks: slowly changing dimension type 1, SQL over a view of a file",
-    "INSERT plan full; direct updates(id,v); writes STAGE:csv(id<-updates.id, v<-updates.v)",
+    "UNLOAD plan full; direct updates(id,v); writes STAGE:csv(id<-updates.id, v<-updates.v)",
     "CREATE_VIEW text full",
     "UPDATE text full; direct STAGE:csv(id,v) target(id); writes target(v<-csv.v)",
     "INSERT text full; direct STAGE:csv(id,v) target(id); writes target(id<-csv.id, v<-csv.v)",
@@ -240,11 +240,8 @@ def history_and_user_metadata(at: Place) -> object:
 
 @job(
     f"{DELTA}/delta-utility.html#convert-a-parquet-table-to-a-delta-table",
-    "UNLOAD plan opaque",
-    (
-        "CREATE_TABLE plan full; direct "
-        "STAGE:00000000000000000000.checkpoint.parquet(checkpointMetadata,sidecar)"
-    ),
+    "UNLOAD plan full; writes STAGE:files(id)",
+    "CONVERT text full; writes STAGE:files()",
     "SELECT plan full; direct STAGE:files()",
     long=True,
 )

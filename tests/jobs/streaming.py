@@ -122,7 +122,7 @@ def join_of_a_stream_and_a_table(at: Place) -> None:
 
 @job(
     f"{SPARK}#creating-streaming-dataframes-and-streaming-datasets: file source",
-    "INSERT plan full; writes STAGE:in(id, v)",
+    "UNLOAD plan full; writes STAGE:in(id, v)",
     "STREAM plan full",
     ("  STREAM_BATCH plan full; direct STAGE:in(id,v); writes loaded(id<-in.id, v<-in.v)"),
     long=True,
