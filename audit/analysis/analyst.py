@@ -116,9 +116,7 @@ class Analyst:
         if job.request.procedure is not None:
             return _of_procedure(job.request.procedure)
         query_execution = _query_execution(job, executions)
-        # CREATE SCHEMA … CLONE runs a statement for each object in it: no plan is its own.
-        several = job.request.statement is not None and isinstance(job.request.statement.typed, CloneSchema)
-        plan = None if query_execution is None or several else query_execution.analyzed()
+        plan = None if query_execution is None or _has_no_plan(job) else query_execution.analyzed()
         if job.request.stream is not None:
             finding = Finding(Access("STREAM"), "plan")  # its micro-batches read and write
         else:
@@ -408,6 +406,17 @@ def _query_execution(job: Job, executions: Sequence[Execution]) -> Any | None:
     if ran and job.request.stream is None:
         return ran[-1].query_execution
     return job.request.query_execution() if job.request.query_execution else None
+
+
+def _has_no_plan(job: Job) -> bool:
+    """Whether no execution of a statement is its own.
+
+    CREATE SCHEMA … CLONE runs a statement for each object in it, `convertToDelta` queries that list files.
+    """
+    statement = job.request.statement
+    return statement is not None and (
+        isinstance(statement.typed, CloneSchema) or statement.statement_type == "CONVERT"
+    )
 
 
 def _why_no_plan(job: Job) -> str:

@@ -73,9 +73,14 @@ class ExecutionRows:
         """
         if job.started.query_type not in PARENTS:
             return
+        counts = self._analyst.counts
         for execution in executions:
-            if execution.is_delta_bookkeeping or _hands_over(execution) or _gives_result(execution):
+            if self._is_no_statement(execution):
                 continue
+            if _gives_result(execution):
+                counts.handed_over += 1
+                continue
+            counts.of_their_own += 1
             text = _child_text(job, execution)
             statement = lineage.parse(text)
             child = replace(
@@ -103,7 +108,7 @@ class ExecutionRows:
             parent: the statement that it ran inside of, whose user and session it has.
             token: the identity of that user, see `Enforcer.token`.
         """
-        if execution.is_delta_bookkeeping or _hands_over(execution):
+        if self._is_no_statement(execution):
             return None
         query_execution = execution.query_execution
         session = self._session(query_execution)
@@ -136,7 +141,21 @@ class ExecutionRows:
         catalog = self._catalog if session is None else session.catalog
         attachments = self._policies.attachments_at(execution.start_time, token)
         query_id, row = self._row(catalog.snapshot(), started, execution, "listener", attachments, [])
-        return None if _is_log_reading(row) else (query_id, row)
+        if _is_log_reading(row):
+            self._analyst.counts.of_delta += 1
+            return None
+        self._analyst.counts.of_their_own += 1
+        return query_id, row
+
+    def _is_no_statement(self, execution: Execution) -> bool:
+        """Whether Delta loads a table's state, or a result that is on record is handed over."""
+        if execution.is_delta_bookkeeping:
+            self._analyst.counts.of_delta += 1
+            return True
+        if _hands_over(execution):
+            self._analyst.counts.handed_over += 1
+            return True
+        return False
 
     def _session(self, query_execution: Any) -> Session | None:
         """The audited session of an execution, or the one that its session is a clone of."""

@@ -2,7 +2,8 @@
 
 In: a claim before and after a call. Out: whether an execution belongs to an open claim. Two kinds of call
 have at most one execution, which can be recognised: a query that Spark cannot resolve is reported as a failed
-execution of its text, and a `collect` runs the plan of its own DataFrame.
+execution of its text, and a `collect` runs the plan of its own DataFrame. A stream inherits the tags of its
+start, so its start has none.
 """
 
 from __future__ import annotations
@@ -68,6 +69,25 @@ class PlanRunClaim(ExecutionClaim):
         return execution.plan_id == self._plan_id
 
 
+class StreamStartClaim(ExecutionClaim):
+    """The command that makes the target of a stream.
+
+    Args:
+        session_id: where the stream is started.
+    """
+
+    def __init__(self, session_id: str) -> None:
+        self._session_id = session_id
+
+    def fits(self, execution: Execution) -> bool:
+        """A CREATE TABLE, as `DataStreamWriter.toTable` runs it (Spark 4.2)."""
+        return (
+            execution.name == "command"
+            and query_executions.makes_table(execution.query_execution)
+            and query_executions.session_of(execution.query_execution) == self._session_id
+        )
+
+
 class ExecutionClaims:
     """The claims that are open, from any thread."""
 
@@ -84,6 +104,11 @@ class ExecutionClaims:
         """Withdraws the claim."""
         with self._lock:
             self._open.discard(claim)
+
+    def is_stream_starting(self) -> bool:
+        """Whether a stream may run whose start the worker does not know yet."""
+        with self._lock:
+            return any(isinstance(claim, StreamStartClaim) for claim in self._open)
 
     def may_claim(self, execution: Execution) -> bool:
         """Whether an open claim fits an execution."""

@@ -1,7 +1,7 @@
 """The streams of an application: one record a micro-batch, each the child of the statement that started it.
 
-In: the start of a stream, and Spark's executions. Out: a row for each micro-batch as Spark ends it. A
-stream's thread inherits the job tag of its start, so its batches are known by it.
+In: the start of a stream, and Spark's executions. Out: a row for each micro-batch as Spark ends it. Batches
+are known by the run id of their stream.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from audit.record.access_record import Ended, Finding, Started, Status
 from audit.spark.catalog.session_catalog import StatementCatalog
 from audit.spark.plans import query_executions
+from audit.spark.pyspark_api import frames
 from lineage.catalog.identify import identify
 from lineage.model import Access, Domain, ModifiedObject, Relation
 from lineage.names import split_recorded
@@ -34,7 +35,7 @@ Write = Callable[[str, dict[str, Any]], None]
 
 
 class Streams:
-    """The streams of an application, by the query id of their start."""
+    """The streams of an application, by their run id."""
 
     def __init__(
         self,
@@ -60,7 +61,7 @@ class Streams:
         stream = request.stream
         stream.started, stream.target, stream.catalog = job.started, _target(job, request), job.catalog
         stream.token = job.token
-        self._streams[job.started.query_id] = stream
+        self._streams[frames.run_id_of(request.query)] = stream
 
     def batch_id(self, stream: Stream, number: int) -> str:
         """The query id of a micro-batch, created by its function or its record, whichever comes first."""
@@ -75,16 +76,19 @@ class Streams:
 
     def take_batches(self, executions: Executions, write: Write) -> None:
         """Write a row for each micro-batch that has ended."""
-        for query_id in executions.ended_ids():
-            stream = self._streams.get(query_id)
+        for run_id in executions.ended_runs():
+            stream = self._streams.get(run_id)
             if stream is not None:
-                for execution in executions.of(query_id):
+                for execution in executions.of(run_id):
                     # MicroBatchExecution describes its jobs with name, query id, run id and "batch = n"
                     # (Spark 4.2).
                     number = _BATCH.search(execution.description)
                     # Others are Delta's or the source's own reads on the stream's thread.
                     if number is not None and query_executions.is_micro_batch(execution.query_execution):
+                        self._analyst.counts.of_their_own += 1
                         self._write_batch(stream, int(number.group(1)), execution, write)
+                    else:
+                        self._analyst.counts.of_delta += 1
 
     def take_statements(self, executions: Executions) -> Iterator[tuple[Execution, Started, str | None]]:
         """What foreachBatch functions ran past PySpark's methods; its micro-batch, and its user's token."""

@@ -14,7 +14,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from audit.analysis.analyst import opaque
+from audit.analysis.analyst import PARENTS, opaque
 from audit.analysis.work_items import Job
 from audit.core.errors import SpoolUnavailableError
 from audit.core.guard import attempt
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from audit.analysis.tag_propagation import TagPropagation
     from audit.analysis.work_items import RecordCompletion
     from audit.core.guard import Failures
-    from audit.record.access_record import Finding
+    from audit.record.access_record import Finding, Started
     from audit.record.redaction import Redaction
     from audit.spark.plans.executions import Execution, Executions
     from audit.spool import Spool
@@ -161,6 +161,8 @@ class Worker:
         problems: list[str] = []
         if finding is not None:
             finding = self._tags.propagated(job.catalog, job.started, finding, problems)
+        if job.started.query_type not in PARENTS:  # those of a parent are told below, one by one
+            self._analyst.counts.of_statements += len(executions)
         request = job.request
         row = self._redaction.row(job.started, job.ended, finding, request.statement, request.text)
         self._write(query_id, row)
@@ -179,9 +181,11 @@ class Worker:
         executions += self._executions_of(job)
         if job.ended.status != "SUCCESS":
             return self._analyst.tried(job), None
-        if job.request.stream is not None:
-            self._streams.begin(job)
-        return job, self._analyst.analyse(job, executions)
+        if job.request.stream is None:
+            return job, self._analyst.analyse(job, executions)
+        self._streams.begin(job)
+        # A stream's access is that of its micro-batches, not of the command that makes its target.
+        return job, self._analyst.analyse(job, ())
 
     def _not_examined(self, job: Job, error: Exception) -> tuple[Job, Finding | None]:
         """The opaque finding of a failed analysis, with the reason."""
@@ -193,9 +197,7 @@ class Worker:
         if job.request.claim is not None:
             return self._claimed(job.request.claim, job.started.user_name)
         executions = self._executions
-        if executions is None or job.request.stream is not None:
-            return []  # the executions under the tag of a stream's start are its micro-batches
-        return executions.of(job.started.query_id)
+        return [] if executions is None else executions.of(job.started.query_id)
 
     def _claimed(self, claim: ExecutionClaim, user: str) -> list[Execution]:
         """The execution of an untagged statement, so that it is not recorded as another statement."""
@@ -212,6 +214,9 @@ class Worker:
     def _unclaimed(self, executions: Executions) -> list[Execution]:
         """Executions of no statement; one that an open claim fits waits."""
         self._unseen += executions.unseen()
+        if not self._claims.is_stream_starting():
+            # Of streams that no audited call has started.
+            self._unseen += [e for run_id in executions.ended_runs() for e in executions.of(run_id)]
         waiting = [execution for execution in self._unseen if self._claims.may_claim(execution)]
         unclaimed = [execution for execution in self._unseen if execution not in waiting]
         self._unseen = waiting
@@ -229,9 +234,7 @@ class Worker:
         executions.take_delivered()
         self._streams.take_batches(executions, self._write)
         for inside in self._streams.take_statements(executions):
-            made = self._rows.unseen(*inside)
-            if made is not None:
-                self._write(*made)
+            self._record_alone(*inside)
         late = [
             e
             for query_id in executions.ended_ids()
@@ -239,9 +242,15 @@ class Worker:
             for e in executions.of(query_id)
         ]
         for execution in (*self._unclaimed(executions), *late):
-            made = self._rows.unseen(execution)
-            if made is not None:
-                self._write(*made)
+            self._record_alone(execution)
+
+    def _record_alone(
+        self, execution: Execution, parent: Started | None = None, token: str | None = None
+    ) -> None:
+        """Write the record of an execution that no audited call caused; a failure loses no other one."""
+        made = self._failures.guard(lambda: self._rows.unseen(execution, parent, token), None)
+        if made is not None:
+            self._write(*made)
 
     def _write(self, query_id: str, row: dict[str, Any]) -> None:
         """Write a record to the spool; a refused one waits here and is written before all others."""

@@ -2,7 +2,7 @@
 
 In: a call on a `Catalog` or a `DeltaTable`. Out: the text of the statement that does the same, so that what
 the API drops, clones or restores obeys retention as SQL does; None for a call that Spark or Delta runs, or
-refuses.
+refuses. The text of a conversion is for the record alone.
 """
 
 from __future__ import annotations
@@ -24,12 +24,18 @@ def text_of(
     audited: AuditedSession, action: str, original: Callable[..., Any], self: Any, args: Any, kwargs: Any
 ) -> str | None:
     """The statement of a call; None where the call itself is made, or its arguments are wrong."""
+    given = _arguments(original, self, args, kwargs)
+    return None if given is None else _TEXTS[action](audited, self, given)
+
+
+def _arguments(original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Mapping[str, Any] | None:
+    """The arguments of a call by their names; None where they do not fit."""
     try:
         bound = inspect.signature(original).bind(self, *args, **kwargs)
     except TypeError:
         return None  # the call raises its own error
     bound.apply_defaults()
-    return _TEXTS[action](audited, self, bound.arguments)
+    return bound.arguments
 
 
 def result_of(action: str, self: Any, args: Any, kwargs: Any, frame: Any) -> Any:
@@ -39,6 +45,18 @@ def result_of(action: str, self: Any, args: Any, kwargs: Any, frame: Any) -> Any
         place = kwargs.get("target") or args[0 if action == "DeltaTable.clone" else 1]
         return frames.java_table(self, place, is_path=_is_path(place))
     return frame if action.startswith("DeltaTable.") else None
+
+
+def conversion_text(original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> str | None:
+    """What `DeltaTable.convertToDelta` does, as SQL; None where its arguments are wrong."""
+    given = _arguments(original, self, args, kwargs) or {}
+    # As Delta (4.4) names its parameters.
+    identifier, columns = given.get("identifier"), given.get("partitionSchema")
+    if not isinstance(identifier, str):
+        return None
+    if columns is not None and not isinstance(columns, str):
+        columns = ", ".join(f"{sql_name([one.name])} {one.dataType.simpleString()}" for one in columns)
+    return f"CONVERT TO DELTA {identifier}" + (f" PARTITIONED BY ({columns})" if columns else "")
 
 
 def _is_path(target: str) -> bool:

@@ -291,8 +291,8 @@ class AuditedSession:
         *,
         entered: bool,
     ) -> _Recorded[T]:
-        if started.parent_query_id is not None:
-            request = replace(request, claim=None)  # this thread may have the tag of a stream's start
+        if started.parent_query_id is not None and request.stream is None:
+            request = replace(request, claim=None)  # this thread may have the tag of a micro-batch
         before, thread = self._facts(request), self._thread
         thread.query_id = started.query_id
         try:

@@ -223,7 +223,7 @@ def _require_ungoverned(audited: AuditedSession, text: str) -> None:
         AccessDeniedError: the statement is about governance, or privileges are enforced.
     """
     services = audited.services
-    if services.enforcer.enforces or services.policies.handler_for(parse(text)) is not None:
+    if services.enforcer.enforces or services.policies.governs(parse(text), audited.spark):
         raise AccessDeniedError(_NOBODY, _ATTACH)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from audit.analysis.execution_claims import StreamStartClaim
 from audit.analysis.running_statements import RunningStatement
 from audit.analysis.work_items import StatementRequest, Stream, StreamRequest
 from audit.core.identity import Ancestry, acting, child_of, current_identity
@@ -92,7 +93,10 @@ def start_stream(
         enforcer = audited.services.enforcer
         enforcer.require_stream(audited.spark, frame)
         enforcer.require_sink(audited.spark, writer, path, target)
-        return call()
+        # The stream's thread inherits the tags; of the start of a stream with any tag PySpark (4.2) tells no
+        # listener, since it cannot read it.
+        with job_tags.untagged(audited.spark.sparkContext):
+            return call()
 
     # PySpark (4.2) calls the first argument `path` in `start` and `tableName` in `toTable`.
     first = args[0] if args else kwargs.get("tableName" if name == "toTable" else "path")
@@ -102,6 +106,7 @@ def start_stream(
         query_type="STREAM",
         action=f"DataStreamWriter.{name}",
         query_execution=frames.query_execution_of(frame),
+        claim=StreamStartClaim(audited.jvm_id),
         stream=StreamRequest(stream, target),
     )
     return audited.run(request, permitted)

@@ -12,6 +12,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
+from audit.core.job_tags import PREFIX
+
 
 @dataclass(frozen=True, slots=True)
 class Identity:
@@ -34,7 +36,7 @@ class Ancestry:
     root_query_id: str
 
 
-_USER_TAG = "audit-user-"
+_USER_TAG = f"{PREFIX}user-"
 
 
 def user_tag(user: str) -> str:

@@ -142,6 +142,14 @@ class GovernanceStatements:
         handler = self._handlers.get(type(typed))
         return None if handler is None else partial(handler, typed)
 
+    def governs(self, statement: Statement, spark: SparkSession) -> bool:
+        """Whether governance decides about a statement; about a function where a policy calls it."""
+        typed = statement.typed
+        if isinstance(typed, CreateFunction) or (isinstance(typed, Drop) and typed.domain is Domain.FUNCTION):
+            called = policies_calling(_full(spark, typed.name), self._event_log.state())
+            return not typed.temporary and bool(called)
+        return self.handler_for(statement) is not None
+
     def _clone(self, command: Command, spark: SparkSession, text: str, actor: Actor, run: Run) -> Any:
         """Check the privileges here: a clone runs no plan that the enforcement rule could check."""
         self._privileges.require_clone(command, spark, actor)

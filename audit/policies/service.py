@@ -169,6 +169,10 @@ class Policies:
         """See `GovernanceStatements.handler_for`."""
         return self._statements.handler_for(statement, staging)
 
+    def governs(self, statement: Statement, spark: SparkSession) -> bool:
+        """See `GovernanceStatements.governs`."""
+        return self._statements.governs(statement, spark)
+
     def require_undrop(self, kind: str, name: Sequence[str], table_id: str | None, actor: Actor) -> None:
         """See `Privileges.require_undrop`."""
         self._privileges.require_undrop(kind, name, table_id, actor)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _WITHOUT_ACCESS = frozenset(
     {"USE", "SET", "RESET", "SHOW", "DESCRIBE", "EXPLAIN", "REFRESH", "UNCACHE", "ADD", "LIST", "DECLARE",
-     "ANALYZE", "OPTIMIZE", "VACUUM", "REPAIR", "COMMENT", "CONVERT", "DROP_VARIABLE"}
+     "ANALYZE", "OPTIMIZE", "VACUUM", "REPAIR", "COMMENT", "DROP_VARIABLE"}
 )  # fmt: skip
 
 
@@ -50,10 +50,11 @@ def trace_command(
     )
 
 
-def _restored(trace: Trace, statement: Statement, command: Command) -> Access | None:
+def _recommitted(trace: Trace, statement: Statement, command: Command) -> Access | None:
     if not command.target:
         return None
-    # RESTORE runs no query (Delta 4.4): it commits the files of the older version again.
+    # Neither runs a query (Delta 4.4): RESTORE commits the files of the older version again, CONVERT TO DELTA
+    # those that are there.
     relation = trace.entry(command.target).relation
     return build_access(trace, statement.statement_type, modified=[modified_object(trace, relation)])
 
@@ -103,8 +104,9 @@ def _cached(trace: Trace, statement: Statement, command: Command) -> Access:
 _WITH_ACCESS: dict[str, Callable[[Trace, Statement, Command], Access | None]] = {
     "CACHE": _cached,
     "CALL": _called,
+    "CONVERT": _recommitted,
     "DECLARE": _assigned,
-    "RESTORE": _restored,
+    "RESTORE": _recommitted,
     "SET": _assigned,
 }
 

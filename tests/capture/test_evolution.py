@@ -103,7 +103,7 @@ def test_a_function_over_rows_reads_every_column(session, schema):
     for name, frame in calls.items():
         with audit.as_user(session, name):
             frame.count()
-            frame.write.mode("overwrite").saveAsTable("made")
+            frame.write.mode("overwrite").option("overwriteSchema", "true").saveAsTable("made")
     for name in calls:
         count, write = of_user(session, name)
         for row in (count, write):

@@ -52,10 +52,10 @@ def test_a_view_over_a_frame_is_followed_to_its_tables(session, schema):
         with audit.as_user(session, f"views {name}"):
             for text in STATEMENTS:
                 session.sql(text.format(name)).collect()
-                session.sql("UNCACHE TABLE IF EXISTS kept")
+                session.sql("DROP VIEW IF EXISTS kept")
     for record in records(session):
         name = record.query.user_name.removeprefix("views ")
-        if name == record.query.user_name or record.query.query_type in ("UNCACHE", "CREATE_VIEW"):
+        if name == record.query.user_name or record.query.query_type in ("DROP_VIEW", "CREATE_VIEW"):
             continue
         (row,) = record.access
         read = {one.objectName.rpartition(".")[2] for one in row.base_objects_accessed} - {"t", "c"}

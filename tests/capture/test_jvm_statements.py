@@ -315,6 +315,25 @@ def test_governance_in_a_session_of_nobody_is_refused(session, table):
     assert rows(fresh.sql(f"SELECT count(*) FROM {session.catalog.currentDatabase()}.t")) == "[[2]]"
 
 
+def test_functions_in_a_session_of_nobody(session, table):
+    """As in plain Spark, unless a policy calls the function: nobody can say whether they may change it."""
+    schema = session.catalog.currentDatabase()
+    fresh = session._jsparkSession.newSession()
+    fresh.sql(f"USE {schema}")
+    fresh.sql("CREATE FUNCTION more(n INT) RETURNS INT RETURN n + 1")
+    fresh.sql("CREATE OR REPLACE FUNCTION more(n INT) RETURNS INT RETURN n + 2")
+    assert rows(fresh.sql("SELECT more(a) FROM t ORDER BY a")) == "[[3], [4]]"
+    fresh.sql("DROP FUNCTION more")
+    fresh.sql("DROP FUNCTION IF EXISTS more")
+    session.sql("CREATE FUNCTION hush(n INT) RETURNS INT RETURN -1")
+    session.sql("ALTER TABLE t ALTER COLUMN a SET MASK hush")
+    for text in ("DROP FUNCTION hush", f"DROP FUNCTION IF EXISTS {schema}.hush"):
+        with pytest.raises(Py4JJavaError, match="nobody is known to run this session"):
+            fresh.sql(text)
+    assert values(session.sql("SELECT a FROM t")) == [-1, -1]
+    session.sql("ALTER TABLE t ALTER COLUMN a DROP MASK")
+
+
 def test_a_session_of_nobody_stays_one(session, table):
     """What runs for it, and after it on its thread, is nobody's: policies are not passed by."""
     schema = session.catalog.currentDatabase()

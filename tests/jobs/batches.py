@@ -45,7 +45,7 @@ def deduplication_of_new_rows(at: Place) -> None:
 
 @job(
     "Databricks: slowly changing dimension type 1, SQL over a view of a file",
-    "INSERT plan full; direct updates(id,v); writes STAGE:csv(id<-updates.id, v<-updates.v)",
+    "UNLOAD plan full; direct updates(id,v); writes STAGE:csv(id<-updates.id, v<-updates.v)",
     "CREATE_VIEW text full",
     "UPDATE text full; direct STAGE:csv(id,v) target(id); writes target(v<-csv.v)",
     "INSERT text full; direct STAGE:csv(id,v) target(id); writes target(id<-csv.id, v<-csv.v)",
@@ -75,6 +75,7 @@ def dimension_of_type_1(at: Place) -> None:
         CREATE TABLE customers USING delta AS SELECT 1 AS id, 'street' AS address, true AS current,
             DATE'2024-01-01' AS since, CAST(NULL AS DATE) AS until
     """,
+    long=True,
 )
 def dimension_of_type_2(at: Place) -> None:
     at.spark.sql("""
@@ -225,6 +226,7 @@ def compaction(at: Place) -> object:
     "SELECT plan full",
     "SELECT plan full",
     given=TARGET,
+    long=True,
 )
 def history_and_user_metadata(at: Place) -> object:
     rows = at.spark.createDataFrame([(8, "h")], "id INT, v STRING")
@@ -238,14 +240,10 @@ def history_and_user_metadata(at: Place) -> object:
 
 @job(
     f"{DELTA}/delta-utility.html#convert-a-parquet-table-to-a-delta-table",
-    "UNLOAD plan opaque",
-    (
-        "CREATE_TABLE plan full; direct "
-        "STAGE:00000000000000000000.checkpoint.parquet(checkpointMetadata,sidecar)"
-    ),
+    "UNLOAD plan full; writes STAGE:files(id)",
+    "CONVERT text full; writes STAGE:files()",
     "SELECT plan full; direct STAGE:files()",
     long=True,
-    fails="the files are a Delta table when their write is analysed, and the conversion has no target",
 )
 def conversion_of_parquet_files(at: Place) -> object:
     at.spark.range(4).write.parquet(at.path("files"))

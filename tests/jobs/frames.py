@@ -16,6 +16,7 @@ T = "CREATE TABLE t USING delta AS SELECT * FROM VALUES (1, 'a'), (2, 'b') AS t(
         "v<-t.id+t.v); ddl CREATE Table copied(id:ADD,v:ADD)"
     ),
     given=T,
+    long=True,
 )
 def a_frame_of_the_rows_of_another(at: Place) -> None:
     rows = at.spark.table("t")
@@ -87,6 +88,7 @@ def a_frame_of_a_text_file(at: Place) -> None:
         "CREATE Table made(id:ADD,v:ADD)"
     ),
     given=T,
+    long=True,
 )
 def a_checkpoint(at: Place) -> None:
     at.spark.sparkContext.setCheckpointDir(at.path("stored"))
@@ -127,6 +129,7 @@ def checkpoints_in_a_loop(at: Place) -> object:
     "SELECT text full; direct t()",
     "CACHE plan full",
     given=T,
+    long=True,
 )
 def a_cached_frame(at: Place) -> object:
     cached = at.spark.table("t").where("id > 0").cache()
@@ -171,7 +174,6 @@ def metrics_of_an_observation(at: Place) -> object:
     "DROP_VIEW plan full",
     given=T,
     long=True,
-    fails="a temporary view over one of a DataFrame: the plan below it is not found",
 )
 def temporary_views(at: Place) -> object:
     at.spark.table("t").where("id = 1").createOrReplaceTempView("one")

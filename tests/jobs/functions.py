@@ -22,6 +22,7 @@ T = """
         "CREATE Table made(id:ADD,loud:ADD)"
     ),
     given=T,
+    long=True,
 )
 def a_function_of_rows(at: Place) -> None:
     from pyspark.sql.functions import udf
@@ -173,7 +174,6 @@ def a_table_function(at: Place) -> object:
     "DROP_FUNCTION text full",
     given=T,
     long=True,
-    fails="CREATE FUNCTION is refused to sessions that are not attached, while another one is",
 )
 def functions_in_sql(at: Place) -> object:
     at.spark.sql("CREATE TEMPORARY FUNCTION twice(x DOUBLE) RETURNS DOUBLE RETURN x * 2")

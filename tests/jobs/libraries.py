@@ -16,8 +16,6 @@ T = "CREATE TABLE t USING delta AS SELECT * FROM VALUES (1, 'a'), (2, 'b') AS t(
     "STREAM plan full",
     "  STREAM_BATCH plan full; direct t(id,v); writes copied(id<-t.id, v<-t.v)",
     given=T,
-    long=True,
-    fails="PySpark (4.2) cannot read the start of a stream that has a job tag, and the statement's is one",
 )
 def a_listener_of_streams(at: Place) -> object:
     from pyspark.sql.streaming import StreamingQueryListener

@@ -19,6 +19,7 @@ EVENTS = """
     "STREAM plan full",
     "  STREAM_BATCH plan full; direct events(id,v); writes copied(id<-events.id, v<-events.v)",
     given=EVENTS,
+    long=True,
 )
 def append_to_a_table(at: Place) -> None:
     at.finish(
@@ -121,10 +122,9 @@ def join_of_a_stream_and_a_table(at: Place) -> None:
 
 @job(
     f"{SPARK}#creating-streaming-dataframes-and-streaming-datasets: file source",
-    "INSERT plan full; writes STAGE:in(id, v)",
+    "UNLOAD plan full; writes STAGE:in(id, v)",
     "STREAM plan full",
     ("  STREAM_BATCH plan full; direct STAGE:in(id,v); writes loaded(id<-in.id, v<-in.v)"),
-    fails="each file is an object, where the folder is the one that was read",
     long=True,
 )
 def files_of_json_into_a_table(at: Place) -> None:
@@ -176,6 +176,7 @@ def a_stream_into_memory(at: Place) -> object:
         "_commit_version<-source._commit_version)"
     ),
     given="CREATE TABLE source (id INT, v STRING) TBLPROPERTIES (delta.enableChangeDataFeed = true)",
+    long=True,
 )
 def change_feed_into_a_table(at: Place) -> None:
     at.spark.sql("INSERT INTO source VALUES (1, 'a'), (2, 'b')")
@@ -265,6 +266,7 @@ def state_of_each_key(at: Place) -> None:
         "REPLACE Table gold(count:ADD,v:ADD)"
     ),
     given=EVENTS,
+    long=True,
 )
 def medallion(at: Place) -> None:
     at.finish(at.spark.readStream.table("events").writeStream, "c1", "bronze")

@@ -29,7 +29,6 @@ MERGED = """
     "    CREATE_VIEW plan full",
     "    MERGE text full; direct events(id,v) target(id); writes target(id<-events.id, v<-events.v)",
     given=EVENTS,
-    fails="the source of a MERGE is a temporary view of a DataFrame: the plan below it is not found",
 )
 def upsert_by_sql_of_a_temporary_view(at: Place) -> None:
     def upsert(batch, _number):
@@ -46,6 +45,7 @@ def upsert_by_sql_of_a_temporary_view(at: Place) -> None:
     "    CREATE_VIEW plan full",
     "    MERGE listener full; direct events(id,v) target(id); writes target(id<-events.id, v<-events.v)",
     given=EVENTS,
+    long=True,
 )
 def upsert_by_sql_of_the_jvms_session(at: Place) -> None:
     def upsert(batch, _number):
@@ -61,6 +61,7 @@ def upsert_by_sql_of_the_jvms_session(at: Place) -> None:
     "  STREAM_BATCH plan full; direct events(id,v)",
     "    MERGE plan full; direct events(id,v) target(id); writes target(id<-events.id, v<-events.v)",
     given=EVENTS,
+    long=True,
 )
 def upsert_by_delta_table(at: Place) -> None:
     target = DeltaTable.forName(at.spark, "target")
@@ -140,7 +141,7 @@ def idempotent_writes_to_two_tables(at: Place) -> None:
 @job(
     "https://spark.apache.org/docs/latest/streaming/apis-on-dataframes-and-datasets.html#foreachbatch",
     "STREAM plan full",
-    "  STREAM_BATCH FAIL",
+    "  STREAM_BATCH FAIL FOREACH_BATCH_USER_FUNCTION_ERROR",
     "    INSERT FAIL TABLE_OR_VIEW_NOT_FOUND",
     given=EVENTS,
 )
@@ -181,7 +182,6 @@ def a_batch_looked_at_and_appended(at: Place) -> object:
     "    MERGE text full; direct events(id,v) target(id); writes target(id<-events.id, v<-events.v)",
     given=EVENTS,
     long=True,
-    fails="the source of a MERGE is a temporary view of a DataFrame: the plan below it is not found",
 )
 def insert_only_merge_for_deduplication(at: Place) -> None:
     def insert(batch, _number):
@@ -205,6 +205,7 @@ def insert_only_merge_for_deduplication(at: Place) -> None:
         CREATE TABLE events USING delta AS SELECT * FROM VALUES (1, 'new'), (2, 'b') AS t(id, v);
         CREATE TABLE history USING delta AS SELECT 1 AS id, 'old' AS v, true AS current
     """,
+    long=True,
 )
 def slowly_changing_dimension_by_foreach_batch(at: Place) -> None:
     def change(batch, _number):
@@ -234,7 +235,6 @@ def slowly_changing_dimension_by_foreach_batch(at: Place) -> None:
         CREATE TABLE target USING delta AS SELECT * FROM VALUES (1, 'old'), (2, 'a') AS t(id, v)
     """,
     long=True,
-    fails="the source of a MERGE is a temporary view of a DataFrame: the plan below it is not found",
 )
 def changes_with_deletes(at: Place) -> None:
     def apply(batch, _number):
@@ -273,7 +273,7 @@ def a_global_view_for_the_outer_session(at: Place) -> None:
 @job(
     "A batch's view is not the outer session's: PySpark says so by an error",
     "STREAM plan full",
-    "  STREAM_BATCH FAIL",
+    "  STREAM_BATCH FAIL FOREACH_BATCH_USER_FUNCTION_ERROR",
     "    CREATE_VIEW plan full",
     "    MERGE FAIL TABLE_OR_VIEW_NOT_FOUND",
     given=EVENTS,

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import shutil
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 from pyspark.sql import Row
 
 import audit
-from audit.core.job_tags import QUIET_TAGS, STATEMENT_TAG
-from audit.spark.plans.events import EventQueue, ExecutionStart, Marker
-from audit.testing import Record, records
 from tests.capture.brief import brief
+from tests.ledger import Ledger
 from tests.sessions import NO_TABLES
 
 from . import batches, frames, functions, libraries, streaming, streams  # noqa: F401  they register jobs
@@ -38,9 +35,7 @@ def test_attaching_changes_nothing_but_the_record(job, spark, session, root, tmp
     """A documented job gives the same results, errors, tables, warnings and output, plain and audited."""
     plain, folder = spark.newSession(), tmp_path / "job"
     alone = run_job(job, plain, folder)
-    known = {record.query.query_id for record in records(session)}
-    executions = EventQueue(spark.sparkContext, "jobs")
-    watched = []
+    ledger, watched = Ledger(session), []
 
     def attach(its: SparkSession) -> None:
         audit.attach(its, user="ann", root=str(root), durable=False, ingest_interval_seconds=3600, **ATTACH)
@@ -48,10 +43,9 @@ def test_attaching_changes_nothing_but_the_record(job, spark, session, root, tmp
 
     try:
         seen = run_job(job, plain, folder, attach)
-        found = [record for record in records(session) if record.query.query_id not in known]
-        executed = started(executions)
+        found, open_items = ledger.new_records(), ledger.open_items()
     finally:
-        executions.close()
+        ledger.close()
         for its in watched:
             audit.detach(its)
         with unrecorded(plain):
@@ -59,16 +53,7 @@ def test_attaching_changes_nothing_but_the_record(job, spark, session, root, tmp
         shutil.rmtree(folder)
     assert seen == alone
     assert lines_of(job, found) == list(job.records)
-    assert not unaccounted(executed, found)
-
-
-def started(queue: EventQueue) -> list[ExecutionStart]:
-    """The executions that Spark has begun so far."""
-    number, events = queue.mark(), []
-    while Marker(number) not in events:
-        events += queue.drain()
-        time.sleep(0.002)
-    return [event for event in events if isinstance(event, ExecutionStart)]
+    assert open_items == ()
 
 
 def lines_of(job, found) -> list[str]:
@@ -83,31 +68,3 @@ def line(record) -> str:
         return f"{query.query_type} {query.execution_status} {query.error_code or ''}".strip()
     rows = (Row(**{**row.asDict(recursive=False), "query_type": query.query_type}) for row in record.access)
     return " | ".join(map(brief, rows))
-
-
-def unaccounted(executed: list[ExecutionStart], found: list[Record]) -> list[str]:
-    """The open items of the ledger: executions without a record."""
-    ids = {record.query.query_id for record in found}
-    loud = [event for event in executed if QUIET_TAGS.isdisjoint(event.tags)]
-    lost = [event.description for event in loud if not ids.issuperset(owners(event))]
-    alone = [event.description for event in loud if is_of_its_own(event)]
-    seen = sum(may_be_untagged(record) for record in found)
-    return lost if len(alone) <= seen else [*lost, f"{seen} records of {len(alone)} executions: {alone}"]
-
-
-def owners(event: ExecutionStart) -> list[str]:
-    """The statements that an execution is a part of, by its tags."""
-    return [tag.removeprefix(STATEMENT_TAG) for tag in event.tags if tag.startswith(STATEMENT_TAG)]
-
-
-def is_of_its_own(event: ExecutionStart) -> bool:
-    """Whether an execution is no part of another one or of a statement, and not Delta's own."""
-    of_delta = event.description.startswith(("Delta: ", "Cache Delta Table State"))
-    return event.root_id == event.execution_id and not owners(event) and not of_delta
-
-
-def may_be_untagged(record: Record) -> bool:
-    """Whether the execution of a statement may have no tag: see `audit/analysis/execution_claims.py`."""
-    query = record.query
-    by_listener = any(row.captured_by == "listener" for row in record.access)
-    return by_listener or query.action == "DataFrame.collect" or query.execution_status == "FAIL"

@@ -18,6 +18,7 @@ NO_SQL = {
     "audit/core/file_paths.py": "schemes of paths",
     "audit/ingest/folder.py": "characters of a path that Hadoop's globs know",
     "audit/spark/embedded/java.py": "what `java -version` prints",
+    "audit/spark/plans/executions.py": "the run id of a stream in Spark's description of an execution",
     "audit/spark/redaction_patterns.py": "patterns of Spark's settings, for `lineage.sql.redaction`",
     "audit/spool/liveness.py": "a driver's id, a file's name",
     "audit/spool/segment.py": "the head of a record of the spool",

@@ -58,6 +58,8 @@ def commits_since(spark: SparkSession, location: str, since_ms: int) -> list[Log
     # The state that this JVM has cached: `update()` would list the log's folder, and the statement's own
     # commits have updated the cache already (Delta 4.4).
     newest = log.unsafeVolatileSnapshot().version()
+    if newest >= 0 and not folder.getFileSystem(conf).exists(names.unsafeDeltaFile(folder, newest)):
+        return None  # somebody has deleted the table's files, and the cache does not know
     found: list[LoggedCommit] = []
     for version in range(newest, max(-1, newest - LOOK_BACK), -1):
         path = names.unsafeDeltaFile(folder, version)

@@ -1,11 +1,13 @@
 """Spark's SQL executions, sorted by the statement that caused them.
 
-In: events of `EventQueue`. Out: for each query id its outermost executions, and the executions
-that no statement of the front door caused. Inner ones (Delta's own jobs for a MERGE, say) are dropped.
+In: events of `EventQueue`. Out: for each query id its outermost executions, for each run of a stream those of
+its thread, and the executions that no statement of the front door caused. Inner ones (Delta's own jobs for a
+MERGE, say) are dropped.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections import defaultdict
 from dataclasses import dataclass
@@ -17,6 +19,8 @@ from audit.spark.plans.metrics import NOT_COUNTED, Metrics
 
 # Executions that nobody asks for are forgotten in the JVM so many at a time: a call costs 60 µs.
 _DROPPED = 50
+# StreamExecution.getBatchDescriptionString: all that a stream's thread runs is described so (Spark 4.2).
+_RUN = re.compile(r"\nrunId = ([0-9a-f-]{36})\nbatch = ")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +55,13 @@ class Execution:
 
 
 class Executions:
-    """The state of the listener: what is open, what has ended and waits to be asked for."""
+    """The state of the listener: what is open, what has ended and waits to be asked for.
+
+    Attributes:
+        seen: how many have begun.
+        inside: how many of them are inside of another one, which alone is given.
+        internal: how many are the audit's own, and given to nobody.
+    """
 
     def __init__(self, queue: EventQueue, statement_tag: str, quiet_tags: frozenset[str]) -> None:
         self._queue = queue
@@ -64,9 +74,13 @@ class Executions:
         self._inside: defaultdict[int, list[Metrics]] = defaultdict(list)
         self._open_of: defaultdict[str, set[int]] = defaultdict(set)
         self._ended: defaultdict[str, list[Execution]] = defaultdict(list)
+        self._runs: set[str] = set()
         self._unseen: list[Execution] = []
         self._dropped: list[int] = []
         self._highest = -1
+        self.seen = 0
+        self.inside = 0
+        self.internal = 0
         self._started = 0
         self._marked = 0
 
@@ -101,13 +115,18 @@ class Executions:
                 time.sleep(0.002)
         return True
 
-    def of(self, query_id: str) -> list[Execution]:
-        """The outermost executions of a statement that have ended, oldest first; they are forgotten."""
-        return self._ended.pop(query_id, [])
+    def of(self, owner: str) -> list[Execution]:
+        """The ended outermost executions of a query id or a run id, oldest first; they are forgotten."""
+        self._runs.discard(owner)
+        return self._ended.pop(owner, [])
 
     def ended_ids(self) -> list[str]:
-        """The statements that have executions waiting."""
+        """The statements and runs that have executions waiting."""
         return list(self._ended)
+
+    def ended_runs(self) -> list[str]:
+        """The runs of streams that have executions waiting."""
+        return list(self._runs)
 
     def unseen(self) -> list[Execution]:
         """Executions that no statement of the front door caused; they are forgotten."""
@@ -128,7 +147,7 @@ class Executions:
         self._started += 1
         self._highest = max(self._highest, event.execution_id)
         owner = self._owner_of(event)
-        # With a job tag an execution is inner while another one of its statement is open; without one Spark's
+        # With an owner an execution is inner while another one of its owner is open; without one Spark's
         # rootExecutionId tells (4.2).
         is_inner = bool(self._open_of[owner]) if owner else event.root_id != event.execution_id
         is_quiet = not self._quiet.isdisjoint(event.tags)
@@ -138,13 +157,16 @@ class Executions:
         if owner:
             self._open_of[owner].add(event.execution_id)
         self._owner[event.execution_id] = owner
+        self.seen += 1
+        self.internal += is_quiet
+        self.inside += is_inner and not is_quiet
         if not is_inner and not is_quiet:
             self._open[event.execution_id] = event
 
     def _owner_of(self, event: ExecutionStart) -> str | None:
         # Ids are UUIDv7: of nested statements the innermost is the greatest.
         ids = [t.removeprefix(self._prefix) for t in event.tags if t.startswith(self._prefix)]
-        return max(ids, default=None)
+        return max(ids, default=None) or run_of(event.description)
 
     def _end(self, event: ExecutionEnd) -> None:
         owner = self._owner.pop(event.execution_id, None)
@@ -175,5 +197,18 @@ class Executions:
         )
         if owner:
             self._ended[owner].append(ended)
+            if owner == run_of(start.description):
+                self._runs.add(owner)
         else:
             self._unseen.append(ended)
+
+
+def run_of(description: str) -> str | None:
+    r"""The run id of the stream whose thread has started an execution, by its description.
+
+    >>> run_of("name\nid = 1\nrunId = 0e4b8e5c-4c43-4c43-8a52-1d3e5f7a9b0c\nbatch = 3")
+    '0e4b8e5c-4c43-4c43-8a52-1d3e5f7a9b0c'
+    >>> run_of("collect at <stdin>:1")
+    """
+    found = _RUN.search(description)
+    return found.group(1) if found else None

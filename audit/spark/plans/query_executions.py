@@ -48,6 +48,11 @@ def reads_rdd(query_execution: Any) -> bool:
     return str(query_execution.logical().getClass().getSimpleName()) == "LogicalRDD"
 
 
+def makes_table(query_execution: Any) -> bool:
+    """Whether an execution is a CREATE TABLE, of either kind of catalog (Spark 4.2)."""
+    return str(query_execution.logical().getClass().getSimpleName()).startswith("Create")
+
+
 def is_micro_batch(query_execution: Any) -> bool:
     """Whether an execution is a micro-batch of a streaming query."""
     return str(query_execution.getClass().getSimpleName()) == "IncrementalExecution"

@@ -171,7 +171,8 @@ DELTA_TABLE = Methods(
     | _each("UPDATE", "update")
     | _each("VACUUM", "vacuum")
     | _each("RESTORE", "restoreToTimestamp restoreToVersion")
-    | _each("CREATE_TABLE", "clone cloneAtTimestamp cloneAtVersion convertToDelta")
+    | _each("CREATE_TABLE", "clone cloneAtTimestamp cloneAtVersion")
+    | _each("CONVERT", "convertToDelta")
     | _each("ALTER_TABLE", "addFeatureSupport dropFeatureSupport upgradeTableProtocol")
     | _each("UNKNOWN", "generate"),
     analyses=_set("detail forName forPath history isDeltaTable"),

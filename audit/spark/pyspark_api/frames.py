@@ -92,6 +92,11 @@ def sink_of(query: Any) -> str:
     return str(query._jsq.streamingQuery().sink())
 
 
+def run_id_of(query: Any) -> str:
+    """The id of this run of a StreamingQuery."""
+    return str(query.runId)
+
+
 def java_table(table: Any, target: str, *, is_path: bool) -> Any:
     """The JVM's side of another `DeltaTable`, in the session of one; `clone` of Delta's Python gives that."""
     find = type(table).forPath if is_path else type(table).forName

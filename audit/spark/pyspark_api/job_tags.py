@@ -1,6 +1,6 @@
 """Spark's job tags, set for a block of a thread.
 
-In: a SparkContext, a tag. Out: each SQL execution started in the block carries the tag.
+In: a SparkContext, a tag. Out: each SQL execution started in the block carries the tag, or none of ours.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from audit.core.job_tags import PREFIX
 from audit.spark.sessions import is_running
 
 if TYPE_CHECKING:
@@ -41,3 +42,19 @@ def tagged(context: SparkContext, tag: str) -> Iterator[None]:
         tags_set.discard(key)
         if is_running(context):
             context.removeJobTag(tag)
+
+
+@contextmanager
+def untagged(context: SparkContext) -> Iterator[None]:
+    """Spark's jobs of this thread, and the threads that it starts inside, have no tag of ours.
+
+    The user's own tags stay.
+    """
+    ours = [tag for tag in context.getJobTags() if tag.startswith(PREFIX)]
+    for tag in ours:
+        context.removeJobTag(tag)
+    try:
+        yield
+    finally:
+        for tag in ours if is_running(context) else ():
+            context.addJobTag(tag)

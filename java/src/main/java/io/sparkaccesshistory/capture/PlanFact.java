@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.types.StructType;
 import scala.collection.Seq;
 
 /** What is known of one relation or target; fields that stay null are left out. */
@@ -26,7 +27,8 @@ final class PlanFact {
   boolean view;
   boolean external;
   boolean partial;
-  boolean evolves;
+  private StructType before;
+  private StructType migrated;
   boolean temporary;
   boolean streaming;
   String mode;
@@ -151,13 +153,20 @@ final class PlanFact {
     if (!table.schema().isEmpty() && schema == null) schema = table.schema();
   }
 
+  private boolean evolves() {
+    return migrated != null
+        && (before == null || !migrated.catalogString().equalsIgnoreCase(before.catalogString()));
+  }
+
   /** A constructor parameter of a command. */
   void part(String field, Object value) {
     String kind = PlanText.kind(value);
     if (value instanceof scala.collection.Map && field.toLowerCase().endsWith("options"))
       leaves((scala.collection.Map<?, ?>) value);
-    // Delta's MERGE with schema evolution holds the target's schema of afterwards (4.4).
-    if (field.equals("migratedSchema")) evolves = true;
+    // Delta's MERGE holds the target and its schema of afterwards, with or without evolution (4.4).
+    if (field.equals("target") && value instanceof LogicalPlan)
+      before = ((LogicalPlan) value).schema();
+    if (field.equals("migratedSchema")) migrated = (StructType) value;
     if (value instanceof CatalogTable) catalogTable(value);
     else if (field.equals("column") && value instanceof TreeNode) change("ALTER", value);
     else if (field.equals("newName") && value instanceof Seq) newName = PlanText.dotted(value);
@@ -327,7 +336,7 @@ final class PlanFact {
     if (view) out.append(",\"view\":true");
     if (external) out.append(",\"external\":true");
     if (partial) out.append(",\"partial\":true");
-    if (evolves) out.append(",\"evolves\":true");
+    if (evolves()) out.append(",\"evolves\":true");
     if (temporary) out.append(",\"temporary\":true");
     if (streaming) out.append(",\"streaming\":true");
     if (!locations.isEmpty()) PlanText.strings(out.append(",\"locations\":"), locations);

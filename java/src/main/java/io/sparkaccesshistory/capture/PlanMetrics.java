@@ -51,7 +51,8 @@ record PlanMetrics(Long bytesScanned, Long rowsWritten, Long bytesWritten, Strin
    */
   static PlanMetrics of(QueryExecution execution, Set<Long> counted) {
     try {
-      return new Walk(counted).over(execution.executedPlan());
+      boolean batch = execution.getClass().getSimpleName().equals("IncrementalExecution");
+      return new Walk(counted, batch).over(execution.executedPlan());
     } catch (RuntimeException | LinkageError e) {
       return new PlanMetrics(null, null, null, e.toString());
     }
@@ -59,14 +60,16 @@ record PlanMetrics(Long bytesScanned, Long rowsWritten, Long bytesWritten, Strin
 
   private static final class Walk {
     private final Set<Long> counted;
+    private final boolean batch;
     private final Set<SparkPlan> seen = Collections.newSetFromMap(new IdentityHashMap<>());
     private final ArrayDeque<SparkPlan> todo = new ArrayDeque<>();
     private Long scanned;
     private Long rows;
     private Long bytes;
 
-    Walk(Set<Long> counted) {
+    Walk(Set<Long> counted, boolean batch) {
       this.counted = counted;
+      this.batch = batch;
     }
 
     PlanMetrics over(SparkPlan root) {
@@ -108,8 +111,19 @@ record PlanMetrics(Long bytesScanned, Long rowsWritten, Long bytesWritten, Strin
       if (files.getClass().getSimpleName().equals("DeltaLogFileIndex")) return;
       SQLMetric metric = metrics.get("filesSize");
       // Never set: a plan that runs again has forgotten its files.
-      if (metric == null || metric.isZero() || !counted.add(metric.id())) return;
+      if (metric == null || metric.isZero() || unread(metrics)) return;
+      if (!counted.add(metric.id())) return;
       scanned = (scanned == null ? 0 : scanned) + metric.value();
+    }
+
+    /**
+     * Whether no task has run: Spark plans the files of a micro-batch for a function that may not
+     * look at them (4.2, ForeachBatchSink).
+     */
+    private boolean unread(Map<String, SQLMetric> metrics) {
+      SQLMetric rows = metrics.get("numOutputRows");
+      SQLMetric time = metrics.get("scanTime");
+      return batch && rows != null && rows.value() <= 0 && (time == null || time.isZero());
     }
 
     private void written(Map<String, SQLMetric> metrics) {
