@@ -96,7 +96,6 @@ class TimeTravel:
         self._cloned = governance.copy
         self._may_undrop = governance.require_undrop
         self._may_drop_schema = governance.require_schema_drop
-        self._require_unprotected = governance.require_unprotected
         self._show_governance = governance.show
         self._shows_all_rows = governance.shows_all_rows
         self._owner_of = governance.owner_of
@@ -335,7 +334,6 @@ class TimeTravel:
             cache(self._recorded),
             self._clock(),
             self._clock,
-            self._require_unprotected,
         )
 
     def _drop(self, drop: Drop, spark: SparkSession, text: str, actor: Actor, run: Run) -> Any:

@@ -58,9 +58,6 @@ class Ungoverned:
     def require_schema_drop(self, _spark, _name):
         """Anybody may."""
 
-    def require_unprotected(self, _name):
-        """Nothing is protected."""
-
     def require_undrop(self, _event, _by):
         """Anybody may."""
 
