@@ -255,17 +255,6 @@ def _in_brackets(relation: str, clause: VersionClause) -> str:
     return f"(SELECT * FROM {relation})"  # noqa: S608  names are quoted
 
 
-def under_names_of(view: View, text: str) -> str:
-    """SQL of a view's query, its columns under the view's own names."""
-    if not view.columns:
-        return text
-    named = ", ".join(
-        sql_name([queried]) if queried == name else f"{sql_name([queried])} AS {sql_name([name])}"
-        for queried, name in view.columns
-    )
-    return f"SELECT {named} FROM ({text})"  # noqa: S608  the view's own text
-
-
 def in_full(parts: Sequence[str], current: Current) -> tuple[str, ...]:
     """A name of a view's text in full; `delta.`/path`` is full already."""
     if is_path(parts):
