@@ -219,10 +219,6 @@ class _Governance:
         """See `Enforcer.require_schema_drop`."""
         self.policies.enforcer.require_schema_drop(spark, name)
 
-    def require_unprotected(self, name: Sequence[str]) -> None:
-        """See `Enforcer.require_unprotected`."""
-        self.policies.enforcer.require_unprotected(name)
-
     def require_undrop(self, dropped: ObjectEvent, actor: Actor) -> None:
         """See `Policies.require_undrop`."""
         self.policies.require_undrop(dropped.domain, dropped.name, dropped.object_id, actor)

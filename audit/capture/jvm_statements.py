@@ -129,9 +129,11 @@ class JvmStatements:
         if is_own(statement):
             arguments = json.dumps(values)
             return {"text": text, "columns": columns_of(statement), "arguments": arguments}
-        if not own_points(statement):
+        if not statement.points:
             # The JVM remembers such a text and does not ask again, see `StatementGateway.java`.
             return {"pure": True}
+        if not own_points(statement) and not self._is_known(java_session, inside):
+            return {}  # Spark's own form in a session that is nobody's
         caller = self._caller(java_session, inside)
         return {"text": self._at_versions(caller, statement, values)}
 
@@ -143,7 +145,7 @@ class JvmStatements:
 
     @staticmethod
     def _at_versions(caller: _Caller, statement: Statement, values: Arguments) -> str:
-        """A text with AT | BEFORE as Spark reads it."""
+        """A text with points in time as Spark reads it."""
         audited = caller.audited
         with audited.quiet():
             sent = audited.services.time_travel.with_versions(
@@ -189,6 +191,13 @@ class JvmStatements:
     def _inside(self, tags: Iterable[str]) -> RunningStatement | None:
         found = (application.recorder.running.of_tags(tags) for application in self._applications())
         return next((statement for statement in found if statement is not None), None)
+
+    def _is_known(self, java_session: Any, inside: RunningStatement | None) -> bool:
+        """Whether somebody has attached the session, or runs the statement around."""
+        if inside is not None:
+            return True
+        context = next(iter(self._applications())).services.spark.sparkContext
+        return self._find(session_of(context, java_session)) is not None
 
     def _caller(self, java_session: Any, inside: RunningStatement | None) -> _Caller:
         """Who asks.

@@ -163,10 +163,6 @@ class EnforcementRule:
         """Refuse to drop a schema with what policies read."""
         self._java.checkSchemaDrop(spark._jsparkSession, name)
 
-    def check_view_past(self, name: Sequence[str]) -> None:
-        """Refuse an old version of a view, by its full name, that policies protect."""
-        self._java.checkViewPast(name[-2], name[-1])
-
     def check_folder(self, spark: SparkSession, place: str) -> None:
         """Refuse a folder for a new Delta table over what is protected."""
         self._java.checkFolder(spark._jsparkSession, place)

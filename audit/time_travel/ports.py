@@ -51,14 +51,6 @@ class Governance(Protocol):
         """
         ...
 
-    def require_unprotected(self, name: Sequence[str]) -> None:
-        """Refuse a view, by its full name, that policies protect.
-
-        Raises:
-            AccessDeniedError: they do.
-        """
-        ...
-
     def require_undrop(self, dropped: ObjectEvent, actor: Actor) -> None:
         """Refuse an UNDROP without privileges.
 

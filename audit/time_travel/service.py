@@ -24,11 +24,7 @@ from audit.time_travel.dropped.crash_repair import finish_interrupted_moves
 from audit.time_travel.dropped.drop import Dropper
 from audit.time_travel.dropped.drop_registry import DropRegistry
 from audit.time_travel.dropped.undrop import Undropper
-from audit.time_travel.errors import (
-    NotAQueryError,
-    StalePlanError,
-    UnknownStatementError,
-)
+from audit.time_travel.errors import UnknownStatementError
 from audit.time_travel.retention.adopt import Adopter
 from audit.time_travel.retention.maintenance import Maintenance
 from audit.time_travel.retention.parameters import parameter_change_of, require_object
@@ -39,10 +35,11 @@ from audit.time_travel.retention.storage_views import asks_for_storage
 from audit.time_travel.retention.table_properties import is_pinned
 from audit.time_travel.retention.vacuum import require_kept
 from audit.time_travel.show_history import SCHEMA_COLUMNS, TABLE_COLUMNS, HistoryRows, require_read
+from audit.time_travel.statement_chain import run_chain
 from audit.time_travel.versions.reading import TextAtVersions, VersionReader, VersionToRead
 from audit.time_travel.versions.replay import Replay
 from audit.time_travel.versions.restore import Restorer, clause_of
-from audit.time_travel.versions.undo_plan import UndoPlan
+from audit.time_travel.versions.undo_plan import UndoPlan, require_current
 from audit.time_travel.versions.undo_planner import UndoPlanner
 from lineage.model import Domain
 from lineage.names import SESSION_CATALOG, split_name, sql_name
@@ -99,7 +96,6 @@ class TimeTravel:
         self._cloned = governance.copy
         self._may_undrop = governance.require_undrop
         self._may_drop_schema = governance.require_schema_drop
-        self._require_unprotected = governance.require_unprotected
         self._show_governance = governance.show
         self._shows_all_rows = governance.shows_all_rows
         self._owner_of = governance.owner_of
@@ -108,7 +104,7 @@ class TimeTravel:
         self._schema = schema
         self._running_since = records.running_since
         self._guarded = failures.guard
-        self._quiet = sessions.quiet
+        self._sessions = sessions
         self._clock = clock
         self._recorded = records.recorded
         self._changes = records.changes_since
@@ -186,7 +182,7 @@ class TimeTravel:
             TimeTravelError: see `time_travel.replay`.
         """
         # The look-ups belong to no statement; the query that comes of them is recorded when it runs.
-        with self._quiet(spark):
+        with self._sessions.quiet(spark):
             recorded = self._recorded(query_id)
             if recorded is None:
                 raise UnknownStatementError(
@@ -338,7 +334,6 @@ class TimeTravel:
             cache(self._recorded),
             self._clock(),
             self._clock,
-            self._require_unprotected,
         )
 
     def _drop(self, drop: Drop, spark: SparkSession, text: str, actor: Actor, run: Run) -> Any:
@@ -422,13 +417,13 @@ class TimeTravel:
             catalog,
             partial(self.retention.periods, catalog),
             is_made_here,
-            partial(self._quiet, spark),
+            partial(self._sessions.quiet, spark),
             self.properties.of_system,
         )
 
     def undo_plan(self, spark: SparkSession, query_id: str) -> UndoPlan:
         """A plan to undo a statement; see `time_travel.plan_undo`."""
-        with self._quiet(spark):
+        with self._sessions.quiet(spark):
             catalog = self._catalog(spark)
             limits = partial(self.retention.version_limits, catalog)
             return UndoPlanner(
@@ -441,19 +436,8 @@ class TimeTravel:
         Raises:
             StalePlanError: a table has changed.
         """
-        with self._quiet(spark):
-            catalog = self._catalog(spark)
-            # An UNDROP, and the DROP of what left no version, have none that could have changed since.
-            for step in plan.steps:
-                table = catalog.find(split_name(step.table)) if step.from_version is not None else None
-                location = table.location if isinstance(table, Table) else None
-                state = catalog.state(location) if location else None
-                if step.from_version is not None and (state is None or state.latest != step.from_version):
-                    raise StalePlanError(
-                        f"{step.table} is no longer at version {step.from_version}, as when the plan to undo"
-                        f" {plan.query_id} was made",
-                        "plan again: time_travel.plan_undo says what has come since",
-                    )
+        with self._sessions.quiet(spark):
+            require_current(plan, self._catalog(spark))
 
     @contextmanager
     def within(self, spark: SparkSession, schema: str) -> Iterator[None]:
@@ -468,31 +452,11 @@ class TimeTravel:
                 spark.sql(f"USE {before}")
 
     def _run_chain(self, chain: StatementChain, spark: SparkSession, actor: Actor, run: Run) -> Any:
-        """Run a chain `a ->> b`: each query reads the rows of the statement before it."""
-        first, *rest = chain.parts
-        # All parts are looked at before the first one runs.
-        for following in rest:
-            if not parse(following.reading_from("shown")).is_query:
-                keyword = following.text.split(None, 1)[0] if following.text else "nothing"
-                raise NotAQueryError(
-                    f"->> hands what is shown to {keyword}",
-                    "let a SELECT follow it, and run other statements by themselves",
-                )
-        frame = self._show_governance(spark, first.text, actor, run)
-        if frame is None:
-            frame = self._show(typed_of(first.text), spark, first.text, actor, run)
-        # A session of its own: the settings below would change what the user's next statement means.
-        session = spark.newSession()
-        # Snowflake quotes names by double quotes. Spark (4.2) takes them for names under both settings only.
-        for name in ("spark.sql.ansi.enabled", "spark.sql.ansi.doubleQuotedIdentifiers"):
-            session.conf.set(name, "true")
-        with self._quiet(session):  # intermediate reads belong to the record of the last query
-            # A DataFrame belongs to its session, so the other session gets its rows.
-            session.createDataFrame(frame.collect(), frame.schema).createTempView("shown_0")
-            for number, following in enumerate(rest[:-1]):
-                query = following.reading_from(f"shown_{number}")
-                run(session, f"CREATE TEMPORARY VIEW shown_{number + 1} AS {query}")
-            return run(session, rest[-1].reading_from(f"shown_{len(rest) - 1}"))
+        def show(text: str) -> Any:
+            frame = self._show_governance(spark, text, actor, run)
+            return self._show(typed_of(text), spark, text, actor, run) if frame is None else frame
+
+        return run_chain(chain.parts, spark, show, run, self._sessions)
 
     def _show(self, show: Typed | None, spark: SparkSession, text: str, actor: Actor, run: Run) -> Any:
         if isinstance(show, ShowParameters):

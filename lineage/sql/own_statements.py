@@ -29,7 +29,7 @@ Governs = (
 WORDS = (
     r"\b(?:AT|BEFORE|CLONE|TRANSIENT|RESTORE|UNDROP|VACUUM|DROP|HISTORY|PARAMETERS"
     r"|DATA_RETENTION_TIME_IN_DAYS|MIN_DATA_RETENTION_TIME_IN_DAYS|MAX_TIME_TRAVEL_HOURS"
-    r"|POLICY|POLICIES|MASK|FILTER|TAGS?|ROLES?|GRANTS?|REVOKE|COPY)\b|->>"
+    r"|POLICY|POLICIES|MASK|FILTER|TAGS?|ROLES?|GRANTS?|REVOKE|COPY|OF)\b|->>|@v?\d"
 )
 """A regular expression of Java and Python, in any case: a text that it does not find in is none of these."""
 
@@ -63,7 +63,7 @@ def is_own(statement: Statement) -> bool:
 
 
 def own_points(statement: Statement) -> tuple[VersionClause | BadClause, ...]:
-    """The clauses AT | BEFORE of a statement; Spark's own forms are Spark's.
+    """The clauses AT | BEFORE of a statement, which Spark's grammar lacks.
 
     >>> from lineage.sql.parse import parse
     >>> len(own_points(parse("SELECT * FROM t AT (OFFSET => -60), u VERSION AS OF 3")))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from lineage.names import sql_text
 from lineage.sql.commands.time_travel.at_before import VersionClause
-from lineage.sql.own_statements import is_own, own_points
+from lineage.sql.own_statements import is_own
 from lineage.sql.parameters import points_of
 from lineage.sql.parse import parse
 from lineage.sql.tokens import tokenize, word
@@ -118,7 +118,7 @@ def with_immediate(script: str) -> str:
     Spark 4.2 reads a script as one text: a statement that its grammar lacks fails all of it, and no parser
     sees the inner ones. The text of EXECUTE IMMEDIATE comes back through the parser when it runs, so control
     flow and handlers stay as they are. Local variables are out of sight there: those of a point in time are
-    handed over by USING, and a query with AT | BEFORE that names one elsewhere is left as it is.
+    handed over by USING, and a query of the past that names one elsewhere is left as it is.
 
     >>> print(with_immediate("BEGIN SELECT 1; UNDROP TABLE t; END"))
     BEGIN SELECT 1; EXECUTE IMMEDIATE 'UNDROP TABLE t'; END
@@ -135,7 +135,7 @@ def with_immediate(script: str) -> str:
         start, stop = tokens[first].start, tokens[last].end + 1
         statement = parse(script[start:stop])
         inside, outside = _named(statement, variables)
-        if is_own(statement) or (own_points(statement) and not outside):
+        if is_own(statement) or (statement.points and not outside):
             found = found[:start] + _immediate(statement.text, inside) + found[stop:]
     return found
 

@@ -55,11 +55,23 @@ def test_i_overwrote_a_table_that_nobody_had_touched_for_a_month(moving_session,
     assert rows(reader.option("versionAsOf", 1).load(place)) == [(1,)]
     assert rows(session.read.format("delta").load(f"{place}@v1")) == [(1,)]
 
+    # Delta alone would refuse it: it was committed before its own retention began.
+    script = "BEGIN SELECT * FROM t VERSION AS OF 1; END"
+    for text in (script, "EXECUTE IMMEDIATE 'SELECT * FROM t@v1'"):
+        assert rows(session.sql(text)) == [(1,)], text
+    (found,) = session._jsparkSession.sql("SELECT a FROM t VERSION AS OF 1").collect()
+    assert found.getInt(0) == 1
+
     # What was no longer current when the retention began was never in reach.
     with pytest.raises(errors.OutsideRetentionError, match="version 0"):
         session.sql("SELECT * FROM t VERSION AS OF 0")
     with pytest.raises(errors.OutsideRetentionError, match="version 0"):
         session.table("t@v0")
+    for text in (script.replace("1", "0"), "EXECUTE IMMEDIATE 'SELECT * FROM t@v0'"):
+        with pytest.raises(errors.OutsideRetentionError, match="version 0"):
+            session.sql(text)
+    with pytest.raises(Exception, match="version 0"):
+        session._jsparkSession.sql("SELECT a FROM t VERSION AS OF 0")
 
     # A day later it has left the retention, though Delta still has its files.
     moving_clock.advance(days=1, hours=1)

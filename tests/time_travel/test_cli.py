@@ -51,6 +51,7 @@ def test_nothing_to_purge_or_recover(session, schema, root):
 
 
 def test_no_catalog(tmp_path):
-    """A root without a metastore: only the catalog knows which tables there are."""
+    """An audit whose metastore is elsewhere: only the catalog knows which tables there are."""
+    (tmp_path / "spool").mkdir()
     code, _, told = answer("purge", root=tmp_path)
     assert (code, "hive.metastore.uris" in told) == (2, True)

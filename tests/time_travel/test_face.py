@@ -235,6 +235,24 @@ def test_replay(session, told, schema):
     session.sql(f"USE {schema}")
 
 
+def test_replay_reads_views_as_spark_resolves_them(session, told):
+    """Through a CTE named as the table, a function, a version that the view names."""
+    session.sql("CREATE FUNCTION most() RETURNS INT RETURN (SELECT max(a) FROM t)")
+    session.sql("CREATE VIEW v AS WITH t AS (SELECT a FROM t) SELECT t.a, most() AS m FROM t")
+    session.sql("CREATE VIEW w AS SELECT x.a FROM t@v1 x")
+    session.sql(
+        "CREATE TEMPORARY VIEW mine AS SELECT /*+ BROADCAST(w) */ v.a, m, w.a AS b FROM v JOIN w ON TRUE"
+    )
+    text = "SELECT a, m, b FROM mine WHERE a > 0"
+    before = rows(session.sql(text))
+    session.sql("INSERT INTO t (a) SELECT m + 1 FROM v")
+    session.sql("UPDATE t SET a = -a")
+    assert rows(time_travel.replay(session, last_id(session, text))) == before != []
+    write = "INSERT INTO t (a) SELECT m + 1 FROM v"
+    assert rows(time_travel.replay(session, last_id(session, write))) == [(3,), (3,)]
+    session.sql("DROP VIEW mine")
+
+
 @pytest.mark.slow("several replays")
 def test_replay_of_a_write(session, told):
     """Of INSERT … SELECT and CREATE TABLE … AS SELECT it is the query, over what was before the write."""

@@ -109,6 +109,24 @@ def test_deltas_api_clones_and_restores_as_sql_does(session, schema, tmp_path, s
         table.cloneAtVersion(0, "late", isShallow=True)
 
 
+def test_deltas_api_at_a_time(session, schema, stored):
+    """`cloneAtTimestamp` and `restoreToTimestamp` do as the statements, and are bound by the retention."""
+    session.sql("CREATE TABLE t DATA_RETENTION_TIME_IN_DAYS = 2 AS SELECT 1 AS a")
+    session.sql("INSERT INTO t VALUES (2)")
+    table = DeltaTable.forName(session, "t")
+    made = session.sql("DESCRIBE HISTORY t").collect()[-1].timestamp.isoformat(sep=" ")
+    assert table.cloneAtTimestamp(made, "c", isShallow=True).toDF().count() == 1
+    assert stored("t")[FILES] == PINNED
+    table.restoreToTimestamp(made)
+    assert (stored("t")[FILES], session.table("t").count()) == (PINNED, 1)
+    session.sql("INSERT INTO t VALUES (3)")
+    session.sql("ALTER TABLE t SET DATA_RETENTION_TIME_IN_DAYS = 0")
+    with pytest.raises(errors.OutsideRetentionError):
+        table.restoreToTimestamp(made)
+    with pytest.raises(errors.OutsideRetentionError):
+        table.cloneAtTimestamp(made, "late", isShallow=True)
+
+
 def test_another_schemas_table_in_the_folder(session, spark, schema):
     """A table elsewhere whose LOCATION lies in the folder of a dropped schema outlives it."""
     session.sql(f"CREATE SCHEMA {schema}_2")

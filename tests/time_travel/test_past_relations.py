@@ -197,8 +197,15 @@ def test_a_policy_of_a_view_holds_in_its_past(session, schema):
     session.sql("CREATE TABLE open_table (id INT, name STRING)")
     session.sql("INSERT INTO open_table VALUES (1, 'ann')")
     session.sql("CREATE VIEW veiled AS SELECT id, name FROM open_table")
+    session.sql("INSERT INTO open_table VALUES (2, 'bob')")
     session.sql("CREATE MASKING POLICY hide AS (v STRING) RETURNS STRING -> '***'")
     session.sql("ALTER VIEW veiled ALTER COLUMN name SET MASKING POLICY hide")
+    session.sql("CREATE ROW ACCESS POLICY first AS (i INT) RETURNS BOOLEAN -> i = 1")
+    session.sql("ALTER VIEW veiled ADD ROW ACCESS POLICY first ON (id)")
+    session.sql("CREATE VIEW over AS SELECT id, name FROM veiled")
     with audit.as_user(session, "mallory"):
-        for asked in ("veiled", "veiled VERSION AS OF 1", "veiled@v1", "veiled AT (OFFSET => 0)"):
-            assert rows(session, f"SELECT name FROM {asked}") == [("***",)], asked
+        session.sql("CREATE TEMPORARY VIEW mine AS SELECT * FROM veiled")
+        for view in ("veiled", "over", "mine"):
+            for form in ("", " VERSION AS OF 2", "@v2", " AT (OFFSET => 0)", " AT (VERSION => 2)"):
+                assert rows(session, f"SELECT * FROM {view}{form}") == [(1, "***")], (view, form)
+        session.sql("DROP VIEW mine")

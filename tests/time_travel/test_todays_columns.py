@@ -17,10 +17,9 @@ from pyspark.sql.types import (
     VariantType,
 )
 
-from audit.spark.delta.values import View
 from audit.time_travel.versions.columns import in_todays_columns, of_view
 from audit.time_travel.versions.diff import comparable
-from audit.time_travel.versions.reading import in_full, under_names_of
+from audit.time_travel.versions.reading import in_full
 
 INT, LONG, TEXT = IntegerType(), LongType(), StringType()
 
@@ -190,20 +189,6 @@ def test_values_that_spark_cannot_group_by_are_made_comparable(kind, sql):
         (("delta", "t"), ("spark_catalog", "delta", "t")),
     ],
 )
-def test_names_in_a_views_text_are_those_of_its_creation(parts, name):
+def test_names_of_a_recorded_text_are_those_of_its_schema(parts, name):
     """In the schema that was current then; a path is a name in full."""
     assert in_full(parts, ("spark_catalog", "mart")) == name
-
-
-@pytest.mark.parametrize(
-    ("names", "sql"),
-    [
-        ((), "SELECT 1 AS a"),
-        ((("a", "a"),), "SELECT `a` FROM (SELECT 1 AS a)"),
-        ((("a", "it`s"), ("count(1)", "n")), "SELECT `a` AS `it``s`, `count(1)` AS `n` FROM (SELECT 1 AS a)"),
-    ],
-)
-def test_a_views_columns_have_its_own_names(names, sql):
-    """CREATE VIEW v (n) AS … gives names of its own."""
-    view = View(("spark_catalog", "s", "v"), "SELECT 1 AS a", ("spark_catalog", "s"), names)
-    assert under_names_of(view, view.text) == sql

@@ -187,15 +187,6 @@ class Enforcer:
         with refusals():
             self._rule.check_schema_drop(spark, name)
 
-    def require_unprotected(self, name: Sequence[str]) -> None:
-        """Refuse what a view, by its full name, was before, where policies protect it as it is.
-
-        Raises:
-            AccessDeniedError: they do.
-        """
-        with refusals():
-            self._rule.check_view_past(name)
-
     def require_folder(self, place: str) -> None:
         """Refuse a folder for a new Delta table over what is protected.
 

@@ -73,10 +73,8 @@ class CatalogEntries(InSession):
         if found["view_text"] is None:
             return None
         catalog, *namespace = found["view_current"] or self.current
-        columns = [column["name"] for column in found["columns"]]
-        pairs = tuple(zip(found["view_queried"], columns, strict=False))
         return View(
-            name, found["view_text"], (catalog, ".".join(namespace)), pairs, temporary=temporary, facts=found
+            name, found["view_text"], (catalog, ".".join(namespace)), temporary=temporary, facts=found
         )
 
     def schema_facts(self, name: str) -> dict[str, Any] | None:

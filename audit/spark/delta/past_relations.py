@@ -64,21 +64,29 @@ class PastView:
 
     def relations(self) -> list[RelationBelow]:
         """What it reads, but for constants and for what it reads at a version of its own."""
-        return [
-            RelationBelow(
-                tuple(one["name"] or ()),
-                one["kind"],
-                one.get("location", ""),
-                one.get("table_id", ""),
-                one.get("schema", ""),
-            )
-            for one in json.loads(self._java.relations())
-        ]
+        return _relations(self._java.relations())
+
+    def fixed(self) -> list[RelationBelow]:
+        """What it reads at a version of its own."""
+        return _relations(self._java.fixed())
 
     def at(self, versions: Sequence[VersionBelow]) -> str:
         """The mark of the view, with each of `relations` at a version."""
         given = [{"version": v.version, "enforced": v.enforced, "columns": v.columns} for v in versions]
         return str(self._java.bind(json.dumps(given)))
+
+
+def _relations(told: str) -> list[RelationBelow]:
+    return [
+        RelationBelow(
+            tuple(one["name"] or ()),
+            one["kind"],
+            one.get("location", ""),
+            one.get("table_id", ""),
+            one.get("schema", ""),
+        )
+        for one in json.loads(told)
+    ]
 
 
 class PastRelations(InSession):

@@ -47,7 +47,6 @@ class View:
         name: its parts, in full; one part for a temporary view, two for a global temporary one.
         text: its query.
         current: the catalog and schema in force when it was made.
-        columns: pairs of a column of the query and the view's own name for it; () where they are the same.
         temporary: no catalog keeps it.
         facts: all that the catalog knows, by the names of `CatalogStore.java`.
     """
@@ -55,7 +54,6 @@ class View:
     name: tuple[str, ...]
     text: str
     current: tuple[str, str]
-    columns: tuple[tuple[str, str], ...] = ()
     temporary: bool = False
     facts: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 

@@ -83,7 +83,6 @@ class VersionReader:
         records: gives statements on record.
         now: UTC microseconds, one moment for the whole statement.
         clock: the time, UTC microseconds.
-        require_unprotected: refuses a view by its name that policies protect: they are its text's own.
     """
 
     catalog: DeltaCatalog
@@ -91,7 +90,6 @@ class VersionReader:
     records: Records
     now: int
     clock: Callable[[], int]
-    require_unprotected: Callable[[Sequence[str]], None]
     _marks: list[str] = field(default_factory=list, init=False)
 
     def rewrite(self, statement: Statement) -> TextAtVersions:
@@ -165,8 +163,6 @@ class VersionReader:
             return self._table(entry, asked, is_kept=is_kept)
         # A temporary view of a DataFrame has no text, so no entry.
         if isinstance(entry, View) or self.catalog.is_temporary(parts):
-            if isinstance(entry, View) and not entry.temporary:
-                self.require_unprotected(entry.name)
             if is_kept:
                 raise BadClauseError(
                     f"a view or function keeps its text, and {quote_name(parts)} is a view: its text of"
@@ -257,17 +253,6 @@ def _in_brackets(relation: str, clause: VersionClause) -> str:
     if clause.after != "USING" or relation.startswith("("):
         return relation
     return f"(SELECT * FROM {relation})"  # noqa: S608  names are quoted
-
-
-def under_names_of(view: View, text: str) -> str:
-    """SQL of a view's query, its columns under the view's own names."""
-    if not view.columns:
-        return text
-    named = ", ".join(
-        sql_name([queried]) if queried == name else f"{sql_name([queried])} AS {sql_name([name])}"
-        for queried, name in view.columns
-    )
-    return f"SELECT {named} FROM ({text})"  # noqa: S608  the view's own text
 
 
 def in_full(parts: Sequence[str], current: Current) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Rewrites a recorded query so that it reads the same versions again.
 
-In: a `RecordedStatement`. Out: its query with full names and VERSION AS OF, views expanded, so that it is
-independent of the current schema.
+In: a `RecordedStatement`. Out: its query with full names, independent of the current schema: tables stand
+VERSION AS OF, and views, which Spark resolves, BEFORE (STATEMENT => …).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from audit.core.file_paths import without_scheme
 from audit.spark.delta.delta_catalog import DeltaCatalog
 from audit.spark.delta.values import Table, View
 from audit.time_travel.errors import NotAQueryError, NotRepeatableError, VersionGoneError
-from audit.time_travel.versions.reading import in_columns_of, in_full, under_names_of
+from audit.time_travel.versions.reading import in_columns_of, in_full
 from audit.time_travel.versions.version_lookup import (
     EvaluatedPoint,
     VersionLimits,
@@ -27,7 +27,7 @@ from audit.time_travel.versions.version_lookup import (
     version_for,
 )
 from lineage.catalog.object_ids import object_id
-from lineage.names import qualify, quote_name, sql_name
+from lineage.names import qualify, quote_name, sql_name, sql_text
 from lineage.sql.commands.time_travel.at_before import VersionClause
 from lineage.sql.parameters import at_time
 from lineage.sql.table_places import tables_of, written_query
@@ -36,6 +36,7 @@ from lineage.sql.tokens import tokenize, word
 if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
+    from audit.spark.delta.past_relations import PastView, RelationBelow
     from audit.spark.delta.values import DeltaTableState
     from audit.time_travel.versions.recorded import RecordedStatement, RecordedVersion, Records
 
@@ -110,7 +111,7 @@ class Replay:
         Raises:
             TimeTravelError: see `time_travel.replay`.
         """
-        query = self._in_versions(query_of(self.recorded), self.recorded.current, None)
+        query = self._in_versions(query_of(self.recorded))
         # All that was read must be bound; else a view or a function leads elsewhere today.
         for read in self.recorded.read:
             if read.name.lower() not in self._bound:
@@ -120,23 +121,19 @@ class Replay:
                 )
         return f"/* replay of {self.recorded.query_id} */ {query}"
 
-    def _in_versions(self, text: str, current: Current, point: VersionClause | None) -> str:
-        """A text with each table at its version; `point` is the point of a view's text."""
-        statement, tokens = lineage.parse(text), tokenize(text) or []
-        if statement.tree is None:
-            raise NotRepeatableError(
-                f"a view that statement {self.recorded.query_id} read cannot be read ({statement.reason})",
-                "read the tables of its object_versions in access_history each for itself",
-            )
+    def _in_versions(self, text: str) -> str:
+        """A text with each table and view at what it read."""
+        statement, tokens, current = lineage.parse(text), tokenize(text) or [], self.recorded.current
+        assert statement.tree is not None  # noqa: S101  `query_of` gives what has one
         places: list[tuple[int, int, Sequence[str], bool, VersionClause | None]] = [
-            (one.first, one.stop, one.name, one.aliased, point) for one in tables_of(statement)
+            (one.first, one.stop, one.name, one.aliased, None) for one in tables_of(statement)
         ]
         places += [
             (one.first, one.stop, one.table, one.aliased, one)
             for one in map(require_clause, statement.points)
         ]
         pieces = [
-            (first, stop, self._relation(parts, current, clause, aliased=aliased))
+            (first, stop, self._relation(parts, clause, aliased=aliased))
             for first, stop, parts, aliased, clause in places
         ]
         pieces += self._functions(statement.tree, tokens, current)
@@ -145,16 +142,14 @@ class Replay:
             text = text[:first] + new + text[stop:]
         return text
 
-    def _relation(
-        self, parts: Sequence[str], current: Current, clause: VersionClause | None, *, aliased: bool
-    ) -> str:
-        full = in_full(parts, current)
+    def _relation(self, parts: Sequence[str], clause: VersionClause | None, *, aliased: bool) -> str:
+        full = in_full(parts, self.recorded.current)
         entry = self._resolve(parts, full)
-        alias = "" if aliased else f" AS {sql_name(parts[-1:])}"
         if isinstance(entry, View):
-            inner = self._in_versions(entry.text, entry.current, clause)
-            return f"({under_names_of(entry, inner)}){alias}"
+            return self._view(parts if entry.temporary else full, clause)
         recorded_versions = self._recorded_versions(full, entry)
+        if not recorded_versions and self.catalog.is_temporary(parts):
+            return self._view(parts, clause)  # of a DataFrame
         if not recorded_versions:
             raise self._not_on_record(full, entry)
         if entry is None:
@@ -170,6 +165,46 @@ class Replay:
         # The statement may have read a version that was committed after its start.
         then = max(then, read.version)
         return in_columns_of(self.catalog, entry, read.version, then, versioned, aliased=aliased)
+
+    def _view(self, name: Sequence[str], clause: VersionClause | None) -> str:
+        """A view at a point at which each table that Spark finds below it has the recorded version."""
+        asked = (
+            self._point(clause)
+            if clause
+            else EvaluatedPoint(_before(name, self.recorded.query_id), query_id=self.recorded.query_id)
+        )
+        below = self._resolved(name)
+        for relation in below.fixed():
+            self._bound.update(one.name.lower() for one in self._recorded_versions(*_named(relation)))
+        for relation in below.relations():
+            full, table = _named(relation)
+            recorded_versions = self._recorded_versions(full, table) if table.location else []
+            if not recorded_versions:
+                found = self.catalog.find(relation.name) if relation.name else None
+                raise self._not_on_record(full, found if isinstance(found, Table) else None)
+            self._bound.add(recorded_versions[-1].name.lower())
+            read = self._choose(recorded_versions, table, clause)
+            self._readable_state(read, table)
+            if version_for(asked, table, self.catalog, VersionLimits(), self.records) != read.version:
+                raise self._ambiguous(recorded_versions, asked.clause)
+        return f"{sql_name(name)} {_in_words(asked)}"
+
+    def _resolved(self, name: Sequence[str]) -> PastView:
+        from pyspark.errors import AnalysisException
+
+        try:
+            return self.catalog.past_view(name)
+        except AnalysisException as error:
+            raise NotRepeatableError(
+                f"the view {quote_name(name)}, which {self.recorded.query_id} read, leads to what is not"
+                f" there now: {error.getCondition()}",
+                "SHOW TABLES HISTORY says whether UNDROP brings a table back",
+            ) from error
+
+    def _point(self, clause: VersionClause) -> EvaluatedPoint:
+        """A clause of the statement as of the time when it ran."""
+        moment = f"timestamp_micros({self.recorded.start})"
+        return evaluate(at_time(clause, moment), self.catalog, self.recorded.start, self.clock)
 
     def _resolve(self, parts: Sequence[str], full: Sequence[str]) -> Table | View | None:
         """The object of a name; a temporary view shadows a table of the schema, as in Spark."""
@@ -199,19 +234,21 @@ class Replay:
         """The recorded version of one occurrence of a table; without a clause the newest."""
         if clause is None or len(recorded_versions) == 1:
             return recorded_versions[-1]
-        moment = f"timestamp_micros({self.recorded.start})"
-        asked = evaluate(at_time(clause, moment), self.catalog, self.recorded.start, self.clock)
-        version = version_for(asked, table, self.catalog, VersionLimits(), self.records)
+        version = version_for(self._point(clause), table, self.catalog, VersionLimits(), self.records)
         found = [read for read in recorded_versions if read.version == version]
         if not found:
-            numbers = ", ".join(str(read.version) for read in recorded_versions)
-            raise NotRepeatableError(
-                f"statement {self.recorded.query_id} read the versions {numbers} of"
-                f" {recorded_versions[0].name}; which of"
-                f" them was {clause} cannot be told",
-                "run its query_text with VERSION AS OF a number",
-            )
+            raise self._ambiguous(recorded_versions, clause)
         return found[0]
+
+    def _ambiguous(
+        self, recorded_versions: Sequence[RecordedVersion], clause: VersionClause
+    ) -> NotRepeatableError:
+        numbers = ", ".join(str(read.version) for read in recorded_versions)
+        return NotRepeatableError(
+            f"statement {self.recorded.query_id} read the versions {numbers} of"
+            f" {recorded_versions[0].name}; which of them was {clause} cannot be told",
+            "run its query_text with VERSION AS OF a number",
+        )
 
     def _readable_state(self, read: RecordedVersion, table: Table) -> DeltaTableState:
         """The state of a table that still has the recorded version, under the same id."""
@@ -257,6 +294,31 @@ class Replay:
             for at, token in enumerate(tokens)
             if token.text.lower() in own and word(tokens, at + 1) == "(" and word(tokens, at - 1) != "."
         ]
+
+
+def _named(relation: RelationBelow) -> tuple[Sequence[str], Table]:
+    """The full name of a relation below a view, and its table."""
+    name = relation.name or ("delta", relation.location)
+    return name, Table(name, relation.location, "delta", managed=False)
+
+
+def _before(name: Sequence[str], query_id: str) -> VersionClause:
+    return VersionClause(tuple(name), "STATEMENT", before=True, expression=sql_text(query_id), own=True)
+
+
+def _in_words(asked: EvaluatedPoint) -> str:
+    """A point as a clause that stays the same whenever it is asked.
+
+    >>> _in_words(EvaluatedPoint(_before(("v",), "q"), query_id="q"))
+    "BEFORE (STATEMENT => 'q')"
+    """
+    if asked.version is not None:
+        point = f"VERSION => {asked.version}"
+    elif asked.query_id is not None:
+        point = f"STATEMENT => {sql_text(asked.query_id)}"
+    else:
+        point = f"TIMESTAMP => timestamp_micros({asked.micros})"
+    return f"{'BEFORE' if asked.clause.before else 'AT'} ({point})"
 
 
 def _version_clause(table: Table, version: int) -> VersionClause:

@@ -10,10 +10,15 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from audit.spark.delta.values import Table
 from audit.time_travel.attached import time_travel_of
+from audit.time_travel.errors import StalePlanError
+from lineage.names import split_name
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from audit.spark.delta.delta_catalog import DeltaCatalog
 
 
 class PlanRunner(Protocol):
@@ -93,3 +98,24 @@ class UndoPlan:
         if self.warnings:
             lines += ["Mind:", *(f"  - {warning}" for warning in self.warnings)]
         return "\n".join(lines)
+
+
+def require_current(plan: UndoPlan, catalog: DeltaCatalog) -> None:
+    """Check that no table of a plan has changed since the plan was made.
+
+    Raises:
+        StalePlanError: a table has changed.
+    """
+    for step in plan.steps:
+        # An UNDROP, and the DROP of what left no version, have none that could have changed since.
+        if step.from_version is None:
+            continue
+        table = catalog.find(split_name(step.table))
+        location = table.location if isinstance(table, Table) else None
+        state = catalog.state(location) if location else None
+        if state is None or state.latest != step.from_version:
+            raise StalePlanError(
+                f"{step.table} is no longer at version {step.from_version}, as when the plan to undo"
+                f" {plan.query_id} was made",
+                "plan again: time_travel.plan_undo says what has come since",
+            )

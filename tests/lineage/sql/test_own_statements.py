@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from lineage.sql.own_statements import WORDS, is_own, own_points
+from lineage.sql.own_statements import WORDS, is_own
 from lineage.sql.parse import parse
 
 from .forms import FORMS, QUERIES
@@ -20,7 +20,7 @@ SPARKS = {
 
 
 @pytest.mark.parametrize(
-    "text", [text for text in (*FORMS, *QUERIES) if is_own(parse(text)) or own_points(parse(text))]
+    "text", [text for text in (*FORMS, *QUERIES) if is_own(parse(text)) or parse(text).points]
 )
 def test_a_statement_of_ours_holds_one_of_the_words(text):
     """Else Spark's parser would not ask about it."""

@@ -68,6 +68,10 @@ def test_a_script_of_sparks_own_stays_as_it_is(frame):
             "BEGIN FOR r AS SELECT 1 AS a DO RESTORE t TO AT (OFFSET => r.a); END FOR; END",
             f"BEGIN FOR r AS SELECT 1 AS a DO {RESTORED}; END FOR; END",
         ),
+        (  # Spark's own form obeys the retention, too
+            "BEGIN SELECT 1; SELECT a FROM t VERSION AS OF 3; END",
+            "BEGIN SELECT 1; EXECUTE IMMEDIATE 'SELECT a FROM t VERSION AS OF 3'; END",
+        ),
         (  # outside of the clause nobody can tell a variable from a column
             "BEGIN DECLARE v INT; SELECT v FROM t AT (OFFSET => -60); END",
             "BEGIN DECLARE v INT; SELECT v FROM t AT (OFFSET => -60); END",

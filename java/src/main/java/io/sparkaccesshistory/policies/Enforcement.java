@@ -169,19 +169,6 @@ public class Enforcement implements EnforcementRule.Root {
       Governance.requireHistory(protection, governance.identities.require(own), Governance.PAST);
   }
 
-  /** Refuses an old version of a view that policies protect: by its text alone it has none. */
-  public void checkViewPast(String schema, String name) {
-    TableIdentifier view = Relations.inSessionCatalog(name, schema);
-    Protection protection = governance.protections.of(Relations.keyOf(view));
-    if (protection == null) protection = governance.protections.of(Relations.schemaOf(view));
-    if (protection != null && protection.isInForce())
-      throw new SecurityException(
-          "policies protect view "
-              + protection.name
-              + " as it is, and no version of it; read it without a version, or ask the tables"
-              + " below it");
-  }
-
   /** Refuses the history of a table by its place to who may not see it. */
   public void checkHistory(SparkSession session, String location) {
     if (!governance.protections.any() || governance.identities.isExempt(session)) return;

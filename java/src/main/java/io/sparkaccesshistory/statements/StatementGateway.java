@@ -3,6 +3,7 @@ package io.sparkaccesshistory.statements;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.sparkaccesshistory.Scala;
+import io.sparkaccesshistory.timetravel.PastRelations;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
@@ -97,6 +98,7 @@ public final class StatementGateway {
     // `${…}` is replaced inside of Spark's parser, behind this one (Spark 4.2).
     String sent = text.contains("${") ? new VariableSubstitution().substitute(text) : text;
     if (!words.matcher(sent).find() || plain.containsKey(sent) || isExempt(session)) return null;
+    if (PastRelations.mayBeIn(sent)) return null; // the driver has chosen its versions
     try {
       Answer answer =
           JSON.readValue(

@@ -159,7 +159,6 @@ public class CatalogStore {
     found.put("view_text", Scala.orNull(table.viewText()));
     if (table.viewText().isDefined()) {
       found.put("view_current", Scala.list(table.viewCatalogAndNamespace()));
-      found.put("view_queried", Scala.list(table.viewQueryColumnNames()));
       List<Map<String, String>> columns = new ArrayList<>();
       for (int i = 0; i < table.schema().fields().length; i++) {
         Map<String, String> column = new LinkedHashMap<>();

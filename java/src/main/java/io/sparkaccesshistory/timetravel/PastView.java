@@ -55,6 +55,7 @@ public final class PastView {
   private final Function<LogicalPlan, String> bound;
   private final LogicalPlan plan;
   private final List<Map<String, Object>> relations = new ArrayList<>();
+  private final List<Map<String, Object>> fixed = new ArrayList<>();
   private final Map<LogicalPlan, Integer> places = new IdentityHashMap<>();
 
   PastView(SparkSession session, List<String> name, Function<LogicalPlan, String> bound) {
@@ -77,10 +78,16 @@ public final class PastView {
   }
 
   private void note(LogicalPlan leaf) {
-    if (CONSTANT.contains(leaf.nodeName())
-        || (indexOf(leaf) != null && indexOf(leaf).isTimeTravelQuery())) return;
-    if (places.containsKey(leaf)) return;
+    if (CONSTANT.contains(leaf.nodeName()) || places.containsKey(leaf)) return;
+    if (indexOf(leaf) != null && indexOf(leaf).isTimeTravelQuery()) {
+      fixed.add(facts(leaf));
+      return;
+    }
     places.put(leaf, relations.size());
+    relations.add(facts(leaf));
+  }
+
+  private static Map<String, Object> facts(LogicalPlan leaf) {
     Map<String, Object> found = new LinkedHashMap<>();
     TableIdentifier name = nameOf(leaf);
     TahoeLogFileIndex index = indexOf(leaf);
@@ -91,7 +98,7 @@ public final class PastView {
       found.put("table_id", index.metadata().id());
       found.put("schema", index.metadata().schemaString());
     }
-    relations.add(found);
+    return found;
   }
 
   /**
@@ -101,6 +108,11 @@ public final class PastView {
    */
   public String relations() throws JsonProcessingException {
     return JSON.writeValueAsString(relations);
+  }
+
+  /** The Delta tables whose version the view itself names, as `relations` has them. */
+  public String fixed() throws JsonProcessingException {
+    return JSON.writeValueAsString(fixed);
   }
 
   /**
