@@ -35,6 +35,7 @@ from audit.spark.pyspark_api.api_surface import (
 )
 from audit.spark.pyspark_api.method_patches import MethodPatches
 from audit.spark.pyspark_api.sql_template import SqlTemplate
+from audit.spark.sessions import of_block
 from lineage.names import qualify, split_name
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ def install(
     session = _load(SESSION.owner)
     patches.wrap(session, "newSession", partial(_new_session(adopt), find))
     patches.wrap(session, "stop", partial(_stop(stopping), find))
+    patches.wrap(session, "getActiveSession", partial(_active_session, find))
     patches.wrap_call_site()
     return patches
 
@@ -353,6 +355,11 @@ def _stop(stopping: Callable[[SparkSession], None]) -> Wrapper:
         return original(self, *args, **kwargs)
 
     return wrapper
+
+
+def _active_session(_find: Find, original: Callable[..., Any], cls: Any, args: Any, kwargs: Any) -> Any:
+    found = of_block()
+    return original(cls, *args, **kwargs) if found is None else found
 
 
 def _is_result(self: Any) -> bool:
