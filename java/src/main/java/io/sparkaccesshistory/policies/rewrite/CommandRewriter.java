@@ -132,11 +132,14 @@ public class CommandRewriter {
       String key = entry.getKey();
       Protection protection = governance.protections.of(key, session);
       if (protection != null && protection.isInForce()) require(plan, kind, protection);
-      if (!LOOKS.contains(kind)) governance.requireNotRead(key, session);
+      if (!LOOKS.contains(kind) || PrivilegeChecker.replaces(plan, kind))
+        governance.requireNotRead(key, session);
     }
     if (governance.protections.any()) {
       for (TableIdentifier one : targets.free)
         governance.requireNotRead(Relations.keyOf(one), session);
+      if (!kind.startsWith("Describe"))
+        for (String one : targets.functions) governance.requireNotRead(one, session);
       String schema = droppedSchema(plan);
       if (schema != null) requireSchemaDropped(schema);
     }
