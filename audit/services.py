@@ -219,6 +219,10 @@ class _Governance:
         """See `Enforcer.require_schema_drop`."""
         self.policies.enforcer.require_schema_drop(spark, name)
 
+    def require_retention(self, spark: SparkSession, table_id: str) -> None:
+        """See `Enforcer.require_retention`."""
+        self.policies.enforcer.require_retention(spark, table_id)
+
     def require_unprotected(self, name: Sequence[str]) -> None:
         """See `Enforcer.require_unprotected`."""
         self.policies.enforcer.require_unprotected(name)

@@ -269,11 +269,12 @@ def _analysed(find: Find, original: Callable[..., Any], self: Any, args: Any, kw
 
 
 def _history(find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
-    audited = _audited(find, self, args, kwargs)
+    audited, shows_all = _audited(find, self, args, kwargs), True
     if audited is not None and not audited.is_busy():
         with audited.quiet():
-            audited.services.enforcer.require_history(audited.spark, frames.location_of(self))
-    return _analysed(find, original, self, args, kwargs)
+            shows_all = audited.services.enforcer.require_history(audited.spark, frames.location_of(self))
+    found = _analysed(find, original, self, args, kwargs)
+    return found if shows_all else frames.without_values(found, "operationParameters")
 
 
 def _reads_files(find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:

@@ -51,6 +51,14 @@ class Governance(Protocol):
         """
         ...
 
+    def require_retention(self, spark: SparkSession, table_id: str) -> None:
+        """Refuse to change how long a table, by Delta's id, is kept.
+
+        Raises:
+            AccessDeniedError: policies hide some of it from this user, and no privileges are enforced.
+        """
+        ...
+
     def require_unprotected(self, name: Sequence[str]) -> None:
         """Refuse a view, by its full name, that policies protect.
 

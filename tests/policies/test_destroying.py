@@ -16,6 +16,7 @@ import pytest
 from delta.tables import DeltaTable
 
 import audit
+from audit.policies.errors import AccessDeniedError
 from tests.sessions import NO_TABLES
 
 ATTACH = NO_TABLES
@@ -224,3 +225,23 @@ def test_protected_files_stay(held, spelled):
             if held.changes():
                 reached.append((number, name, way, told))
     assert reached == []
+
+
+def test_what_is_hidden_is_kept_as_long_as_it_was(session, held):
+    """Who does not see all of a table makes no UNDROP of it fail: neither there, nor by what is above it."""
+    del held
+    every = "DATA_RETENTION_TIME_IN_DAYS"
+    for text in (
+        f"ALTER TABLE held.t SET {every} = 0",
+        f"ALTER TABLE held.t UNSET {every}",
+        f"ALTER SCHEMA held SET {every} = 0",
+        f"ALTER ACCOUNT SET {every} = 0",
+    ):
+        with audit.as_user(session, "mallory"), pytest.raises(AccessDeniedError, match="how long it is kept"):
+            session.sql(text)
+    with audit.as_user(session, "mallory"):
+        session.sql(f"ALTER TABLE mine.source SET {every} = 2")
+        session.sql("DROP TABLE held.t")
+    session.sql("USE held")
+    session.sql("UNDROP TABLE t")
+    session.sql("USE default")

@@ -182,15 +182,40 @@ public class Enforcement implements EnforcementRule.Root {
               + " below it");
   }
 
-  /** Refuses the history of a table by its place to who may not see it. */
-  public void checkHistory(SparkSession session, String location) {
-    if (!governance.protections.any() || governance.identities.isExempt(session)) return;
+  /**
+   * Refuses the history of a table by its place to who may not see it.
+   *
+   * @return whether they may see what each change was asked for, too
+   */
+  public boolean checkHistory(SparkSession session, String location) {
+    if (!governance.protections.any() || governance.identities.isExempt(session)) return true;
     Protection protection =
         governance.protections.of(
             Relations.keyOf(DeltaLog.forTable(session, location).unsafeVolatileSnapshot()),
             session);
-    if (protection != null)
-      Governance.requireHistory(protection, governance.identities.require(session), "its history");
+    if (protection == null) return true;
+    Identity who = governance.identities.require(session);
+    Governance.requireHistory(protection, who, "its history");
+    return governance.bodies.showsAll(protection, who);
+  }
+
+  /**
+   * Refuses to change how long a table, by Delta's id, is kept to who does not see all of it: what
+   * is dropped after that is lost. Where privileges are enforced, its owner may.
+   */
+  public void checkRetention(SparkSession session, String id) {
+    if (!governance.protections.any() || governance.enforcesPrivileges()) return;
+    Protection protection = governance.protections.of("delta:" + id, session);
+    if (protection == null || !protection.isInForce()) return;
+    Identity who = governance.identities.require(session);
+    if (!governance.bodies.showsAll(protection, who))
+      throw new SecurityException(
+          "policies hide some of "
+              + protection.name
+              + " from "
+              + who.user
+              + ", who may not change how long it is kept; let a role change it that sees all of"
+              + " it");
   }
 
   /** Disables this enforcement, and takes out what it has put into sessions and registries. */
