@@ -5,11 +5,15 @@ In short each way is tried once, over one kind of protection after the other; in
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import cycle
 
 import pytest
+from pyspark.errors import PySparkException
 
+from audit.core.errors import AuditError
 from tests.policies.matrix.methods import METHODS
+from tests.policies.matrix.own_statements import OWN_STATEMENTS
 from tests.policies.matrix.statements import STATEMENTS
 from tests.policies.matrix.world import KINDS, World
 from tests.sessions import NO_TABLES
@@ -29,12 +33,26 @@ def world(session, tmp_path_factory):
 
 
 def _statement(text):
-    return lambda w: w.session.sql(w.filled(text))
+    """A way of statements: some are refused, and the last one may show what has come of them."""
+
+    def way(world):
+        *before, last = world.filled(text).split(" ;; ")
+        for one in before:
+            with suppress(PySparkException, AuditError):
+                world.session.sql(one).collect()
+        return world.session.sql(last)
+
+    return way
 
 
 WAYS = {
     "statements": [
         (f"{name}: {text}", _statement(text)) for name, texts in sorted(STATEMENTS.items()) for text in texts
+    ],
+    "own": [
+        (f"{name}: {text}", _statement(text))
+        for name, texts in sorted(OWN_STATEMENTS.items())
+        for text in texts
     ],
     "methods": [
         (f"{owner.rpartition('.')[2]}.{name}", way)
@@ -55,7 +73,7 @@ def _tried(world, ways, kinds, users):
         if found:
             failed.append((name, kind, user, found))
             world.clean_up()
-        if "own" not in str(world.session.catalog.listTables("play")):
+        if not world.has_own():
             world.renew()
     world.clean_up()
     return failed
