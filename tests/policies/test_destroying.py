@@ -121,6 +121,16 @@ def _catalog(method, name):
     return call
 
 
+def _streamed_by_a_setting(session, place):
+    folder = Path(place)
+    session.conf.set("spark.sql.streaming.checkpointLocation", str(folder.parent))
+    try:
+        writer = session.readStream.table("mine.source").writeStream.format("noop").queryName(folder.name)
+        writer.trigger(availableNow=True).start().awaitTermination()
+    finally:
+        session.conf.unset("spark.sql.streaming.checkpointLocation")
+
+
 def _streamed(session, kind, path, **options):
     with tempfile.TemporaryDirectory() as checkpoint:
         query = (
@@ -200,8 +210,9 @@ WAYS = [
     [lambda s, p: DeltaTable.forName(s, "mine.source").clone(p, isShallow=True, replace=True)],
     [lambda s, p: _streamed(s, "parquet", p)],
     [lambda s, p: _streamed(s, "parquet", None, PATH=p)],
-    [lambda s, p: _streamed(s, "csv", p)],
     [lambda s, p: _streamed(s, "noop", None, checkpointLocation=p)],
+    [_streamed_by_a_setting],
+    [lambda s, p: _streamed(s, "csv", p)],
 ]  # fmt: skip
 
 

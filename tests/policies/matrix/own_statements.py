@@ -38,6 +38,7 @@ OWN_STATEMENTS: dict[str, list[str]] = {
         "ALTER TABLE {t} ALTER COLUMN name SET TAG prot.pii = 'low'",
         "ALTER TABLE {t} DROP ALL ROW ACCESS POLICIES",
         "ALTER TABLE {t} DROP ROW ACCESS POLICY prot.near",
+        "DROP ALL ROW ACCESS POLICIES ON {t} ;; BEGIN DROP ALL ROW ACCESS POLICIES ON {t}; END",
         "ALTER TABLE {t} ALTER COLUMN name SET MASK upper",
         "ALTER TABLE {t} DROP ROW FILTER",
         "ALTER VIEW {t} ALTER COLUMN name UNSET MASKING POLICY",
@@ -56,6 +57,8 @@ OWN_STATEMENTS: dict[str, list[str]] = {
         "GRANT ROLE accountadmin TO USER mallory ;; GRANT ROLE accountadmin TO USER eve",
         "GRANT ROLE hr TO ROLE public",
         "REVOKE ROLE hr FROM USER ann",
+        "GRANT ROLE hr TO USER eve ;; BEGIN GRANT ROLE hr TO USER mallory; END",
+        "GRANT ROLE hr TO USER eve ;; EXECUTE IMMEDIATE 'GRANT ROLE hr TO USER mallory'",
     ),
     "UseRole": _then_seen("USE ROLE hr", "USE ROLE accountadmin", "USE ROLE `HR`"),
     "PrivilegeChange": _then_seen(

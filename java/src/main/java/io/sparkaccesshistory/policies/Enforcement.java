@@ -35,6 +35,7 @@ import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.execution.CacheManager;
 import org.apache.spark.sql.execution.LogicalRDD;
+import scala.Option;
 
 /**
  * Enforces the governance of one root: puts each read behind its policies, for whoever reads, and
@@ -113,8 +114,8 @@ public class Enforcement implements EnforcementRule.Root {
           .requireSink(
               name, name == null ? Relations.qualified(session, new Path(place)) : null, appends);
     FolderGuard folders = new FolderGuard(governance, session);
-    String checkpoint = options.get("checkpointLocation");
-    if (checkpoint != null) folders.requireApart(new Path(checkpoint), false, false);
+    Path checkpoint = checkpoint(session, options);
+    if (checkpoint != null) folders.requireApart(checkpoint, false, false);
     if (place == null) return;
     Path folder = Relations.qualified(session, new Path(place));
     folders.requireApart(folder, format.equalsIgnoreCase("delta"), false);
@@ -130,6 +131,16 @@ public class Enforcement implements EnforcementRule.Root {
           "this stream replaces what "
               + protection.name
               + " holds, and policies hide some of it; append");
+  }
+
+  /** Where a stream keeps its progress: by a setting of the session it has its own name there. */
+  private static Path checkpoint(SparkSession session, Map<String, String> options) {
+    String place = options.get("checkpointLocation");
+    if (place != null) return new Path(place);
+    Option<String> above = session.sessionState().conf().checkpointLocation();
+    if (above.isEmpty()) return null;
+    String name = options.get("queryName");
+    return name == null ? new Path(above.get()) : new Path(above.get(), name);
   }
 
   /** What a DataStreamWriter holds (Spark 4.2). */
