@@ -79,7 +79,7 @@ OWN_STATEMENTS: dict[str, list[str]] = {
         "ALTER ACCOUNT SET DATA_RETENTION_TIME_IN_DAYS = 0 ;; DROP SCHEMA prot CASCADE",
         "ALTER SCHEMA prot SET OPTIONS (MAX_TIME_TRAVEL_HOURS = 48) ;; SELECT * FROM {t} AT (OFFSET => 0)",
     ],
-    "CloneSchema": ["CREATE SCHEMA taken CLONE prot ;; SELECT * FROM taken.{bare}"],
+    "CloneSchema": ["CREATE SCHEMA {schema} CLONE prot ;; SELECT * FROM {schema}.{bare}"],
     "CloneTable": [
         "CREATE TABLE {new} CLONE {t}",
         "CREATE TABLE {new} CLONE {t} AT (OFFSET => 0)",
@@ -88,7 +88,10 @@ OWN_STATEMENTS: dict[str, list[str]] = {
         "CREATE TABLE {new} SHALLOW CLONE delta.`{place}`",
     ],
     "CreateSchema": [
-        "CREATE SCHEMA taken DATA_RETENTION_TIME_IN_DAYS = 0 LOCATION '{above}' ;; DROP SCHEMA taken CASCADE"
+        (
+            "CREATE SCHEMA {schema} DATA_RETENTION_TIME_IN_DAYS = 0 LOCATION '{above}'"
+            " ;; DROP SCHEMA {schema} CASCADE"
+        )
     ],
     "CreateTable": [
         "CREATE TRANSIENT TABLE {new} AS SELECT * FROM {t}",
@@ -101,7 +104,6 @@ OWN_STATEMENTS: dict[str, list[str]] = {
         "DROP TABLE {t} ;; SELECT * FROM parquet.`{place}`",
         "DROP TABLE {t} ;; SELECT * FROM delta.`{place}`",
         "DROP TABLE {t} ;; CREATE TABLE {new} USING delta LOCATION '{place}'",
-        "DROP TABLE {t} ;; CREATE TABLE {t} CLONE {own} ;; UNDROP TABLE {t}",
         "DROP VIEW prot.areas ;; CREATE VIEW prot.areas AS SELECT 'us' AS area ;; SELECT * FROM {t}",
         "DROP TABLE prot.map ;; CREATE TABLE prot.map AS SELECT 'us' AS area ;; SELECT * FROM {t}",
         "DROP SCHEMA prot CASCADE",

@@ -1,8 +1,8 @@
 """Statements by the alternatives of the grammars: what each offers, tried on a protected object.
 
-`{t}` is the object, `{bare}` its name alone, `{place}` its folder, `{above}` the folder above,
-`{own}` a table of the user's own, `{new}` a free name, `{out}` a folder for files. Steps stand between `;;`,
-the last one shows.
+`{t}` is the object, `{bare}` its name alone, `{place}` its folder, `{above}` the folder above. `{own}` is a
+table of the user's own. `{new}` and `{schema}` are free names, `{out}` is a folder for files. Steps stand
+between `;;`, and the last one shows.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ STATEMENTS: dict[str, list[str]] = {
         "SELECT * FROM parquet.`{place}`",
         "SELECT * FROM text.`{place}/_delta_log/*.json`",
         "SELECT * FROM delta.`{place}`",
-        "SET `fs.viewfs.mounttable.m.link./x` = file://{place} ;; SELECT * FROM parquet.`viewfs://m/x`",
-        "SET `fs.viewfs.mounttable.m.link./x` = file://{place} ;; SELECT * FROM delta.`viewfs://m/x`",
+        "SET `fs.viewfs.mounttable.m.link./x` = `file://{place}` ;; SELECT * FROM parquet.`viewfs://m/x`",
+        "SET `fs.viewfs.mounttable.m.link./x` = `file://{place}` ;; SELECT * FROM delta.`viewfs://m/x`",
         "SELECT _metadata, name FROM {t}",
         "SELECT CAST(name AS INT) FROM {t}",
     ],
@@ -120,7 +120,7 @@ STATEMENTS: dict[str, list[str]] = {
     "spark.RefreshFunction": ["REFRESH FUNCTION play.f"],
     "spark.CommentTable": ["COMMENT ON TABLE {t} IS 'c'"],
     "spark.CommentNamespace": ["COMMENT ON SCHEMA prot IS 'c'"],
-    "spark.CreateNamespace": ["CREATE SCHEMA taken LOCATION '{place}'"],
+    "spark.CreateNamespace": ["CREATE SCHEMA {schema} LOCATION '{place}'"],
     "spark.DropNamespace": ["DROP SCHEMA prot CASCADE", "DROP SCHEMA prot"],
     "spark.SetNamespaceLocation": ["ALTER SCHEMA play SET LOCATION '{place}'"],
     "spark.SetNamespaceProperties": ["ALTER SCHEMA play SET DBPROPERTIES ('location' = '{place}')"],

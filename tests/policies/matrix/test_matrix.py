@@ -1,6 +1,7 @@
 """No way shows a secret value or a hidden row, loses one, or takes a policy off.
 
-In short each way is tried once, over one kind of protection after the other; in full over each, by each user.
+In short a part of the ways is tried, over one kind of protection after the other; in full each over each
+kind, by each user.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ WAYS = {
     ],
 }
 TELLING = ("DataFrame.", "StatementDefault", "Show", "Describe")
-"""What only shows: in short every third of them is tried."""
+"""What only shows: in short a ninth of it is tried, and a third of all else."""
 
 
 def _tried(world, ways, kinds, users):
@@ -83,14 +84,14 @@ def _short(part):
     return [
         way
         for number, way in enumerate(WAYS[part])
-        if number % 3 == 0 or not any(one in way[0] for one in TELLING)
+        if number % (9 if any(one in way[0] for one in TELLING) else 3) == 0
     ]
 
 
 @pytest.mark.parametrize("part", WAYS)
 @pytest.mark.slow("each way is a statement or more")
 def test_each_way(world, part):
-    """Each way once."""
+    """A part of the ways, each once."""
     assert _tried(world, _short(part), KINDS, USERS) == []
 
 

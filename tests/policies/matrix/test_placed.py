@@ -34,5 +34,5 @@ def test_every_statement_of_our_own_is_placed():
     named = dict.fromkeys(("t", "own", "new"), "x.x") | dict.fromkeys(("place", "above", "out"), "/x")
     for kind, texts in OWN_STATEMENTS.items():
         for text in texts:
-            found = parse(text.partition(" ;; ")[0].format(bare="x", **named))
+            found = parse(text.partition(" ;; ")[0].format(bare="x", schema="x", **named))
             assert kind in (type(found.typed).__name__, found.statement_type), text

@@ -31,6 +31,7 @@ _CLAUSES = {
     "masked": "TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')",
     "filtered": "PARTITIONED BY (region)",
 }
+_HIDES_ROWS = ("filtered", "mapped")
 _POLICIES = {
     "masked": "ALTER TABLE prot.masked ALTER COLUMN name SET MASKING POLICY prot.hush",
     "filtered": "ALTER TABLE prot.filtered ADD ROW ACCESS POLICY prot.near ON (region)",
@@ -71,14 +72,26 @@ class World:
         run("CREATE TAG prot.pii ALLOWED_VALUES 'high'")
         run("ALTER TAG prot.pii SET MASKING POLICY prot.hush")
         self._places: dict[str, Path] = {}
+        self._looked_at: dict[str, tuple[str, ...]] = {}
+        self._view_text = ""
         self._before: dict[str, dict[str, bytes]] = {}
         for kind in _ROWS:
             self._make(kind)
-        run("CREATE VIEW prot.viewed AS SELECT * FROM prot.below")
-        run("ALTER VIEW prot.viewed ALTER COLUMN name SET MASKING POLICY prot.hush")
+        self._make_view()
         self.own_name = "play.own"
         self.kind = "masked"
         self.renew()
+
+    def _make_view(self) -> None:
+        run = self.session.sql
+        run("CREATE OR REPLACE VIEW prot.viewed AS SELECT * FROM prot.below")
+        run("ALTER VIEW prot.viewed ALTER COLUMN name SET MASKING POLICY prot.hush FORCE")
+        self._view_text = self._text_of_view()
+
+    def _text_of_view(self) -> str:
+        catalog = self.session._jsparkSession.sessionState().catalog()
+        found = catalog.listTables("prot", "viewed")
+        return "" if found.isEmpty() else str(catalog.getTableMetadata(found.head()).viewText().get())
 
     def _make(self, kind: str) -> None:
         run = self.session.sql
@@ -159,6 +172,7 @@ class World:
         return text.format(
             t=self.name,
             bare=bare,
+            schema=f"s{next(self._numbers)}",
             place=self.place,
             above=self.above,
             own=self.own_name,
@@ -182,16 +196,25 @@ class World:
 
     def _left_behind(self, user: str) -> Iterator[str]:
         """Secrets in what the way has made."""
-        with audit.as_user(self.session, user):
-            for name in self._tables("play"):
-                if not name.startswith(("n", "own")):
-                    continue
+        for name in self._tables("play"):
+            commits = self._commits(name)
+            if self._looked_at.get(name) == commits or not name.startswith(("n", "own")):
+                continue
+            self._looked_at[name] = commits
+            with audit.as_user(self.session, user):
                 text = _shown(lambda name=name: self.session.table(f"play.{name}"))
-                if SECRET in text:
-                    yield f"play.{name} holds {_about(text)}"
+            if SECRET in text:
+                yield f"play.{name} holds {_about(text)}"
         for file in Path(self._folder).rglob("*"):
             if file.is_file() and SECRET.encode() in file.read_bytes() and "_delta_log" not in str(file):
                 yield f"{file} holds a secret"
+
+    def _commits(self, name: str) -> tuple[str, ...]:
+        """What tells whether a table of the user's has changed."""
+        catalog = self.session._jsparkSession.sessionState().catalog()
+        location = catalog.getTableMetadata(catalog.listTables("play", name).head()).storage().locationUri()
+        place = Path(location.get().getPath()) if location.isDefined() else self._folder
+        return (str(place), *sorted(one.name for one in place.glob("_delta_log/*.json")))
 
     def clean_up(self) -> None:
         """Takes away what a way has made."""
@@ -216,12 +239,13 @@ class World:
                 yield f"{kind} is dropped, and cannot be brought back"
             elif _contents(place) == self._before[kind]:
                 continue
-            # A user may change what they see: what they do not see is there, and they still do not see it.
+            # A user may change what they see, a masked row as well: what is hidden stays as it is.
             text = f"SELECT * FROM delta.`{place}`"
             real = _shown(lambda text=text: self.session.sql(text))
-            for secret in (one for one in (f"{SECRET}-1", f"{SECRET}-2") if one in _ROWS[kind]):
-                if secret not in real:
-                    yield f"{kind} has lost {secret}: {_about(real)}"
+            if kind in _HIDES_ROWS and f"{SECRET}-2" not in real:
+                yield f"{kind} has lost its hidden row: {_about(real)}"
+            if "***" in real:
+                yield f"{kind} has lost a masked value: {_about(real)}"
             with audit.as_user(self.session, user):
                 seen = _shown(lambda text=text: self.session.sql(text))
             if kind != "below" and SECRET in seen:
@@ -229,7 +253,9 @@ class World:
             with contextlib.suppress(PySparkException, audit.errors.AuditError):
                 self.session.sql(f"DROP TABLE IF EXISTS prot.{kind}")
             self._make(kind)
-            return
+            break
+        if self._text_of_view() != self._view_text:
+            self._make_view()
 
     def _brought_back(self, kind: str) -> bool:
         self.session.sql("USE prot")
