@@ -55,7 +55,8 @@ class Governance(Protocol):
         """Refuse to change how long a table, by Delta's id, is kept.
 
         Raises:
-            AccessDeniedError: policies hide some of it from this user, and no privileges are enforced.
+            AccessDeniedError: policies hide some of it from this user, who is no administrator, and no
+                privileges are enforced.
         """
         ...
 

@@ -223,7 +223,9 @@ def test_the_tables_that_bodies_read(session, guarded, tmp_path):
     )
     with audit.as_user(session, "mallory"), pytest.raises(AccessDeniedError):
         session.sql("SELECT 'us' AS area").write.saveAsTable("gov.map")
-    run("UNDROP TABLE gov.map")
+    run("USE gov")
+    run("UNDROP TABLE map")
+    run("USE default")
     assert _seen(session, "SELECT id FROM work.m") == [(1,)]
 
 
@@ -266,5 +268,7 @@ def test_the_functions_and_views_that_bodies_read(session, guarded):
         assert _seen(session, f"SELECT id FROM work.of_{name}") == [(1,)]
     run("DROP FUNCTION gov.of_rows")
     _refused(session, f"CREATE FUNCTION gov.of_rows() {everything}")
-    run("UNDROP FUNCTION gov.of_rows")
+    run("USE gov")
+    run("UNDROP FUNCTION of_rows")
+    run("USE default")
     run("CREATE OR REPLACE FUNCTION gov.inner_one(r STRING) RETURNS BOOLEAN RETURN r = 'us'")

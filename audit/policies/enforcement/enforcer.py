@@ -159,7 +159,8 @@ class Enforcer:
         """Refuse to change how long a Delta table, by Delta's id, is kept.
 
         Raises:
-            AccessDeniedError: policies hide some of it from this user, and no privileges are enforced.
+            AccessDeniedError: policies hide some of it from this user, who is no administrator, and no
+                privileges are enforced.
         """
         with refusals():
             self._rule.check_retention(spark, table_id)
