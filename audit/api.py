@@ -22,7 +22,7 @@ from audit.core.errors import AttachError, ConfigInvalid, ProcedureError
 from audit.core.identity import Identity, user_tag
 from audit.core.job_tags import SUPPRESS_TAG
 from audit.spark.pyspark_api.job_tags import tagged
-from audit.spark.sessions import active_context, is_stopped, require_session
+from audit.spark.sessions import active_context, is_stopped, require_session, session_of_block
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -136,6 +136,8 @@ def coverage(spark: SparkSession) -> Coverage:
 def as_user(spark: SparkSession, user: str, roles: Sequence[str] = ()) -> Iterator[None]:
     """Statements of this thread (and task) inside run on behalf of `user`.
 
+    `SparkSession.getActiveSession()` inside is `spark`: pandas on Spark and MLlib run in it, too.
+
     Args:
         spark: an audited session.
         user: who runs them.
@@ -151,6 +153,7 @@ def as_user(spark: SparkSession, user: str, roles: Sequence[str] = ()) -> Iterat
     # The tag tells the listener the user of executions outside of audited calls.
     with ExitStack() as block:
         block.enter_context(identity.acting_as(Identity(user, tuple(roles))))
+        block.enter_context(session_of_block(spark))
         block.enter_context(tagged(spark.sparkContext, user_tag(user)))
         for application in attached_sessions.open_applications():
             policies = application.services.policies

@@ -219,6 +219,10 @@ class _Governance:
         """See `Enforcer.require_schema_drop`."""
         self.policies.enforcer.require_schema_drop(spark, name)
 
+    def require_retention(self, spark: SparkSession, table_id: str) -> None:
+        """See `Enforcer.require_retention`."""
+        self.policies.enforcer.require_retention(spark, table_id)
+
     def require_undrop(self, dropped: ObjectEvent, actor: Actor) -> None:
         """See `Policies.require_undrop`."""
         self.policies.require_undrop(dropped.domain, dropped.name, dropped.object_id, actor)

@@ -36,6 +36,7 @@ from audit.spark.pyspark_api.api_surface import (
 )
 from audit.spark.pyspark_api.method_patches import MethodPatches
 from audit.spark.pyspark_api.sql_template import SqlTemplate
+from audit.spark.sessions import of_block
 from lineage.names import qualify, split_name
 from lineage.sql.parse import parse
 
@@ -71,6 +72,7 @@ def install(
     session = _load(SESSION.owner)
     patches.wrap(session, "newSession", partial(_new_session(adopt), find))
     patches.wrap(session, "stop", partial(_stop(stopping), find))
+    patches.wrap(session, "getActiveSession", partial(_active_session, find))
     patches.wrap_call_site()
     return patches
 
@@ -279,11 +281,12 @@ def _analysed(find: Find, original: Callable[..., Any], self: Any, args: Any, kw
 
 
 def _history(find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
-    audited = _audited(find, self, args, kwargs)
+    audited, shows_all = _audited(find, self, args, kwargs), True
     if audited is not None and not audited.is_busy():
         with audited.quiet():
-            audited.services.enforcer.require_history(audited.spark, frames.location_of(self))
-    return _analysed(find, original, self, args, kwargs)
+            shows_all = audited.services.enforcer.require_history(audited.spark, frames.location_of(self))
+    found = _analysed(find, original, self, args, kwargs)
+    return found if shows_all else frames.without_values(found, "operationParameters")
 
 
 def _reads_files(find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
@@ -365,6 +368,11 @@ def _stop(stopping: Callable[[SparkSession], None]) -> Wrapper:
         return original(self, *args, **kwargs)
 
     return wrapper
+
+
+def _active_session(_find: Find, original: Callable[..., Any], cls: Any, args: Any, kwargs: Any) -> Any:
+    found = of_block()
+    return original(cls, *args, **kwargs) if found is None else found
 
 
 def _is_result(self: Any) -> bool:

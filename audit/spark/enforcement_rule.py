@@ -147,9 +147,14 @@ class EnforcementRule:
         """Refuse a stream into a table of the audit's own."""
         self._java.checkSink(spark._jsparkSession, writer._jwrite, path, table)
 
-    def check_history(self, spark: SparkSession, location: str) -> None:
-        """Refuse the history of a Delta table to who may not see it."""
-        self._java.checkHistory(spark._jsparkSession, location)
+    def check_history(self, spark: SparkSession, location: str) -> bool:
+        """Refuse the history of a Delta table to who may not see it; whether they see its conditions, too."""
+        found: bool = self._java.checkHistory(spark._jsparkSession, location)
+        return found
+
+    def check_retention(self, spark: SparkSession, table_id: str) -> None:
+        """Refuse to change how long a Delta table is kept to who does not see all of it."""
+        self._java.checkRetention(spark._jsparkSession, table_id)
 
     def check_past(self, table_id: str) -> None:
         """Refuse former versions of a Delta table to who may not see them."""

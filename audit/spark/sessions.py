@@ -8,6 +8,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from audit.core.errors import AttachError
@@ -22,6 +23,8 @@ EXEMPT = "spark.audit.exempt"
 """Set to this process' secret, a session is the system's own: policies hide nothing from it."""
 # Random for each process: a user can set the property and must not be able to guess the value.
 SECRET = secrets.token_hex(16)
+# A new thread begins with an empty context, as for `audit.core.identity`.
+_OF_BLOCK: ContextVar[SparkSession | None] = ContextVar("audit_session_of_block", default=None)
 
 
 def session_id(spark: SparkSession) -> str:
@@ -108,6 +111,26 @@ def active_session(spark: SparkSession) -> Iterator[None]:
             sessions.setActiveSession(before.get())
         else:
             sessions.clearActiveSession()
+
+
+@contextmanager
+def session_of_block(spark: SparkSession) -> Iterator[None]:
+    """A block of `as_user`: PySpark's active session is this one."""
+    token = _OF_BLOCK.set(spark)
+    try:
+        yield
+    finally:
+        _OF_BLOCK.reset(token)
+
+
+def of_block() -> SparkSession | None:
+    """The session of the innermost block of `as_user`; None outside of one, or where it has been stopped.
+
+    PySpark's own active session is the first of the process, on every thread (`SparkSession._activeSession`,
+    4.2), and pandas on Spark reads by it.
+    """
+    found = _OF_BLOCK.get()
+    return None if found is None or is_stopped(found) else found
 
 
 # Delta reads a table's state in 50 tasks; the audit tables have few files. What replaces RUNNING rows holds

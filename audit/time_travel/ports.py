@@ -51,6 +51,15 @@ class Governance(Protocol):
         """
         ...
 
+    def require_retention(self, spark: SparkSession, table_id: str) -> None:
+        """Refuse to change how long a table, by Delta's id, is kept.
+
+        Raises:
+            AccessDeniedError: policies hide some of it from this user, who is no administrator, and no
+                privileges are enforced.
+        """
+        ...
+
     def require_undrop(self, dropped: ObjectEvent, actor: Actor) -> None:
         """Refuse an UNDROP without privileges.
 

@@ -96,6 +96,7 @@ class TimeTravel:
         self._cloned = governance.copy
         self._may_undrop = governance.require_undrop
         self._may_drop_schema = governance.require_schema_drop
+        self._may_keep = governance.require_retention
         self._show_governance = governance.show
         self._shows_all_rows = governance.shows_all_rows
         self._owner_of = governance.owner_of
@@ -405,6 +406,7 @@ class TimeTravel:
             partial(self.retention.applies, catalog),
             actor,
             self.properties.of_system,
+            partial(self._may_keep, spark),
         )
 
     def adopter(self, spark: SparkSession) -> Adopter:

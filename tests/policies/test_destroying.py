@@ -16,6 +16,7 @@ import pytest
 from delta.tables import DeltaTable
 
 import audit
+from audit.policies.errors import AccessDeniedError
 from tests.sessions import NO_TABLES
 
 ATTACH = NO_TABLES
@@ -120,6 +121,16 @@ def _catalog(method, name):
     return call
 
 
+def _streamed_by_a_setting(session, place):
+    folder = Path(place)
+    session.conf.set("spark.sql.streaming.checkpointLocation", str(folder.parent))
+    try:
+        writer = session.readStream.table("mine.source").writeStream.format("noop").queryName(folder.name)
+        writer.trigger(availableNow=True).start().awaitTermination()
+    finally:
+        session.conf.unset("spark.sql.streaming.checkpointLocation")
+
+
 def _streamed(session, kind, path, **options):
     with tempfile.TemporaryDirectory() as checkpoint:
         query = (
@@ -199,8 +210,9 @@ WAYS = [
     [lambda s, p: DeltaTable.forName(s, "mine.source").clone(p, isShallow=True, replace=True)],
     [lambda s, p: _streamed(s, "parquet", p)],
     [lambda s, p: _streamed(s, "parquet", None, PATH=p)],
-    [lambda s, p: _streamed(s, "csv", p)],
     [lambda s, p: _streamed(s, "noop", None, checkpointLocation=p)],
+    [_streamed_by_a_setting],
+    [lambda s, p: _streamed(s, "csv", p)],
 ]  # fmt: skip
 
 
@@ -224,3 +236,23 @@ def test_protected_files_stay(held, spelled):
             if held.changes():
                 reached.append((number, name, way, told))
     assert reached == []
+
+
+def test_what_is_hidden_is_kept_as_long_as_it_was(session, held):
+    """Who does not see all of a table makes no UNDROP of it fail: neither there, nor by what is above it."""
+    del held
+    every = "DATA_RETENTION_TIME_IN_DAYS"
+    for text in (
+        f"ALTER TABLE held.t SET {every} = 0",
+        f"ALTER TABLE held.t UNSET {every}",
+        f"ALTER SCHEMA held SET {every} = 0",
+        f"ALTER ACCOUNT SET {every} = 0",
+    ):
+        with audit.as_user(session, "mallory"), pytest.raises(AccessDeniedError, match="how long it is kept"):
+            session.sql(text)
+    with audit.as_user(session, "mallory"):
+        session.sql(f"ALTER TABLE mine.source SET {every} = 2")
+        session.sql("DROP TABLE held.t")
+    session.sql("USE held")
+    session.sql("UNDROP TABLE t")
+    session.sql("USE default")

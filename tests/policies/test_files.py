@@ -37,13 +37,31 @@ READERS = {
     "text of the log": lambda s, p: s.read.json(f"{p['above']}/*/_delta_log/*.json").collect(),
     "a URL": lambda s, p: s.read.schema("value STRING").text(f"file:{p['place']}").collect(),
     "a link": lambda s, p: s.read.parquet(p["link"]).collect(),
+    "a mounted file": lambda s, p: _mounted(s, p).read.parquet("viewfs://mine/file").collect(),
+    "a mounted folder": lambda s, p: _mounted(s, p).read.parquet("viewfs://mine/place").collect(),
+    "all that is mounted": lambda s, p: _mounted(s, p).read.parquet("viewfs://mine/*").collect(),
+    "a mounted log": lambda s, p: _mounted(s, p).read.text("viewfs://mine/place/_delta_log").collect(),
 }
+
+
+def _mounted(session, places):
+    """The session, with a file system of its own settings that leads to the table's files."""
+    for name in ("file", "place"):
+        place = places["part" if name == "file" else name]
+        session.conf.set(f"fs.viewfs.mounttable.mine.link./{name}", f"file://{place}")
+    return session
+
+
 STREAMS = {
     "PATH": lambda s, p: s.readStream.format("delta").option("PATH", p["place"]).load(),
     "Path": lambda s, p: s.readStream.format("delta").options(Path=p["place"]).load(),
     "a place": lambda s, p: s.readStream.format("delta").load(p["place"]),
     "a table": lambda s, _: s.readStream.table("filed.t"),
     "a link": lambda s, p: s.readStream.format("delta").load(p["link"]),
+    "a mount": lambda s, p: _mounted(s, p).readStream.format("delta").load("viewfs://mine/place"),
+    "a mounted file": lambda s, p: (
+        _mounted(s, p).readStream.schema("id INT").format("parquet").load("viewfs://mine/file")
+    ),
     "parquet": lambda s, p: s.readStream.schema("id INT").format("parquet").option("PATH", p["place"]).load(),
     "a pattern": lambda s, p: (
         s.readStream.schema("value STRING").format("text").load(f"{p['above']}/{p['name'][:6]}*")

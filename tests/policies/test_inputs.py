@@ -67,18 +67,22 @@ def test_the_columns_of_a_conditional_mask(session, guarded):
     assert _seen(session, "SELECT id, name FROM work.p") == hidden
     with audit.as_user(session, "mallory"):
         run("CREATE TABLE work.copy CLONE work.p")
-    for table in ("work.p", "work.copy"):
-        _refused(
-            session,
+    for table, tried in (("work.p", 6), ("work.copy", 1)):
+        texts = (
             f"UPDATE {table} SET level = 'public'",
-            f"MERGE INTO {table} t USING (SELECT 1 i) s ON t.id = s.i"
-            " WHEN MATCHED THEN UPDATE SET level = 'public'",
-            f"MERGE INTO {table} t USING (SELECT 9 i) s ON t.id = s.i"
-            " WHEN NOT MATCHED BY SOURCE THEN UPDATE SET level = 'public'",
+            (
+                f"MERGE INTO {table} t USING (SELECT 1 i) s ON t.id = s.i"
+                " WHEN MATCHED THEN UPDATE SET level = 'public'"
+            ),
+            (
+                f"MERGE INTO {table} t USING (SELECT 9 i) s ON t.id = s.i"
+                " WHEN NOT MATCHED BY SOURCE THEN UPDATE SET level = 'public'"
+            ),
             f"ALTER TABLE {table} DROP COLUMN level",
             f"ALTER TABLE {table} DROP COLUMNS (id, level)",
             f"ALTER TABLE {table} DROP COLUMN name",
         )
+        _refused(session, *texts[:tried])
         assert _seen(session, f"SELECT id, name FROM {table}") == hidden
     with audit.as_user(session, "mallory"):
         run("UPDATE work.p SET id = 7 WHERE id = 2")
@@ -206,6 +210,7 @@ def test_the_tables_that_bodies_read(session, guarded, tmp_path):
     run("DROP TABLE gov.map")
     with audit.as_user(session, "mallory"):
         run("CREATE TABLE work.own (area STRING)")
+        run("CREATE TABLE gov.own AS SELECT 'us' AS area")
         run("INSERT INTO work.own VALUES ('us')")
     _refused(
         session,
@@ -214,8 +219,56 @@ def test_the_tables_that_bodies_read(session, guarded, tmp_path):
         "CREATE VIEW gov.map AS SELECT 'us' AS area",
         "CREATE TABLE gov.map CLONE work.own",
         "ALTER TABLE work.own RENAME TO gov.map",
+        "ALTER TABLE gov.own RENAME TO gov.map",
     )
     with audit.as_user(session, "mallory"), pytest.raises(AccessDeniedError):
         session.sql("SELECT 'us' AS area").write.saveAsTable("gov.map")
-    run("UNDROP TABLE gov.map")
+    run("USE gov")
+    run("UNDROP TABLE map")
+    run("USE default")
     assert _seen(session, "SELECT id FROM work.m") == [(1,)]
+
+
+def test_the_functions_and_views_that_bodies_read(session, guarded):
+    """A view or a function that a body reads is the administrators', too, at any depth."""
+    run = session.sql
+    run("CREATE TABLE gov.areas (area STRING)")
+    run("INSERT INTO gov.areas VALUES ('eu')")
+    run("CREATE VIEW gov.shown AS SELECT area FROM gov.areas")
+    run("CREATE FUNCTION gov.inner_one(r STRING) RETURNS BOOLEAN RETURN r = 'eu'")
+    run("CREATE FUNCTION gov.outer_one(r STRING) RETURNS BOOLEAN RETURN gov.inner_one(r)")
+    run("CREATE FUNCTION gov.of_rows() RETURNS TABLE (area STRING) RETURN SELECT area FROM gov.shown")
+    bodies = {
+        "call": "outer_one(r)",
+        "view": "EXISTS (SELECT 1 FROM shown WHERE area = r)",
+        "rows": "EXISTS (SELECT 1 FROM of_rows() WHERE area = r)",
+    }
+    for name, body in bodies.items():
+        run(f"CREATE ROW ACCESS POLICY gov.by_{name} AS (r STRING) RETURNS BOOLEAN -> {body}")
+        run(f"CREATE TABLE work.of_{name} (id INT, region STRING)")
+        run(f"INSERT INTO work.of_{name} VALUES (1, 'eu'), (2, 'us')")
+        run(f"ALTER TABLE work.of_{name} ADD ROW ACCESS POLICY gov.by_{name} ON (region)")
+    everything = "RETURNS TABLE (area STRING) RETURN SELECT 'us' AS area"
+    _refused(
+        session,
+        "CREATE OR REPLACE FUNCTION gov.outer_one(r STRING) RETURNS BOOLEAN RETURN true",
+        "CREATE OR REPLACE FUNCTION gov.inner_one(r STRING) RETURNS BOOLEAN RETURN true",
+        f"CREATE OR REPLACE FUNCTION gov.of_rows() {everything}",
+        "DROP FUNCTION gov.outer_one",
+        "DROP FUNCTION IF EXISTS spark_catalog.gov.inner_one",
+        "DROP FUNCTION gov.of_rows",
+        "CREATE OR REPLACE VIEW gov.shown AS SELECT 'us' AS area",
+        "ALTER VIEW gov.shown AS SELECT 'us' AS area",
+        "ALTER VIEW gov.shown RENAME TO gov.other",
+        "DROP VIEW gov.shown",
+        "INSERT INTO gov.areas VALUES ('us')",
+        "DROP SCHEMA gov CASCADE",
+    )
+    for name in bodies:
+        assert _seen(session, f"SELECT id FROM work.of_{name}") == [(1,)]
+    run("DROP FUNCTION gov.of_rows")
+    _refused(session, f"CREATE FUNCTION gov.of_rows() {everything}")
+    run("USE gov")
+    run("UNDROP FUNCTION of_rows")
+    run("USE default")
+    run("CREATE OR REPLACE FUNCTION gov.inner_one(r STRING) RETURNS BOOLEAN RETURN r = 'us'")

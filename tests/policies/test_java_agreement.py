@@ -11,7 +11,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-from audit.policies.enforcement.enforcer import _owner, _privileges
+from audit.policies.enforcement.sent_facts import granted_privileges, owner_text
 from audit.policies.model.grants import ACCOUNT, Grant, Grants, Ownership
 from audit.policies.model.privileges import ADMIN, OWNERSHIP, PRIVILEGES, PUBLIC, Holder, Principal, Securable
 from audit.policies.model.state import GovernanceState
@@ -55,8 +55,8 @@ def grants_case(seed: int) -> dict[str, Any]:
     return {
         "seed": seed,
         "state": {
-            "grants": {key: _privileges(state, key) for key in keys},
-            "owners": {key: _owner(state, key) for key in keys},
+            "grants": {key: granted_privileges(state, key) for key in keys},
+            "owners": {key: owner_text(state, key) for key in keys},
             "members": None,
         },
         "questions": [question(grants, chance, privileges) for _ in range(QUESTIONS)],

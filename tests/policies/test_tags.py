@@ -10,7 +10,8 @@ import pytest
 import audit
 import lineage
 from audit.core.actor import Actor
-from audit.policies.enforcement.enforcer import CatalogObject, _protection
+from audit.policies.enforcement.enforcer import CatalogObject
+from audit.policies.enforcement.sent_facts import protection_facts
 from audit.policies.errors import (
     AccessDeniedError,
     BadPolicyError,
@@ -114,15 +115,15 @@ def test_tags_come_down_and_the_nearest_wins():
 def test_what_the_jvm_learns():
     """Masks by column, and by type for columns that are not known yet; nothing of tags without policies."""
     state = _after("CREATE TAG pii", "ALTER TABLE t SET TAG pii = 'x'", "ALTER SCHEMA s SET TAG pii = 'x'")
-    assert [_protection(one, state) for one in state.objects.values()] == [None, None]
+    assert [protection_facts(one, state) for one in state.objects.values()] == [None, None]
     state = _run(state, MADE[1])
     kinds = {"string": "m", "decimal": "pays"}
-    assert _protection(state.objects["delta:u-1"], state) == {
+    assert protection_facts(state.objects["delta:u-1"], state) == {
         "name": "c.s.t", "isView": False, "hadRows": False, "sealed": False, "rows": [], "tagged": kinds,
         "names": {"ssn": "ssn", "mail": "mail", "pay": "pay"},
         "masks": {"ssn": ["m", ("ssn",)], "mail": ["m", ("mail",)], "pay": ["pays", ("pay",)]},
     }  # fmt: skip
-    assert _protection(state.objects["schema:c.s"], state) == {
+    assert protection_facts(state.objects["schema:c.s"], state) == {
         "name": "c.s", "isView": False, "hadRows": False, "sealed": False, "names": {}, "rows": [],
         "masks": {}, "tagged": kinds,
     }  # fmt: skip

@@ -496,6 +496,31 @@ def test_the_past_of_a_table_that_had_policies(session, make):
     _refused(session, "RESTORE TABLE u TO VERSION AS OF 1", user="ann")
 
 
+def test_history_quotes_no_masked_value(session, make):
+    """What a change was asked for is in Delta's history, and may hold a value that masks hide."""
+    make("t", "hush")
+    with audit.as_user(session, "hal", ["HR"]):
+        session.sql("DELETE FROM t WHERE ssn = '222'")
+    place = _place(session, "t")
+
+    def conditions():
+        tries = (
+            session.sql("DESCRIBE HISTORY t"),
+            session.sql(f"DESCRIBE HISTORY delta.`{place}`"),
+            session.sql("DESCRIBE HISTORY t ->> SELECT * FROM $1"),
+            DeltaTable.forName(session, "t").history(),
+            DeltaTable.forPath(session, place).history(1),
+        )
+        rows = [frame.collect() for frame in tries]
+        assert all("DELETE" in {row.operation for row in one} for one in rows)
+        return ["222" in str([row.operationParameters for row in one]) for one in rows]
+
+    with audit.as_user(session, "hal", ["HR"]):
+        assert conditions() == [True] * 5
+    with audit.as_user(session, "sam"):
+        assert conditions() == [False] * 5
+
+
 def test_caches_are_each_users_own(session, make):
     """A DataFrame cached by one user under another's eyes gives each of them what they may see."""
     make("t", "hush", "near")

@@ -9,13 +9,14 @@ from __future__ import annotations
 from itertools import count, pairwise
 
 from audit.core.actor import Actor
-from audit.policies.enforcement.enforcer import CatalogObject, _protection
+from audit.policies.enforcement.enforcer import CatalogObject
 from audit.policies.enforcement.governance_permits import (
     Permits,
     policy_securable,
     schema_securable,
     tag_securable,
 )
+from audit.policies.enforcement.sent_facts import protection_facts
 from audit.policies.model.apply_events import state_after
 from audit.policies.model.changed import StateChanges
 from audit.policies.model.events import COLUMNS, event_of, row_of
@@ -75,7 +76,7 @@ class Row:
 def _protected(state, key):
     """What the enforcement rule knows of an object."""
     known = state.objects.get(key)
-    return known and _protection(known, state)
+    return known and protection_facts(known, state)
 
 
 def _held(state, key):

@@ -12,16 +12,21 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from audit.policies.enforcement.sent_facts import (
+    granted_privileges,
+    owner_text,
+    policy_facts,
+    protection_facts,
+)
 from audit.policies.enforcement.who_asks import SessionMarks, ThreadIdentity
 from audit.policies.errors import AccessDeniedError, BadPolicyError, UnknownPolicyError
-from audit.policies.model.governed_objects import ProtectedObject
 from audit.policies.model.state import GovernanceState
 from audit.spark.catalog.functions import expression_function
 from audit.spark.enforcement_rule import EnforcementRule
 from audit.spark.java_errors import JVM_ERRORS, is_refusal, java_class_name, java_message, refusal_message
 from lineage.catalog.object_ids import column_id, object_id
 from lineage.model import Domain, Function, Policy
-from lineage.names import quote_name, split_name
+from lineage.names import quote_name
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -138,14 +143,27 @@ class Enforcer:
         with refusals():
             self._rule.check_stream(spark, frame)
 
-    def require_history(self, spark: SparkSession, location: str) -> None:
+    def require_history(self, spark: SparkSession, location: str) -> bool:
         """Refuse the history of a Delta table to who may not see it.
+
+        Returns:
+            Whether they may see the conditions of its changes, which hold values that masks hide.
 
         Raises:
             AccessDeniedError: it has, or had, a row access policy, and this is no administrator.
         """
         with refusals():
-            self._rule.check_history(spark, location)
+            return self._rule.check_history(spark, location)
+
+    def require_retention(self, spark: SparkSession, table_id: str) -> None:
+        """Refuse to change how long a Delta table, by Delta's id, is kept.
+
+        Raises:
+            AccessDeniedError: policies hide some of it from this user, who is no administrator, and no
+                privileges are enforced.
+        """
+        with refusals():
+            self._rule.check_retention(spark, table_id)
 
     def require_past(self, table_id: str) -> None:
         """Refuse former versions of a Delta table (by Delta's id) to the user of this thread.
@@ -261,8 +279,8 @@ class Enforcer:
             else {one.text: [each.text for each in roles] for one, roles in members.items()}
         )
         facts = {
-            "grants": {key: _privileges(state, key) for key in keys},
-            "owners": {key: _owner(state, key) for key in keys},
+            "grants": {key: granted_privileges(state, key) for key in keys},
+            "owners": {key: owner_text(state, key) for key in keys},
             "members": known,
         }
         self._rule.update_grants(facts)
@@ -288,8 +306,8 @@ class Enforcer:
         protected = {key: state.objects.get(key) for key in objects}
         facts = {
             # None takes away what the JVM knows of a dropped policy.
-            "policies": {key: one and _policy(one.policy) for key, one in defined.items()},
-            "tables": {key: one and _protection(one, state) for key, one in protected.items()},
+            "policies": {key: one and policy_facts(one.policy) for key, one in defined.items()},
+            "tables": {key: one and protection_facts(one, state) for key, one in protected.items()},
         }
         self._rule.update_protection(facts)
 
@@ -300,7 +318,7 @@ class Enforcer:
             BadPolicyError: Spark cannot resolve it.
         """
         with _policy_body_errors():
-            self._rule.check_policy(_policy(policy))
+            self._rule.check_policy(policy_facts(policy))
 
     def could_change(self, token: str, identity: str, policy: Policy) -> bool | None:
         """Whether a policy could change what a user sees: False if it shows every value or row as it is.
@@ -321,14 +339,14 @@ class Enforcer:
     def _ask_could_change(self, token: str, identity: str, policy: Policy) -> bool | None:
         is_mask = policy.domain is Domain.MASKING_POLICY
         with _policy_body_errors():
-            return self._rule.could_change(token, identity, _policy(policy), is_mask=is_mask)
+            return self._rule.could_change(token, identity, policy_facts(policy), is_mask=is_mask)
 
     def reads(self, policy: Policy) -> frozenset[str]:
         """The keys of the tables and views that the body of a policy reads.
 
         `subquery:` stands for a subquery, `function:<name>` for a SQL function that the body calls.
         """
-        return self._rule.reads(_policy(policy))
+        return self._rule.reads(policy_facts(policy))
 
     def function(self, parts: Sequence[str]) -> Function:
         """A SQL function of Spark's catalog, by its full name.
@@ -406,18 +424,6 @@ def refusal_of(error: BaseException) -> AccessDeniedError | None:
     return AccessDeniedError(problem, way_out or "ask whoever owns the policy")
 
 
-def _owner(state: GovernanceState, key: str) -> str | None:
-    owned = state.grants.owners.get(key)
-    return None if owned is None else owned.holder.text
-
-
-def _privileges(state: GovernanceState, key: str) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for holder, privilege in state.grants.given.get(key, {}):
-        found.setdefault(holder.text, []).append(privilege)
-    return found
-
-
 def _catalog_object(facts: Mapping[str, Any]) -> CatalogObject:
     key, name = facts["key"], tuple(facts["name"])
     kind, _, rest = (key or "name:").partition(":")
@@ -432,58 +438,3 @@ def _catalog_object(facts: Mapping[str, Any]) -> CatalogObject:
     parted, generated = frozenset(facts["partitions"]), facts["generated"]
     in_catalog = facts.get("in_catalog", True)  # a view that is only being defined will be
     return CatalogObject(key, facts["isView"], name, identity, columns, parted, generated, in_catalog)
-
-
-def _policy(policy: Policy) -> dict[str, Any]:
-    parts = split_name(policy.name)
-    # Names in the body are resolved in this schema. A row access policy of BigQuery's has four parts: its
-    # table's and its own name.
-    schema = parts[1] if len(parts) > 2 else ""  # noqa: PLR2004 - catalog, schema, name
-    parameters = [[column.name, column.type] for column in policy.parameters]
-    return {
-        "name": policy.name,
-        "body": policy.body,
-        "schema": schema,
-        "parameters": parameters,
-        "returns": policy.data_type,
-    }
-
-
-def _protection(protected: ProtectedObject, state: GovernanceState) -> dict[str, Any] | None:
-    """The protection of an object as the JVM takes it; None where nothing protects it.
-
-    An object with the key `delta:<table id>` or `name:<name in lower case>` is this JSON:
-
-        {"name": "c.s.t", "hadRows": false,
-         "rows": [[["<policy>", ["<column>", …]], …], …],
-         "masks": {"<column>": ["<policy>", ["<column>", …]], …},
-         "sealed": false, "tagged": {"<kind of type>": "<policy>", …}}
-
-    Policies are named by id, columns by key. A row must pass one policy of each inner list of `rows`. `masks`
-    has the masks that are set on columns, and those of tags of the column or the object, for columns that
-    existed when the object was tagged. `tagged` has the masks of the object's own tags by kind of type: they
-    mask every column of that kind without an entry in `masks`, with the column as the one argument. The kind
-    of a type is `DataType.sql()` in lower case without spaces,
-    and "decimal" for every DECIMAL(p,s); see `audit.policies.model.types.kind_of`.
-
-    A schema has the key `schema:<catalog>.<schema>` (lower case, a part in back-ticks only where it holds a
-    dot or a back-tick), its name, no `rows`, no `masks`, and `tagged`: the masks of columns in its tables and
-    views that have none by `masks` or `tagged` of their own table.
-    """
-    masks, tagged = state.masks(protected), state.tagged_kinds(protected)
-    if not masks and not tagged and not protected.had_rows and not protected.sealed:
-        return None
-    rows = [[[use.policy, use.columns]] for use in protected.rows.values()]
-    # BigQuery's policies are alternatives, so they are one inner list: a row must pass one of them.
-    if protected.grants:
-        rows.append([[use.policy, use.columns] for use in protected.grants.values()])
-    return {
-        "name": protected.name,
-        "isView": protected.domain is Domain.VIEW,
-        "hadRows": protected.had_rows,
-        "names": {key: name for key, (name, _) in protected.columns.items()},
-        "rows": rows,
-        "masks": {key: [use.policy, use.columns] for key, use in masks.items()},
-        "tagged": dict(tagged),
-        "sealed": protected.sealed,
-    }

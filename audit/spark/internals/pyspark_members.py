@@ -33,7 +33,8 @@ def wrapped() -> tuple[PythonMember, ...]:
         for methods in SURFACE
         for name in (*methods.runs, *methods.analyses, *(methods.changes or {}))
     }
-    names |= {(STREAM_WRITER.owner, "foreachBatch"), (SESSION.owner, "newSession"), (SESSION.owner, "stop")}
+    names |= {(SESSION.owner, name) for name in ("getActiveSession", "newSession", "stop")}
+    names |= {(STREAM_WRITER.owner, "foreachBatch")}
     return tuple(
         PythonMember(owner, name, _PARAMETERS.get((owner, name), ())) for owner, name in sorted(names)
     )

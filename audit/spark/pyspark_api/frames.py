@@ -103,6 +103,13 @@ def java_table(table: Any, target: str, *, is_path: bool) -> Any:
     return find(table._spark, target)._jdt
 
 
+def without_values(frame: Any, column: str) -> Any:
+    """A DataFrame with NULL in a column of strings by strings."""
+    from pyspark.sql import functions
+
+    return frame.withColumn(column, functions.lit(None).cast("map<string,string>"))
+
+
 def location_of(table: Any) -> str:
     """Where the table of a `DeltaTable` lies."""
     return str(table._jdt.deltaLog().dataPath().toString())  # Delta's Python gives it no other way

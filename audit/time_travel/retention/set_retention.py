@@ -53,6 +53,7 @@ class RetentionSetting:
         has_retention: whether a table is kept by this system.
         actor: who asks, and when.
         changing: a block in which the system sets properties of a table, by its location.
+        require_permitted: refuses to change how long a table, by Delta's id, is kept.
     """
 
     catalog: DeltaCatalog
@@ -62,6 +63,7 @@ class RetentionSetting:
     has_retention: Callable[[Table], bool]
     actor: Actor
     changing: Callable[[str], AbstractContextManager[None]]
+    require_permitted: Callable[[str], None]
 
     def change(self, change: ParameterChange) -> None:
         """Set or unset.
@@ -69,6 +71,7 @@ class RetentionSetting:
         Raises:
             UnknownObjectError: there is no such table or schema.
             BadParameterError: it is too long for a transient object.
+            AccessDeniedError: policies hide some of a table that would be kept shorter or longer.
         """
         if change.level == "TABLE":
             self._set_on_table(change)
@@ -90,7 +93,9 @@ class RetentionSetting:
             for table in self.catalog.tables(schema):
                 if not isinstance(table, Table) or table.provider != "delta":
                     continue
-                if self.catalog.state(table.location or "") is not None and self.has_retention(table):
+                state = self.catalog.state(table.location or "")
+                if state is not None and self.has_retention(table):
+                    self.require_permitted(state.table_id)
                     yield table
 
     def _events(self, change: ParameterChange) -> Iterator[ObjectEvent]:
@@ -127,11 +132,13 @@ class RetentionSetting:
                 return
             raise UnknownObjectError(f"there is no table {quote_name(change.name)}", "check its name")
         location = table.location or ""
-        if table.provider != "delta" or self.catalog.state(location) is None:
+        state = self.catalog.state(location)
+        if table.provider != "delta" or state is None:
             raise UnknownObjectError(
                 f"{quote_name(table.name)} is a table of {table.provider}, which keeps no versions",
                 "only Delta tables have a retention period",
             )
+        self.require_permitted(state.table_id)
         own = self.catalog.properties(location, "")
         schema = self.catalog.schema_facts(table.name[-2]) or {}
         transient = is_transient(own) or is_transient(schema.get("properties", {}))

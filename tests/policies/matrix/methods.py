@@ -172,7 +172,7 @@ READER: dict[str, Way | str] = {
         name: (lambda w, name=name: getattr(w.session.read.option("rowTag", "a"), name)(w.place))
         for name in _FILES.split()
     },
-    "table": lambda w: w.session.read.option("versionAsOf", 1).table(w.name),
+    "table": lambda w: w.session.read.option("versionAsOf", 0).table(w.name),
     "load": lambda w: w.session.read.format("delta").load(w.place),
     "changes": lambda w: w.session.read.option("startingVersion", 0).changes(w.name),
     "jdbc": REACHES_NOTHING,
@@ -346,7 +346,7 @@ DELTA_TABLE: dict[str, Way | str] = {
     "restoreToVersion": lambda w: _delta(w).restoreToVersion(0),
     "restoreToTimestamp": lambda w: _delta(w).restoreToTimestamp("2020-01-01"),
     "clone": lambda w: _delta(w).clone(w.free_folder(), isShallow=True),
-    "cloneAtVersion": lambda w: _delta(w).cloneAtVersion(1, w.free_folder(), isShallow=True),
+    "cloneAtVersion": lambda w: _delta(w).cloneAtVersion(0, w.free_folder(), isShallow=True),
     "cloneAtTimestamp": lambda w: _delta(w).cloneAtTimestamp("2999-01-01", w.free_folder(), isShallow=True),
     "convertToDelta": lambda w: DeltaTable.convertToDelta(w.session, f"parquet.`{w.above}`").toDF(),
     "generate": lambda w: _delta(w).generate("symlink_format_manifest"),

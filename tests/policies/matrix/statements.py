@@ -1,6 +1,8 @@
 """Statements by the alternatives of the grammars: what each offers, tried on a protected object.
 
-`{t}` is the object, `{place}` its folder, `{own}` a table of the user's own, `{new}` a free name.
+`{t}` is the object, `{bare}` its name alone, `{place}` its folder, `{above}` the folder above. `{own}` is a
+table of the user's own. `{new}` and `{schema}` are free names, `{out}` is a folder for files. Steps stand
+between `;;`, and the last one shows.
 """
 
 from __future__ import annotations
@@ -10,7 +12,10 @@ STATEMENTS: dict[str, list[str]] = {
         "SELECT * FROM {t}",
         "TABLE {t}",
         "FROM {t} |> SELECT name",
-        "SELECT * FROM {t} VERSION AS OF 1",
+        "SELECT * FROM {t} VERSION AS OF 0",
+        "SELECT * FROM {t} WITH ('versionAsOf' = '0')",
+        "SELECT * FROM {t} WITH ('READCHANGEFEED' = 'true', 'STARTINGVERSION' = '0')",
+        "SELECT * FROM table_changes('{t}', 0)",
         "SELECT * FROM {t} AT (OFFSET => 0)",
         "SELECT count(DISTINCT name), max(name), min(region) FROM {t}",
         "SELECT name FROM {t} INTERSECT SELECT 'S3CR3T-1'",
@@ -18,6 +23,8 @@ STATEMENTS: dict[str, list[str]] = {
         "SELECT * FROM parquet.`{place}`",
         "SELECT * FROM text.`{place}/_delta_log/*.json`",
         "SELECT * FROM delta.`{place}`",
+        "SET `fs.viewfs.mounttable.m.link./x` = `file://{place}` ;; SELECT * FROM parquet.`viewfs://m/x`",
+        "SET `fs.viewfs.mounttable.m.link./x` = `file://{place}` ;; SELECT * FROM delta.`viewfs://m/x`",
         "SELECT _metadata, name FROM {t}",
         "SELECT CAST(name AS INT) FROM {t}",
     ],
@@ -60,6 +67,7 @@ STATEMENTS: dict[str, list[str]] = {
         "CREATE VIEW {new} AS SELECT * FROM {t}",
         "CREATE OR REPLACE TEMPORARY VIEW tempo AS SELECT * FROM {t}",
         "CREATE OR REPLACE VIEW {t} AS SELECT 1 AS id",
+        "CREATE OR REPLACE VIEW prot.areas AS SELECT 'us' AS area ;; SELECT * FROM {t}",
     ],
     "spark.CreateTempViewUsing": [
         "CREATE OR REPLACE TEMPORARY VIEW tempo USING parquet OPTIONS (path '{place}')"
@@ -76,9 +84,9 @@ STATEMENTS: dict[str, list[str]] = {
     "spark.AddTableConstraint": ["ALTER TABLE {t} ADD CONSTRAINT c CHECK (name <> 'S3CR3T-1')"],
     "spark.DropTableConstraint": ["ALTER TABLE {t} DROP CONSTRAINT c"],
     "spark.AddTablePartition": ["ALTER TABLE {own} ADD PARTITION (p = 1) LOCATION '{place}'"],
-    "spark.DropTablePartitions": ["ALTER TABLE {t} DROP PARTITION (region = 'us')"],
+    "spark.DropTablePartitions": ["ALTER TABLE {t} DROP PARTITION (region = 'S3CR3T-us')"],
     "spark.RenameTablePartition": [
-        "ALTER TABLE {t} PARTITION (region = 'us') RENAME TO PARTITION (region = 'eu')"
+        "ALTER TABLE {t} PARTITION (region = 'S3CR3T-us') RENAME TO PARTITION (region = 'eu')"
     ],
     "spark.AlterClusterBy": ["ALTER TABLE {t} CLUSTER BY (name)"],
     "spark.AlterTableAlterColumn": [
@@ -91,7 +99,7 @@ STATEMENTS: dict[str, list[str]] = {
     "spark.HiveReplaceColumns": ["ALTER TABLE {t} REPLACE COLUMNS (id INT)"],
     "spark.DropTableColumns": ["ALTER TABLE {t} DROP COLUMN name", "ALTER TABLE {t} DROP COLUMN region"],
     "spark.RenameTableColumn": ["ALTER TABLE {t} RENAME COLUMN name TO other"],
-    "spark.RenameTable": ["ALTER TABLE {own} RENAME TO {t}"],
+    "spark.RenameTable": ["ALTER TABLE {own} RENAME TO {t}", "ALTER TABLE {t} RENAME TO play.taken"],
     "spark.SetTableLocation": ["ALTER TABLE {own} SET LOCATION '{place}'"],
     "spark.SetTableProperties": [
         "ALTER TABLE {t} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')",
@@ -112,7 +120,7 @@ STATEMENTS: dict[str, list[str]] = {
     "spark.RefreshFunction": ["REFRESH FUNCTION play.f"],
     "spark.CommentTable": ["COMMENT ON TABLE {t} IS 'c'"],
     "spark.CommentNamespace": ["COMMENT ON SCHEMA prot IS 'c'"],
-    "spark.CreateNamespace": ["CREATE SCHEMA taken LOCATION '{place}'"],
+    "spark.CreateNamespace": ["CREATE SCHEMA {schema} LOCATION '{place}'"],
     "spark.DropNamespace": ["DROP SCHEMA prot CASCADE", "DROP SCHEMA prot"],
     "spark.SetNamespaceLocation": ["ALTER SCHEMA play SET LOCATION '{place}'"],
     "spark.SetNamespaceProperties": ["ALTER SCHEMA play SET DBPROPERTIES ('location' = '{place}')"],
@@ -135,7 +143,7 @@ STATEMENTS: dict[str, list[str]] = {
         "DESCRIBE EXTENDED {t}",
         "DESCRIBE EXTENDED {t} AS JSON",
         "DESCRIBE EXTENDED {t} name",
-        "DESCRIBE EXTENDED {t} PARTITION (region = 'us')",
+        "DESCRIBE EXTENDED {t} PARTITION (region = 'S3CR3T-us')",
     ],
     "spark.Explain": [
         "EXPLAIN SELECT * FROM {t}",
@@ -161,7 +169,7 @@ STATEMENTS: dict[str, list[str]] = {
     "spark.ShowPartitions": ["SHOW PARTITIONS {t}"],
     "spark.ShowTableExtended": [
         "SHOW TABLE EXTENDED IN prot LIKE '*'",
-        "SHOW TABLE EXTENDED IN prot LIKE '*' PARTITION (region = 'us')",
+        "SHOW TABLE EXTENDED IN prot LIKE '*' PARTITION (region = 'S3CR3T-us')",
     ],
     "spark.ShowTables": ["SHOW TABLES IN prot"],
     "spark.ShowTblProperties": ["SHOW TBLPROPERTIES {t}"],
@@ -200,7 +208,7 @@ STATEMENTS: dict[str, list[str]] = {
         "CREATE TABLE {new} SHALLOW CLONE {t}",
         "CREATE TABLE {new} DEEP CLONE {t}",
         "CREATE TABLE {new} CLONE {t}",
-        "CREATE TABLE {new} CLONE {t} VERSION AS OF 1",
+        "CREATE TABLE {new} CLONE {t} VERSION AS OF 0",
         "CREATE OR REPLACE TABLE {t} CLONE {own}",
         "CREATE TABLE {new} SHALLOW CLONE parquet.`{place}`",
         "CREATE TABLE {new} CLONE {own} LOCATION '{place}/x'",

@@ -11,13 +11,16 @@ import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.analysis.ResolvedIdentifier;
 import org.apache.spark.sql.catalyst.analysis.ResolvedPersistentView;
 import org.apache.spark.sql.catalyst.analysis.ResolvedTable;
 import org.apache.spark.sql.catalyst.catalog.CatalogStorageFormat;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.catalog.SQLFunction;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.RenameTable;
 import org.apache.spark.sql.catalyst.plans.logical.TableSpec;
 import org.apache.spark.sql.catalyst.plans.logical.TableSpecBase;
 import org.apache.spark.sql.classic.SparkSession;
@@ -72,6 +75,9 @@ public class CommandTargets {
   /** TableIdentifiers of what is not there. */
   public final List<TableIdentifier> free = new ArrayList<>();
 
+  /** The keys of functions of the catalog. */
+  public final List<String> functions = new ArrayList<>();
+
   private final SparkSession session;
   private final boolean looksUp, creates, isDeltas;
 
@@ -87,6 +93,26 @@ public class CommandTargets {
             && !kind.contains("SetLocation")
             && !kind.startsWith("Convert");
     find(plan, 0);
+    if (plan instanceof RenameTable && looksUp) findRenamed((RenameTable) plan);
+  }
+
+  /** Where a table or view goes when it is renamed. */
+  public static TableIdentifier nameAfter(RenameTable plan, TableIdentifier from) {
+    List<String> parts = Scala.list(plan.newName());
+    String name = parts.get(parts.size() - 1);
+    Option<String> schema =
+        parts.size() < 2 ? from.database() : Option.apply(parts.get(parts.size() - 2));
+    return TableIdentifier.apply(name, schema, from.catalog());
+  }
+
+  /** The name that a table gets is free, too: of a DeltaTableV2 the plan holds it as plain text. */
+  private void findRenamed(RenameTable plan) {
+    for (Securable one : named.values()) {
+      if (one.id == null) continue;
+      TableIdentifier name = nameAfter(plan, one.id);
+      if (!session.sessionState().catalog().tableExists(name)) free.add(name);
+      return;
+    }
   }
 
   private void find(Object value, int depth) {
@@ -119,6 +145,11 @@ public class CommandTargets {
       var location = ((CatalogStorageFormat) value).locationUri();
       if (!location.isEmpty()) put(new Path(location.get()), isDeltas);
       findPaths(((CatalogStorageFormat) value).properties(), isDeltas);
+    } else if (value instanceof FunctionIdentifier) {
+      FunctionIdentifier name = (FunctionIdentifier) value;
+      if (name.database().isDefined()) functions.add(Securable.function(name).key);
+    } else if (value instanceof SQLFunction) {
+      find(((SQLFunction) value).name(), depth);
     } else if (value instanceof Path) {
       put((Path) value, isDeltas);
     } else if (value instanceof LogicalPlan) {

@@ -35,6 +35,7 @@ import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.execution.CacheManager;
 import org.apache.spark.sql.execution.LogicalRDD;
+import scala.Option;
 
 /**
  * Enforces the governance of one root: puts each read behind its policies, for whoever reads, and
@@ -113,8 +114,8 @@ public class Enforcement implements EnforcementRule.Root {
           .requireSink(
               name, name == null ? Relations.qualified(session, new Path(place)) : null, appends);
     FolderGuard folders = new FolderGuard(governance, session);
-    String checkpoint = options.get("checkpointLocation");
-    if (checkpoint != null) folders.requireApart(new Path(checkpoint), false, false);
+    Path checkpoint = checkpoint(session, options);
+    if (checkpoint != null) folders.requireApart(checkpoint, false, false);
     if (place == null) return;
     Path folder = Relations.qualified(session, new Path(place));
     folders.requireApart(folder, format.equalsIgnoreCase("delta"), false);
@@ -130,6 +131,16 @@ public class Enforcement implements EnforcementRule.Root {
           "this stream replaces what "
               + protection.name
               + " holds, and policies hide some of it; append");
+  }
+
+  /** Where a stream keeps its progress: by a setting of the session it has its own name there. */
+  private static Path checkpoint(SparkSession session, Map<String, String> options) {
+    String place = options.get("checkpointLocation");
+    if (place != null) return new Path(place);
+    Option<String> above = session.sessionState().conf().checkpointLocation();
+    if (above.isEmpty()) return null;
+    String name = options.get("queryName");
+    return name == null ? new Path(above.get()) : new Path(above.get(), name);
   }
 
   /** What a DataStreamWriter holds (Spark 4.2). */
@@ -169,15 +180,41 @@ public class Enforcement implements EnforcementRule.Root {
       Governance.requireHistory(protection, governance.identities.require(own), Governance.PAST);
   }
 
-  /** Refuses the history of a table by its place to who may not see it. */
-  public void checkHistory(SparkSession session, String location) {
-    if (!governance.protections.any() || governance.identities.isExempt(session)) return;
+  /**
+   * Refuses the history of a table by its place to who may not see it.
+   *
+   * @return whether they may see what each change was asked for, too
+   */
+  public boolean checkHistory(SparkSession session, String location) {
+    if (!governance.protections.any() || governance.identities.isExempt(session)) return true;
     Protection protection =
         governance.protections.of(
             Relations.keyOf(DeltaLog.forTable(session, location).unsafeVolatileSnapshot()),
             session);
-    if (protection != null)
-      Governance.requireHistory(protection, governance.identities.require(session), "its history");
+    if (protection == null) return true;
+    Identity who = governance.identities.require(session);
+    Governance.requireHistory(protection, who, "its history");
+    return governance.bodies.showsAll(protection, who);
+  }
+
+  /**
+   * Refuses to change how long a table, by Delta's id, is kept to who does not see all of it, and
+   * is no administrator: what is dropped after that is lost. Where privileges are enforced, its
+   * owner may.
+   */
+  public void checkRetention(SparkSession session, String id) {
+    if (!governance.protections.any() || governance.enforcesPrivileges()) return;
+    Protection protection = governance.protections.of("delta:" + id, session);
+    if (protection == null || !protection.isInForce()) return;
+    Identity who = governance.identities.require(session);
+    if (!who.isAdmin && !governance.bodies.showsAll(protection, who))
+      throw new SecurityException(
+          "policies hide some of "
+              + protection.name
+              + " from "
+              + who.user
+              + ", who may not change how long it is kept; let a role change it that sees all of"
+              + " it");
   }
 
   /** Disables this enforcement, and takes out what it has put into sessions and registries. */

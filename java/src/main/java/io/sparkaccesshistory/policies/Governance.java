@@ -238,8 +238,14 @@ public class Governance {
 
   /** The same of all that lies in a schema. */
   public void requireSchemaNotRead(String schema, SparkSession session) {
-    String within = Relations.keyOf(Relations.inSessionCatalog("", schema));
-    for (String key : bodies.keysRead()) if (key.startsWith(within)) requireNotRead(key, session);
+    TableIdentifier within = Relations.inSessionCatalog("", schema);
+    String relations = Relations.keyOf(within);
+    String functions =
+        Securable.function(
+                new FunctionIdentifier(within.table(), within.database(), within.catalog()))
+            .key;
+    for (String key : bodies.keysRead())
+      if (key.startsWith(relations) || key.startsWith(functions)) requireNotRead(key, session);
   }
 
   public boolean isAuditFolder(Path path) {

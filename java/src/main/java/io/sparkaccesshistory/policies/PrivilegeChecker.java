@@ -8,7 +8,6 @@ import io.sparkaccesshistory.policies.model.Relations;
 import io.sparkaccesshistory.policies.model.Securable;
 import java.util.Arrays;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import java.util.TreeSet;
@@ -303,7 +302,7 @@ public class PrivilegeChecker {
     if (plan instanceof RenameTable && first != null && first.id != null)
       require(
           "CREATE " + first.noun.toUpperCase(Locale.ROOT),
-          Securable.schema(nameAfter((RenameTable) plan, first.id)),
+          Securable.schema(CommandTargets.nameAfter((RenameTable) plan, first.id)),
           who,
           "rename " + first);
     if (kind.startsWith("LoadData") || FETCHES.contains(kind))
@@ -321,15 +320,6 @@ public class PrivilegeChecker {
             who,
             "create " + noun + ' ' + name.unquotedString());
     }
-  }
-
-  /** Where a table or view goes when it is renamed. */
-  private static TableIdentifier nameAfter(RenameTable plan, TableIdentifier from) {
-    List<String> parts = Scala.list(plan.newName());
-    String name = parts.get(parts.size() - 1);
-    Option<String> schema =
-        parts.size() < 2 ? from.database() : Option.apply(parts.get(parts.size() - 2));
-    return TableIdentifier.apply(name, schema, from.catalog());
   }
 
   /** What a stream is about to write to, by its name or its place. */
@@ -425,7 +415,7 @@ public class PrivilegeChecker {
     return found.toArray(new String[0]);
   }
 
-  private static boolean replaces(LogicalPlan plan, String kind) {
+  public static boolean replaces(LogicalPlan plan, String kind) {
     return kind.startsWith("Replace")
         || (plan instanceof CreateViewCommand && ((CreateViewCommand) plan).replace());
   }

@@ -104,15 +104,24 @@ public class RawFileGuard {
   private void refuseFiles(FileIndex index) {
     if (index instanceof TahoeFileIndex || index instanceof DeltaLogFileIndex) return;
     Set<Path> folders = new HashSet<>();
-    for (Path root : Scala.list(index.rootPaths()))
-      for (Path one : List.of(root, Relations.real(session, root)))
-        for (Path folder = one; folder != null; folder = folder.getParent()) folders.add(folder);
-    String[] files = index.inputFiles();
-    for (var one : files) {
-      Path folder = new Path(java.net.URI.create(one)).getParent();
-      while (folder != null && folders.add(folder)) folder = folder.getParent();
+    boolean isMounted = false;
+    for (Path root : Scala.list(index.rootPaths())) {
+      addAll(folders, root);
+      isMounted |= Relations.isMounted(session, root);
+    }
+    for (var one : index.inputFiles()) {
+      Path file = new Path(java.net.URI.create(one));
+      addAll(folders, isMounted ? file : file.getParent());
     }
     for (Path one : folders) refuseAt(one);
+  }
+
+  /** A path, and where it leads to, with all folders above. */
+  private void addAll(Set<Path> folders, Path path) {
+    if (folders.contains(path)) return;
+    for (Path one : spellings(path))
+      for (Path folder = one; folder != null && folders.add(folder); ) folder = folder.getParent();
+    folders.add(path);
   }
 
   /** Refuses what lies in the folder of a protected table. */

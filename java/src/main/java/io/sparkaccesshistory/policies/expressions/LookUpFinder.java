@@ -21,7 +21,7 @@ public final class LookUpFinder {
     return false;
   }
 
-  private static boolean isBuiltIn(UnresolvedFunction call) {
+  static boolean isBuiltIn(UnresolvedFunction call) {
     var parts = Scala.list(call.nameParts());
     // Without a schema, a built-in function comes before one of the catalog (Spark 4.2).
     return parts.size() == 1

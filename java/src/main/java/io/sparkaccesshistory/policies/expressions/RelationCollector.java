@@ -1,9 +1,13 @@
 package io.sparkaccesshistory.policies.expressions;
 
+import io.sparkaccesshistory.Scala;
 import io.sparkaccesshistory.policies.model.Relations;
+import io.sparkaccesshistory.policies.model.Securable;
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.spark.sql.catalyst.analysis.SQLFunctionNode;
 import org.apache.spark.sql.catalyst.analysis.SQLScalarFunction;
+import org.apache.spark.sql.catalyst.catalog.SQLFunction;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -15,6 +19,9 @@ public class RelationCollector {
 
   /** The functions in SQL that an expression calls, outside of subqueries. */
   public final List<String> functions = new ArrayList<>();
+
+  /** The keys of all of them, those in subqueries and in functions of tables as well. */
+  public final List<String> functionKeys = new ArrayList<>();
 
   public boolean hasSubqueries = false;
 
@@ -40,6 +47,7 @@ public class RelationCollector {
     public Expression replaced(Expression e) {
       if (e instanceof SQLScalarFunction) {
         functions.add(((SQLScalarFunction) e).function().name().unquotedString());
+        add(((SQLScalarFunction) e).function());
       } else {
         hasSubqueries = true;
         ((SubqueryExpression) e).plan().transformUpWithSubqueries(new OfPlan());
@@ -48,16 +56,31 @@ public class RelationCollector {
     }
   }
 
+  private void add(SQLFunction function) {
+    if (function.name().database().isDefined())
+      functionKeys.add(Securable.function(function.name()).key);
+  }
+
+  private void addFunctions(Expression value) {
+    if (value instanceof SQLScalarFunction) add(((SQLScalarFunction) value).function());
+    for (Expression one : Scala.list(value.children())) addFunctions(one);
+  }
+
   private final class OfPlan extends NodeFunction<LogicalPlan> {
     @Override
     public boolean isDefinedAt(LogicalPlan plan) {
-      return Relations.keyOf(plan) != null;
+      return true;
     }
 
     @Override
     public LogicalPlan replaced(LogicalPlan plan) {
-      keys.add(Relations.keyOf(plan));
-      plans.add(plan);
+      if (plan instanceof SQLFunctionNode) add(((SQLFunctionNode) plan).function());
+      for (Expression one : Scala.list(plan.expressions())) addFunctions(one);
+      String key = Relations.keyOf(plan);
+      if (key != null) {
+        keys.add(key);
+        plans.add(plan);
+      }
       return plan;
     }
   }

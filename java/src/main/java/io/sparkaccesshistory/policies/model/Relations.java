@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.viewfs.ViewFileSystem;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation;
@@ -255,15 +256,44 @@ public class Relations {
     }
   }
 
-  /** Where a path leads to: a local one may go by links, and through other spellings. */
+  /**
+   * Where a path leads to: a local one may go by links, and through other spellings; that of
+   * another file system by a mount, which a setting of the session makes (ViewFileSystem, Hadoop
+   * 3.5).
+   */
   public static Path real(SparkSession session, Path path) {
     Path found = qualified(session, path);
-    if (!"file".equals(found.toUri().getScheme())) return found;
     try {
+      if (!isLocal(found)) found = resolved(session, found);
+      if (!isLocal(found)) return found;
       java.io.File local = new java.io.File(found.toUri().getPath());
       return new Path("file", null, local.getCanonicalPath());
     } catch (java.io.IOException e) {
       throw new SecurityException("where " + path + " lies cannot be told: " + e.getMessage());
+    }
+  }
+
+  /** Whether each path of a file system, a file's as well, may lead to another place. */
+  public static boolean isMounted(SparkSession session, Path path) {
+    try {
+      return path.getFileSystem(session.sessionState().newHadoopConf()) instanceof ViewFileSystem;
+    } catch (java.io.IOException e) {
+      throw new SecurityException("where " + path + " lies cannot be told: " + e.getMessage());
+    }
+  }
+
+  private static boolean isLocal(Path path) {
+    return "file".equals(path.toUri().getScheme());
+  }
+
+  /** What is not there yet lies in the folder above it. */
+  private static Path resolved(SparkSession session, Path path) throws java.io.IOException {
+    try {
+      return path.getFileSystem(session.sessionState().newHadoopConf()).resolvePath(path);
+    } catch (java.io.FileNotFoundException e) {
+      return path.getParent() == null
+          ? path
+          : new Path(resolved(session, path.getParent()), path.getName());
     }
   }
 

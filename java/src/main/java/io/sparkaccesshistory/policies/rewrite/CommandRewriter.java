@@ -6,6 +6,7 @@ import io.sparkaccesshistory.policies.FolderGuard;
 import io.sparkaccesshistory.policies.Governance;
 import io.sparkaccesshistory.policies.PrivilegeChecker;
 import io.sparkaccesshistory.policies.RawFileGuard;
+import io.sparkaccesshistory.policies.ShownHistory;
 import io.sparkaccesshistory.policies.model.Identity;
 import io.sparkaccesshistory.policies.model.Protection;
 import io.sparkaccesshistory.policies.model.Relations;
@@ -21,6 +22,7 @@ import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
 import org.apache.spark.sql.catalyst.plans.logical.DropNamespace;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.catalog.DeltaTableV2;
 import org.apache.spark.sql.delta.commands.CloneSource;
 import org.apache.spark.sql.delta.commands.CloneTableCommand;
@@ -132,11 +134,14 @@ public class CommandRewriter {
       String key = entry.getKey();
       Protection protection = governance.protections.of(key, session);
       if (protection != null && protection.isInForce()) require(plan, kind, protection);
-      if (!LOOKS.contains(kind)) governance.requireNotRead(key, session);
+      if (!LOOKS.contains(kind) || PrivilegeChecker.replaces(plan, kind))
+        governance.requireNotRead(key, session);
     }
     if (governance.protections.any()) {
       for (TableIdentifier one : targets.free)
         governance.requireNotRead(Relations.keyOf(one), session);
+      if (!kind.startsWith("Describe"))
+        for (String one : targets.functions) governance.requireNotRead(one, session);
       String schema = droppedSchema(plan);
       if (schema != null) requireSchemaDropped(schema);
     }
@@ -150,7 +155,17 @@ public class CommandRewriter {
     if (plan instanceof UpdateCommand) return dml.rewriteUpdate((UpdateCommand) plan);
     if (plan instanceof DeleteCommand) return dml.rewriteDelete((DeleteCommand) plan);
     if (plan instanceof MergeIntoCommand) return dml.rewriteMerge((MergeIntoCommand) plan);
+    if (plan instanceof DescribeDeltaHistoryCommand
+        && hides(((DescribeDeltaHistoryCommand) plan).table().initialSnapshot()))
+      return new ShownHistory((DescribeDeltaHistoryCommand) plan);
     return plan;
+  }
+
+  /** Whether policies hide something of a table, as it is, from whoever asks. */
+  private boolean hides(Snapshot table) {
+    Protection protection = governance.protections.of(Relations.keyOf(table), session);
+    return protection != null
+        && !governance.bodies.showsAll(protection, governance.identities.require(session));
   }
 
   /** The schema of Spark's own catalog that a command drops; null for none. */

@@ -208,7 +208,9 @@ public class PolicyBodies {
                 + ", and it returns "
                 + policy.returns);
       // What a policy reads is behind no policy.
-      List<String> read = new ArrayList<>(RelationCollector.of(value).keys);
+      RelationCollector collected = RelationCollector.of(value);
+      List<String> read = new ArrayList<>(collected.keys);
+      read.addAll(collected.functionKeys);
       read.addAll(NamesRead.of(body, policy.schema));
       policy.time = System.nanoTime();
       if (policy.id != null && policies.get(policy.id) == policy) {
