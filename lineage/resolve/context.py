@@ -51,6 +51,12 @@ class Ledger:
         if sink.direct_indirect:
             self.direct.update(sink.direct_indirect)
 
+    def add_base_reads(self, frame: Frame) -> None:
+        """Add what a query reads, as base columns alone."""
+        for sink in (*frame.columns, frame.indirect):
+            self.base.update(sink.base)
+            self.base.update(sink.base_indirect)
+
 
 class PolicyMark(Ref):
     """A policy in force on a column (or, without one, on the rows).
@@ -89,6 +95,8 @@ class Trace:
         # True while the statement's own text is read: whatever it names is accessed. Inside a view
         # only what the used columns need is (Snowflake records columns that the plan evaluates).
         self.is_own_text = True
+        # True in the body of a function that the own text calls: what its queries read is accessed, too.
+        self.is_called = False
         self.depth = 0
         self.entries: dict[tuple[object, ...], Entry | None] = {}
         self.view_frames: dict[Entry, Frame] = {}
@@ -100,8 +108,6 @@ class Trace:
         self.inside_policy = False
         # The rows of the loops of a script around the statement, the innermost in front.
         self.loops: Scope | None = None
-        # Whether each write may add columns: `spark.databricks.delta.schema.autoMerge.enabled`.
-        self.auto_merge = False
         self.column_refs: dict[Ref, ColumnRef] = {}
         self._functions: dict[tuple[str, ...], Function | None] = {}
 
@@ -163,13 +169,20 @@ class Trace:
 
     def subquery(self, node: exp.Expr, scope: Scope) -> Frame:
         """A query inside an expression sees the columns around it."""
-        return self.read_query(self, node, scope, scope.ctes)
+        frame = self.read_query(self, node, scope, scope.ctes)
+        if self.is_called:
+            self.ledger.add_base_reads(frame)
+        return frame
 
     @contextmanager
-    def inside(self, current: tuple[str, str] | None) -> Iterator[None]:
-        """A block that reads other text, of a view or policy: in its own schema, without direct objects."""
+    def inside(self, current: tuple[str, str] | None, *, called: bool = False) -> Iterator[None]:
+        """A block that reads other text, of a view or policy: in its own schema, without direct objects.
+
+        `called` says that it is the body of a function that stands in an expression.
+        """
         ledger = self.ledger
-        kept = (self.is_own_text, self.current, ledger.direct_entries, self.depth)
+        kept = (self.is_own_text, self.current, ledger.direct_entries, self.depth, self.is_called)
+        self.is_called = called and (self.is_own_text or self.is_called)
         self.is_own_text, self.depth = False, self.depth + 1
         self.current = current or self.current
         ledger.direct_entries = {}
@@ -177,7 +190,7 @@ class Trace:
             yield
         finally:
             self.named_inside = ledger.direct_entries
-            self.is_own_text, self.current, ledger.direct_entries, self.depth = kept
+            self.is_own_text, self.current, ledger.direct_entries, self.depth, self.is_called = kept
 
     @contextmanager
     def separate_ledger(self) -> Iterator[Ledger]:

@@ -92,7 +92,7 @@ def trace_merge(trace: Trace, statement: Statement, tree: exp.Merge) -> Access:
     of_target, of_source = Scope(None, scope.ctes), Scope(None, scope.ctes)
     of_target.add(target.item)
     of_source.add(source)
-    evolves = trace.auto_merge or bool(tree.meta.get(SCHEMA_EVOLUTION))
+    evolves = bool(tree.meta.get(SCHEMA_EVOLUTION))
     for when in whens.expressions:
         matched = bool(when.args.get("matched"))
         seen = scope if matched else of_target if when.args.get("source") else of_source

@@ -362,14 +362,8 @@ class Writer:
         )
 
     def call(self, scope: Scope, depth: int) -> str:
-        """A call of a SQL function, by place or by name.
-
-        What its body leaves out is a column: of calls and subqueries there, which make no value, text and
-        plan list other objects.
-        """
-        self.calls = False
-        used, other = self.value(scope, depth - 1), self.leaf(scope)
-        self.calls = True
+        """A call of a SQL function, by place or by name; other calls may stand in its arguments."""
+        used, other = self.value(scope, depth - 1), self.value(scope, depth - 1)
         return self.pick(
             f"first_of({used}, {other})",
             f"first_of(b => {other}, a => {used})",
