@@ -74,7 +74,7 @@ REASONS = {
     "SET st.x = b": "Delta writes the whole struct back, so its plan reads the fields that stay as they are",
 }
 NOT_RUN = ("current_timestamp", "delta.`", "S.mixedcase", "arr[a]", "SYSTEM_VERSION")
-"""What gives another answer each time, what the world of views lacks (versions, too), an index past the end."""
+"""What gives another answer each time, what the world of views lacks (versions too), an index past an end."""
 
 CASES = [case for path in sorted(fixtures.FOLDER.glob("*.sql")) for case in fixtures.cases(path.name)]
 
