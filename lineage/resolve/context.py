@@ -30,9 +30,12 @@ from lineage.resolve.scope import (
 
 
 class Ledger:
-    """The objects that a statement named and the columns that it read, in order."""
+    """The objects that a statement named and the columns that it read, in order.
 
-    __slots__ = ("base", "base_entries", "base_functions", "direct", "direct_entries", "functions")
+    Columns that a call reads, whoever uses what it gives, come behind the others, by `settle`.
+    """
+
+    __slots__ = ("_calls", "base", "base_entries", "base_functions", "direct", "direct_entries", "functions")
 
     def __init__(self) -> None:
         self.direct: Refs = {}
@@ -41,6 +44,7 @@ class Ledger:
         self.base_entries: dict[Entry, None] = {}
         self.functions: dict[str, Function] = {}
         self.base_functions: dict[str, Function] = {}
+        self._calls: list[SourceSet] = []
 
     def add_reads(self, sink: SourceSet) -> None:
         """Add columns that were read, as direct or indirect sources."""
@@ -51,11 +55,24 @@ class Ledger:
         if sink.direct_indirect:
             self.direct.update(sink.direct_indirect)
 
-    def add_base_reads(self, frame: Frame) -> None:
-        """Add what a query reads, as base columns alone."""
+    def add_argument(self, sink: SourceSet) -> None:
+        """Add what an argument reads."""
+        self._calls.append(sink)
+
+    def add_body(self, frame: Frame) -> None:
+        """Add what a query in a function's body reads: base columns alone."""
+        own = SourceSet()
+        own.separate()
         for sink in (*frame.columns, frame.indirect):
-            self.base.update(sink.base)
-            self.base.update(sink.base_indirect)
+            own.base.update(sink.base)
+            own.base_indirect.update(sink.base_indirect)
+        self._calls.append(own)
+
+    def settle(self) -> None:
+        """Add what calls read."""
+        for sink in self._calls:
+            self.add_reads(sink)
+        self._calls.clear()
 
 
 class PolicyMark(Ref):
@@ -171,7 +188,7 @@ class Trace:
         """A query inside an expression sees the columns around it."""
         frame = self.read_query(self, node, scope, scope.ctes)
         if self.is_called:
-            self.ledger.add_base_reads(frame)
+            self.ledger.add_body(frame)
         return frame
 
     @contextmanager

@@ -176,7 +176,7 @@ def open_function(
         of_query = statement.text == body and trace.is_called
         frame = trace.read_query(trace, statement.tree, scope, {})
         if of_query:
-            trace.ledger.add_base_reads(frame)
+            trace.ledger.add_body(frame)
         return frame
 
 

@@ -163,17 +163,22 @@ class Writer:
         table, name, alias = self.target()
         own = alias or table
         scope: Scope = [(own, TABLES[table])]
-        where = f" WHERE {self.condition(scope)}" if self.chance(2) else ""
         said = f" {self.pick('AS ', '')}{alias}" if alias else ""
-        return f"UPDATE {name}{said} SET {self.assignments(table, own, scope)}{where}"
+        return f"UPDATE {name}{said} SET {self.assignments(table, own, scope)}{self.where(scope)}"
 
     def delete(self) -> str:
         """DELETE."""
         self.calls = self.correlated = False
         table, name, alias = self.target()
         scope: Scope = [(alias or table, TABLES[table])]
-        where = f" WHERE {self.condition(scope)}" if self.chance(2) else ""
-        return f"DELETE FROM {name}{' AS ' + alias if alias else ''}{where}"
+        return f"DELETE FROM {name}{' AS ' + alias if alias else ''}{self.where(scope)}"
+
+    def where(self, scope: Scope) -> str:
+        """The rows of an UPDATE or DELETE: Delta takes no query there (4.4)."""
+        self.queries = False
+        text = f" WHERE {self.condition(scope)}" if self.chance(2) else ""
+        self.queries = True
+        return text
 
     def insert(self) -> str:
         """INSERT in all forms."""
@@ -310,8 +315,9 @@ class Writer:
                 scope.append((alias, {f"k{alias}": "INT", f"v{alias}": "INT"}))
                 break  # no join behind a LATERAL VIEW
             if shape in (1, 2):
-                # Of columns as arguments the plan's reader loses the names.
-                text += f", LATERAL rows_of({self.pick('2', 'lo => 1', 'hi => 3, lo => 2')}) AS {alias}"
+                one, two = self.leaf(scope), self.leaf(scope)
+                given = self.pick("2", one, f"{one}, {two}", f"lo => {one}", f"hi => {two}, lo => {one}")
+                text += f", LATERAL rows_of({given}) AS {alias}"
                 scope.append((alias, {"p": "INT", "q": "INT"}))
                 continue
             if shape == 3:
