@@ -35,14 +35,14 @@ WrittenColumns = dict[str, tuple[Column, SourceSet]]
 class Target:
     """What a statement changes, and its columns by the (lower-case) names that it has for them.
 
-    Delta (4.4) writes through a temporary view: its columns are then those of the table below. `is_source`
-    says that a MERGE reads the same table as its source.
+    Delta (4.4) writes through a temporary view: its columns are then those of the table below. `in_source`
+    has the columns that the source of a MERGE is made of: they may be of the same table.
     """
 
     entry: Entry
     columns: Mapping[str, Column]
     item: FromItem
-    is_source: bool = False
+    in_source: frozenset[tuple[Entry, str]] = frozenset()
 
     @property
     def open(self) -> bool:
@@ -86,7 +86,7 @@ def trace_merge(trace: Trace, statement: Statement, tree: exp.Merge) -> Access:
     """MERGE INTO t USING s: every branch writes; a column's sources are those of all its branches."""
     target, scope = _target_scope(trace, tree, _ctes(trace, tree))
     source = read_item(trace, tree.args["using"], scope)
-    target.is_source = any(ref.entry is target.entry for out in source.columns() for ref in out.base)
+    target.in_source = frozenset((r.entry, r.column.name) for out in source.columns() for r in out.base)
     scope.add(source)
     add_indirect_sources(trace, tree.args.get("on"), scope, scope.indirect)
     written: WrittenColumns = {}
@@ -192,9 +192,11 @@ def _stays(field: ResolvedColumn, column: Column, target: Target) -> bool:
 
     Delta's plan (4.4) of `SET s = named_struct('a', s.a, 'b', 1)` is that of `SET s.b = 1`.
     """
-    if target.is_source or not field.plain or len(field.base) != 1:
+    if not field.plain or len(field.base) != 1:
         return False
     (ref,) = field.base
+    if (ref.entry, ref.column.name) in target.in_source:
+        return False  # as the source has it
     place = (ref.column.name.lower(), *map(str.lower, ref.path))
     return ref.entry is target.entry and place == (column.name.lower(), field.key)
 
