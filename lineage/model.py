@@ -93,7 +93,8 @@ class Relation:
 class Function:
     """A user-defined function: `body` is the SQL of a SQL function, None for any other language.
 
-    Names in the body are resolved in the current schema of whoever calls it, as Spark 4.2 does.
+    Names in the body are resolved in the current schema of whoever calls it, as Spark 4.2 does. `is_declared`
+    says that its parameters are known: Spark knows none of a function of Python's or Scala's.
     """
 
     name: str
@@ -103,10 +104,13 @@ class Function:
     body: str | None = None
     is_table: bool = False
     domain: Domain = Domain.FUNCTION
+    is_declared: bool = True
 
     @property
-    def argument_signature(self) -> str:
-        """`(NUM1 NUMBER, NUM2 NUMBER)`, as the access-history document writes it."""
+    def argument_signature(self) -> str | None:
+        """`(NUM1 NUMBER, NUM2 NUMBER)`, as the access-history document writes it; None if nobody knows it."""
+        if not self.is_declared:
+            return None
         return "(" + ", ".join(f"{p.name} {p.type}".strip() for p in self.parameters) + ")"
 
 

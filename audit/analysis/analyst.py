@@ -240,6 +240,8 @@ class Analyst:
         """The text engine's access, compared with the plan engine's in every source of each column."""
         if not (access.columns or access.objects_modified):
             return access  # DDL: the analyzed plan does not show the result of the statement
+        if access.policies_referenced:
+            return access  # the analyzed plan has no policies: normalisation adds them later
         by_plan, _ = self.by_plan(job.catalog, plan)
         if by_plan.analysis != "full":
             return access
@@ -374,8 +376,9 @@ def _type_by_plan(asked: str, finding: Finding) -> str | None:
     return asked if asked == "UNLOAD" and places and not written else finding.access.statement_type
 
 
-# DDL plans hold relations that are named and not read; a temporary view is no object of the record.
-_UNREAD = frozenset({"CREATE_VIEW", "ALTER_VIEW", "UNCACHE"})
+# DDL plans hold relations that are named and not read; a temporary view is no object of the record. What the
+# account has set lies in a table of the system's own.
+_UNREAD = frozenset({"CREATE_VIEW", "ALTER_VIEW", "UNCACHE", "ALTER_ACCOUNT"})
 # saveAsTable may create, replace or append: the method name does not tell which.
 _BY_PLAN = frozenset({"CREATE_TABLE_AS_SELECT", "UNLOAD", "UNKNOWN"})
 _STORED = frozenset({"Table", "EXTERNAL TABLE", "STAGE"})

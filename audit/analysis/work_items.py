@@ -20,6 +20,7 @@ from audit.record.access_record import Ended, Started
 from audit.spark.catalog.session_catalog import CatalogFacts, CatalogSnapshot
 from audit.spark.pyspark_api import frames
 from lineage.model import Attachment, Relation
+from lineage.sql.parameters import Arguments
 
 Attachments = Callable[[Relation], Sequence[Attachment]]
 """The policies in force on a relation."""
@@ -62,7 +63,10 @@ class StreamRequest:
 
 @dataclass(frozen=True, slots=True)
 class StatementRequest:
-    """A statement that is about to run: SQL text, or a call on a DataFrame, writer or Delta table."""
+    """A statement that is about to run: SQL text, or a call on a DataFrame, writer or Delta table.
+
+    `arguments` are the values of the text's parameters; they stay in memory.
+    """
 
     text: str
     query_type: str
@@ -76,6 +80,7 @@ class StatementRequest:
     procedure: str | None = None
     parent: Ancestry | None = None
     objects_tried: tuple[str, ...] = ()
+    arguments: Arguments | None = None
 
     @property
     def is_reading(self) -> bool:

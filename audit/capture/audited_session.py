@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_NOTED = ("_audit_statement", "_audit_parent", "is_cached")
+_NOTED = ("_audit_statement", "_audit_arguments", "_audit_parent", "is_cached")
 """Attributes of a DataFrame that are copied along with it."""
 
 
@@ -165,9 +165,9 @@ class AuditedSession:
             with nullcontext() if template is None else template.views_for(text):
                 return way(self.spark, text)
 
+        request = replace(request_of_sql(statement), action=action, arguments=arguments)
         if self._is_lazy(statement):
-            return self._analyse(statement, call, as_written=not handlers)
-        request = replace(request_of_sql(statement), action=action)
+            return self._analyse(request, call, as_written=not handlers)
         done = self._run(request, call, handled=bool(handlers))
         frame, started = done.result, done.started
         # PySpark's `DataFrame.sparkSession` returns this attribute (4.2); the user compares it with their
@@ -200,15 +200,15 @@ class AuditedSession:
             return query_executions.is_lazy(self.spark, statement.text)
         return statement.is_query
 
-    def _analyse(self, statement: lineage.Statement, call: Callable[[], Any], *, as_written: bool) -> Any:
+    def _analyse(self, request: StatementRequest, call: Callable[[], Any], *, as_written: bool) -> Any:
         """Let Spark resolve a query; nothing runs, so only a failure is recorded."""
         # Inside another statement this thread has a tag already, and no execution of its is untagged.
         untagged = as_written and current_parent() is None
         runs_nothing = untagged and self.services.failures.guard(
-            lambda: self._runs_nothing(statement), otherwise=False
+            lambda: self._runs_nothing(request.statement), otherwise=False
         )
         claims = self.recorder.claims
-        claim = AnalysisFailureClaim(statement.text, self.jvm_id) if runs_nothing else None
+        claim = AnalysisFailureClaim(request.text, self.jvm_id) if runs_nothing else None
         if claim is not None:
             claims.begin(claim)
         handed_over = False
@@ -216,17 +216,17 @@ class AuditedSession:
             with self.quiet(untagged=runs_nothing, looks=False):
                 frame = call()
         except Exception as error:
-            handed_over = self.record_failure(replace(request_of_sql(statement), claim=claim), error)
+            handed_over = self.record_failure(replace(request, claim=claim), error)
             raise
         finally:
             if claim is not None and not handed_over:
                 claims.end(claim)
-        frame.__dict__["_audit_statement"] = statement
+        frame.__dict__.update(_audit_statement=request.statement, _audit_arguments=request.arguments)
         return frame
 
-    def _runs_nothing(self, statement: lineage.Statement) -> bool:
+    def _runs_nothing(self, statement: lineage.Statement | None) -> bool:
         """Whether resolving a query runs no job; for a CSV file Spark reads a line, for its header."""
-        if statement.tree is None:
+        if statement is None or statement.tree is None:
             return False
         names = names_in(statement, *self.current_schema())
         return self.catalog.snapshot().are_delta_tables(names)
@@ -478,7 +478,7 @@ class AuditedSession:
         after: CatalogFacts | None,
         completion: RecordCompletion | None = None,
     ) -> None:
-        ended = self._log.end(started, ended, request.text)
+        ended = self._log.end(started, ended, request)
         if request.changes_session:
             self._current = None
             self.services.sessions.catalog_changed()

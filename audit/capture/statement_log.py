@@ -58,18 +58,18 @@ class StatementLog:
             return None
         return started
 
-    def end(self, started: Started, ended: Ended, text: str) -> Ended:
+    def end(self, started: Started, ended: Ended, request: StatementRequest) -> Ended:
         """Write the END of a statement; returns it as it is on record.
 
         Args:
             started: what `start` has returned.
             ended: how it ended.
-            text: the true text, which an error may quote.
+            request: the true text and its values, which an error may quote.
 
         Warns:
             UserWarning: it could not be written; the statement has run, and its START is on disk.
         """
-        ended = self.services.redaction.ended(ended, text)
+        ended = self.services.redaction.ended(ended, request.text, request.arguments)
         try:
             # Not synced: if a power cut loses the END, recovery records the statement as INCOMPLETE.
             self._append("E", started.query_id, ended.to_dict(), "soon")

@@ -210,6 +210,7 @@ def _request(
         rows=_rows,
         changes_session=changes,
         parent=noted.get("_audit_parent"),
+        arguments=noted.get("_audit_arguments") if statement is not None else None,
     )
 
 

@@ -67,8 +67,9 @@ class Config:
         ingest_interval_seconds: the time between two ingests of the thread, or of `audit ingest --watch`.
         retention_days: how many days records are kept.
         listener: also record what runs past PySpark's methods (calls into the JVM), seen by Spark's listener.
-        cross_check: the share of statements, 0.0 to 1.0, that are analysed from text and from Spark's plan.
-            A difference is written to the record.
+        cross_check: the share of statements, 0.0 to 1.0, that are analysed from text and from Spark's plan,
+            column by column. A difference is written to the record, whose analysis is `partial` then, and
+            counted by `audit.coverage`. No caller waits for it: the worker compares.
         account: the answer of current_account().
         propagate_tags: a column that a statement makes of tagged columns gets their tags. A write then waits
             for its analysis.
@@ -95,7 +96,7 @@ class Config:
     ingest_interval_seconds: int = 300
     retention_days: int = 365
     listener: bool = True
-    cross_check: float = 0.0
+    cross_check: float = 0.1
     account: str = "local"
     admins: str = ""
     enforce_privileges: bool = False

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from audit.core.guard import attempt, place_of
 from audit.record.access_record import build_row
 from lineage.sql.fingerprint import parameterized_hash, text_hash
+from lineage.sql.parameters import with_literals
 from lineage.sql.redaction.redacted import RedactedSql
 from lineage.sql.redaction.rules import PLACEHOLDER
 from lineage.sql.redaction.sql_text import redact_sql
@@ -23,6 +24,7 @@ from lineage.sql.redaction.sql_text import redact_sql
 if TYPE_CHECKING:
     import lineage
     from audit.record.access_record import Ended, Finding, Started
+    from lineage.sql.parameters import Arguments
     from lineage.sql.redaction.rules import RedactionRules
 
 _LOG = logging.getLogger("audit")
@@ -74,12 +76,18 @@ class Redaction:
             query_parameterized_hash=parameterized_hash(found.text),
         )
 
-    def ended(self, ended: Ended, text: str) -> Ended:
-        """An end without secrets, of a statement whose true text is known: its error may quote it."""
-        if ended.error_message is None:
+    def ended(self, ended: Ended, text: str, arguments: Arguments | None = None) -> Ended:
+        """An end without secrets, of a statement whose true text is known: its error may quote it.
+
+        Of `arguments`, the values of its parameters, those are secret that would be in their places.
+        """
+        message = ended.error_message
+        if message is None:
             return ended
-        found = self._of(text)
-        return replace(ended, error_message=found.message(ended.error_message, self.rules))
+        texts = (with_literals(text, arguments), text) if arguments else (text,)
+        for one in texts:
+            message = self._of(one).message(message, self.rules)
+        return replace(ended, error_message=message)
 
     def row(
         self,

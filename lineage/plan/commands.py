@@ -16,6 +16,7 @@ from lineage.plan.operator_fields import attributes
 from lineage.plan.reader import PlanReader, leaf_of, name_of
 from lineage.plan.scope import OperatorOutput, Scope
 from lineage.plan.tree import Node, Tree, children, is_tree, kind, trees
+from lineage.plan.untouched_fields import without_untouched
 from lineage.plan.values import Value, as_condition, numbers, union
 
 
@@ -188,7 +189,7 @@ def update(nodes: Tree, target: Target, reader: PlanReader) -> WriteResult:
         union(evaluate(tree, scope, reader) for tree in trees(nodes[0].get("condition")))
     )
     columns = {
-        name: evaluate(tree, scope, reader)
+        name: evaluate(without_untouched(tree, number), scope, reader)
         for (number, name), tree in zip(flow.out, nodes[0].get("updateExpressions") or (), strict=False)
         if not _untouched(tree, number)
     }
@@ -223,8 +224,9 @@ def merge(nodes: Tree, target: Target, reader: PlanReader) -> WriteResult:
             asked, assigned = _clause(clause)
             conditions.extend(evaluate(tree, scope, reader) for tree in asked)
             for column, tree in assigned:
-                if not _untouched(tree, ids.get(column.lower(), -1)):
-                    found = evaluate(tree, scope, reader)
+                number = ids.get(column.lower(), -1)
+                if not _untouched(tree, number):
+                    found = evaluate(without_untouched(tree, number), scope, reader)
                     columns[column] = union((columns[column], found)) if column in columns else found
     read = scope.flow([(-1, "")], {-1: union(columns.values())}, as_condition(union(conditions)))
     return WriteResult("MERGE", owners, columns, read, flow.base | flow.direct)

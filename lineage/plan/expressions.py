@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from lineage.plan.scope import OperatorOutput, Scope
-from lineage.plan.tree import Node, Tree, kind
+from lineage.plan.tree import Node, Tree, end, kind
 from lineage.plan.values import NOTHING, Registry, Value, as_condition, computed, numbers, union
 from lineage.transformation import AGGREGATED, BELOW, COMPUTED
 from lineage.types import field_type
@@ -36,6 +36,8 @@ class ExpressionReader(Protocol):
 
 Rule = Callable[[Node, Kids, Scope, ExpressionReader], Value]
 
+_CALL = "SQLScalarFunction"
+
 
 def evaluate(nodes: Tree, scope: Scope, reader: ExpressionReader) -> Value:
     """The value of an expression.
@@ -43,6 +45,8 @@ def evaluate(nodes: Tree, scope: Scope, reader: ExpressionReader) -> Value:
     Walks the pre-order backwards, so that a node finds its children on top of the stack.
     """
     stack: list[Value] = []
+    if any(node["class"].endswith(_CALL) for node in nodes):
+        nodes = _called(nodes, scope, reader)
     for node in reversed(nodes):
         count = node["num-children"]
         # toJSON lists a tree in pre-order with the number of children of each node (Spark 4.2, TreeNode).
@@ -236,14 +240,35 @@ def _function(node: Node, kids: Kids, scope: Scope, reader: ExpressionReader) ->
     return value._replace(direct=value.direct | bit, base=value.base | bit)
 
 
-def _sql_function(node: Node, kids: Kids, scope: Scope, reader: ExpressionReader) -> Value:
+def _called(nodes: Tree, scope: Scope, reader: ExpressionReader) -> Tree:
+    """The nodes with each call of a SQL function as a leaf that knows its value."""
+    found, at = [], 0
+    while at < len(nodes):
+        node, stop = nodes[at], at + 1
+        if kind(node) == _CALL:
+            stop = end(nodes, at)
+            value = _sql_function(node, nodes[at + 1 : stop], scope, reader)
+            node = {"class": _CALL, "num-children": 0, "value": value}
+        found.append(node)
+        at = stop
+    return found
+
+
+def _value(node: Node, _kids: Kids, _scope: Scope, _reader: ExpressionReader) -> Value:
+    value: Value = node["value"]
+    return value
+
+
+def _sql_function(node: Node, nodes: Tree, scope: Scope, reader: ExpressionReader) -> Value:
     """A SQL function: its arguments are direct sources, what its body reads are base sources.
 
     It is an object of direct alone; base records only functions that cannot be opened (document:
-    "UDFs & Stored Procedure notes").
+    "UDFs & Stored Procedure notes"). What the body calls and asks is named by the function, not by the
+    statement.
     """
-    body = kids[0]
-    scope.remove_named(body)
+    inside = Scope(scope.env, scope.outer)
+    body = evaluate(nodes, inside, reader)
+    scope.add_named(Value(base=inside.named.base_indirect))
     given = union(evaluate(tree, scope, reader) for tree in node.get("inputs") or ())
     how = COMPUTED | (given.transformation & ~BELOW) | (body.transformation & BELOW)
     name = function_name(node)
@@ -329,5 +354,5 @@ RULES: dict[str, Rule] = {
         ),
         _function,
     ),
-    "SQLScalarFunction": _sql_function,
+    _CALL: _value,
 }

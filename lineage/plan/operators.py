@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lineage.plan.expressions import evaluate
+from lineage.plan.lateral_arguments import arguments_of, with_arguments
 from lineage.plan.leaf_operators import LEAF_RULES
 from lineage.plan.operator_fields import OperatorReader, Rule, attributes, condition_sources, named
 from lineage.plan.scope import Attribute, OperatorOutput, Outputs, Scope
@@ -82,7 +83,8 @@ def _join(node: Node, kids: Outputs, outer: Scope | None, reader: OperatorReader
 def _lateral_join(node: Node, kids: Outputs, outer: Scope | None, reader: OperatorReader) -> OperatorOutput:
     scope = Scope.over(kids, outer)
     # The right side is a LateralSubquery expression, which toJSON nests (Spark 4.2).
-    right = reader.plan(node["right"][0]["plan"], scope)
+    inside = node["right"][0]["plan"]
+    right = with_arguments(reader.plan(inside, scope), arguments_of(inside, scope, reader))
     both = Scope({**kids[0].env, **right.env}, outer, scope.indirect, scope.direct, scope.base, scope.named)
     both.touch(right)
     return both.flow(kids[0].out + right.out, both.env, condition_sources(node, ("condition",), both, reader))

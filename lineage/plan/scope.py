@@ -79,13 +79,6 @@ class Scope:
         if value is not NOTHING:
             self.named = as_condition(union((self.named, value)))
 
-    def remove_named(self, body: Value) -> None:
-        """Remove the direct objects of a function's body: its reads are base objects alone."""
-        if self.named is not NOTHING:
-            self.named = self.named._replace(
-                direct_indirect=self.named.direct_indirect & ~(body.direct | body.direct_indirect)
-            )
-
     def find(self, number: int) -> Value | None:
         """The value of a column, looked up outwards."""
         scope: Scope | None = self

@@ -30,9 +30,12 @@ from lineage.resolve.scope import (
 
 
 class Ledger:
-    """The objects that a statement named and the columns that it read, in order."""
+    """The objects that a statement named and the columns that it read, in order.
 
-    __slots__ = ("base", "base_entries", "base_functions", "direct", "direct_entries", "functions")
+    Columns that a call reads, whoever uses what it gives, come behind the others, by `settle`.
+    """
+
+    __slots__ = ("_calls", "base", "base_entries", "base_functions", "direct", "direct_entries", "functions")
 
     def __init__(self) -> None:
         self.direct: Refs = {}
@@ -41,6 +44,7 @@ class Ledger:
         self.base_entries: dict[Entry, None] = {}
         self.functions: dict[str, Function] = {}
         self.base_functions: dict[str, Function] = {}
+        self._calls: list[SourceSet] = []
 
     def add_reads(self, sink: SourceSet) -> None:
         """Add columns that were read, as direct or indirect sources."""
@@ -50,6 +54,25 @@ class Ledger:
             self.base.update(sink.base_indirect)
         if sink.direct_indirect:
             self.direct.update(sink.direct_indirect)
+
+    def add_argument(self, sink: SourceSet) -> None:
+        """Add what an argument reads."""
+        self._calls.append(sink)
+
+    def add_body(self, frame: Frame) -> None:
+        """Add what a query in a function's body reads: base columns alone."""
+        own = SourceSet()
+        own.separate()
+        for sink in (*frame.columns, frame.indirect):
+            own.base.update(sink.base)
+            own.base_indirect.update(sink.base_indirect)
+        self._calls.append(own)
+
+    def settle(self) -> None:
+        """Add what calls read."""
+        for sink in self._calls:
+            self.add_reads(sink)
+        self._calls.clear()
 
 
 class PolicyMark(Ref):
@@ -89,6 +112,8 @@ class Trace:
         # True while the statement's own text is read: whatever it names is accessed. Inside a view
         # only what the used columns need is (Snowflake records columns that the plan evaluates).
         self.is_own_text = True
+        # True in the body of a function that the own text calls: what its queries read is accessed, too.
+        self.is_called = False
         self.depth = 0
         self.entries: dict[tuple[object, ...], Entry | None] = {}
         self.view_frames: dict[Entry, Frame] = {}
@@ -100,8 +125,6 @@ class Trace:
         self.inside_policy = False
         # The rows of the loops of a script around the statement, the innermost in front.
         self.loops: Scope | None = None
-        # Whether each write may add columns: `spark.databricks.delta.schema.autoMerge.enabled`.
-        self.auto_merge = False
         self.column_refs: dict[Ref, ColumnRef] = {}
         self._functions: dict[tuple[str, ...], Function | None] = {}
 
@@ -163,13 +186,20 @@ class Trace:
 
     def subquery(self, node: exp.Expr, scope: Scope) -> Frame:
         """A query inside an expression sees the columns around it."""
-        return self.read_query(self, node, scope, scope.ctes)
+        frame = self.read_query(self, node, scope, scope.ctes)
+        if self.is_called:
+            self.ledger.add_body(frame)
+        return frame
 
     @contextmanager
-    def inside(self, current: tuple[str, str] | None) -> Iterator[None]:
-        """A block that reads other text, of a view or policy: in its own schema, without direct objects."""
+    def inside(self, current: tuple[str, str] | None, *, called: bool = False) -> Iterator[None]:
+        """A block that reads other text, of a view or policy: in its own schema, without direct objects.
+
+        `called` says that it is the body of a function that stands in an expression.
+        """
         ledger = self.ledger
-        kept = (self.is_own_text, self.current, ledger.direct_entries, self.depth)
+        kept = (self.is_own_text, self.current, ledger.direct_entries, self.depth, self.is_called)
+        self.is_called = called and (self.is_own_text or self.is_called)
         self.is_own_text, self.depth = False, self.depth + 1
         self.current = current or self.current
         ledger.direct_entries = {}
@@ -177,7 +207,7 @@ class Trace:
             yield
         finally:
             self.named_inside = ledger.direct_entries
-            self.is_own_text, self.current, ledger.direct_entries, self.depth = kept
+            self.is_own_text, self.current, ledger.direct_entries, self.depth, self.is_called = kept
 
     @contextmanager
     def separate_ledger(self) -> Iterator[Ledger]:

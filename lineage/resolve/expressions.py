@@ -319,7 +319,7 @@ def add_call(trace: Trace, parts: Sequence[str], node: Node, scope: Scope, sink:
         for out in outs:
             sink.merge(out)
         return
-    result = open_function(trace, function, bind_arguments(function, named))
+    result = open_function(trace, function, bind_arguments(function, named), called=True)
     sink.separate()
     for out in outs:
         sink.direct.update(out.direct)

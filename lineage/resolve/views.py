@@ -150,8 +150,13 @@ def bind_arguments(
     ]
 
 
-def open_function(trace: Trace, function: Function, arguments: Sequence[ResolvedColumn]) -> Frame:
-    """The frame of an SQL function's body, its parameters standing for the arguments."""
+def open_function(
+    trace: Trace, function: Function, arguments: Sequence[ResolvedColumn], *, called: bool = False
+) -> Frame:
+    """The frame of an SQL function's body, its parameters standing for the arguments.
+
+    `called` says that it stands in an expression: it is accessed, whoever uses the value.
+    """
     body = (function.body or "").strip()
     if body.upper().startswith("RETURN "):
         body = body[7:].strip()
@@ -166,8 +171,13 @@ def open_function(trace: Trace, function: Function, arguments: Sequence[Resolved
     bound = [o.renamed(p.name) for p, o in zip(function.parameters, arguments, strict=False)]
     # A body may qualify a parameter by the name of its function (Spark 4.2).
     scope.add(FromItem(function.name.split(".")[-1], bound))
-    with trace.inside(None):
-        return trace.read_query(trace, statement.tree, scope, {})
+    with trace.inside(None, called=called):
+        # A body that is a query is one inside an expression.
+        of_query = statement.text == body and trace.is_called
+        frame = trace.read_query(trace, statement.tree, scope, {})
+        if of_query:
+            trace.ledger.add_body(frame)
+        return frame
 
 
 def _rest(

@@ -53,15 +53,28 @@ def steps(script: str) -> Iterator[Step]:
     end None
     """
     tokens = tokenize(script) or []
-    first = 0
-    for at in range(len(tokens)):
+    for first, at in _pieces(tokens):
         here = word(tokens, at)
         if here == ";":
             yield from _step(script, tokens, first, at)
-            first = at + 1
-        elif here in _OPENERS and _is_control(tokens, first):
-            if here == "DO":
-                yield from _loop(script, tokens, first, at)
+        elif here == "DO":
+            yield from _loop(script, tokens, first, at)
+
+
+def _pieces(tokens: list[Token]) -> Iterator[tuple[int, int]]:
+    """The first token of each statement, and of each head such as `IF a THEN`, with the one that ends it."""
+    first = cases = 0
+    for at in range(len(tokens)):
+        here = word(tokens, at)
+        if here == ";":
+            yield first, at
+            first, cases = at + 1, 0
+        elif here == "CASE" and at != _beginning(tokens, first):
+            cases += 1  # an expression, whose THEN and ELSE open nothing
+        elif here == "END" and cases and word(tokens, at - 1) != ".":
+            cases -= 1
+        elif here in _OPENERS and not cases and _is_control(tokens, first):
+            yield first, at
             first = at + 1
 
 
@@ -82,7 +95,7 @@ def _step(script: str, tokens: list[Token], first: int, end: int) -> Iterator[St
 
 def _loop(script: str, tokens: list[Token], first: int, end: int) -> Iterator[Step]:
     """The head of a FOR: `[label:] FOR [rows AS] query DO`."""
-    at = first + 2 if word(tokens, first + 1) == ":" else first
+    at = _beginning(tokens, first)
     if word(tokens, at) != "FOR":
         return
     named = word(tokens, at + 2) == "AS"
@@ -101,13 +114,12 @@ def statement_at(script: str, first: int, last: int) -> str:
     if tokens is None:
         return script[first : last + 1]
     start, end = 0, len(script)
-    for at, token in enumerate(tokens):
-        if word(tokens, at) == ";":
-            if token.start > last:
-                end = token.start
-                break
-            start = token.end + 1
-        elif token.end < first and word(tokens, at) in _OPENERS:
+    for _, at in _pieces(tokens):
+        token = tokens[at]
+        if word(tokens, at) == ";" and token.start > last:
+            end = token.start
+            break
+        if token.end < first:
             start = token.end + 1
     return script[start:end].strip()
 
@@ -142,19 +154,19 @@ def with_immediate(script: str) -> str:
 
 def _statements(tokens: list[Token]) -> Iterator[tuple[int, int]]:
     """The first and last token of each statement that is not of the script's own kinds."""
-    first = 0
-    for at in range(len(tokens)):
-        if word(tokens, at) == ";":
-            if first < at and word(tokens, first) not in _CONTROL:
-                yield first, at - 1
-            first = at + 1
-        elif word(tokens, at) in _OPENERS and _is_control(tokens, first):
-            first = at + 1  # THEN and ELSE of a CASE inside a query open nothing
+    for first, at in _pieces(tokens):
+        if word(tokens, at) == ";" and first < at and word(tokens, first) not in _CONTROL:
+            yield first, at - 1
+
+
+def _beginning(tokens: list[Token], first: int) -> int:
+    """The first token of a statement behind its label, if it has one."""
+    return first + 2 if word(tokens, first + 1) == ":" else first
 
 
 def _is_control(tokens: list[Token], first: int) -> bool:
-    """Whether what begins at a token is of the script's own kinds; a label may stand before it."""
-    return word(tokens, first + 2 if word(tokens, first + 1) == ":" else first) in _CONTROL
+    """Whether what begins at a token is of the script's own kinds."""
+    return word(tokens, _beginning(tokens, first)) in _CONTROL
 
 
 def _variables(tokens: list[Token]) -> frozenset[str]:

@@ -151,6 +151,7 @@ def view_definition(
     view = modified_object(
         trace, relation, list(zip(columns, frame.columns, strict=False)), frame.indirect, overwrites=True
     )
+    ledger.settle()
     direct = _objects(ledger.direct_entries, ledger.direct)
     return ViewDefinition(view, tuple(direct), tuple(_objects(ledger.base_entries, ledger.base)))
 
@@ -165,8 +166,9 @@ def build_access(
     defines: ViewDefinition | None = None,
 ) -> Access:
     """The result; a reason makes it partial."""
-    marks = replace_marks(trace)
     ledger = trace.ledger
+    ledger.settle()
+    marks = replace_marks(trace)
     analysis: Analysis = "partial" if trace.partial_reasons else "full"
     direct = _objects(ledger.direct_entries, ledger.direct)
     # Without views the two are the same.

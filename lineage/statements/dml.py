@@ -19,7 +19,7 @@ from lineage.resolve.from_clause.items import read_from, read_item
 from lineage.resolve.nodes import column_parts, path_of
 from lineage.resolve.policies import apply_policies
 from lineage.resolve.query import read_ctes
-from lineage.resolve.scope import Entry, Frame, FromItem, Scope, SourceSet
+from lineage.resolve.scope import Entry, Frame, FromItem, ResolvedColumn, Scope, SourceSet
 from lineage.resolve.views import open_view
 from lineage.sql.statement import Statement
 from lineage.sql.targets import parts_of
@@ -35,12 +35,14 @@ WrittenColumns = dict[str, tuple[Column, SourceSet]]
 class Target:
     """What a statement changes, and its columns by the (lower-case) names that it has for them.
 
-    Delta (4.4) writes through a temporary view: its columns are then those of the table below.
+    Delta (4.4) writes through a temporary view: its columns are then those of the table below. `in_source`
+    has the columns that the source of a MERGE is made of: they may be of the same table.
     """
 
     entry: Entry
     columns: Mapping[str, Column]
     item: FromItem
+    in_source: frozenset[tuple[Entry, str]] = frozenset()
 
     @property
     def open(self) -> bool:
@@ -84,6 +86,7 @@ def trace_merge(trace: Trace, statement: Statement, tree: exp.Merge) -> Access:
     """MERGE INTO t USING s: every branch writes; a column's sources are those of all its branches."""
     target, scope = _target_scope(trace, tree, _ctes(trace, tree))
     source = read_item(trace, tree.args["using"], scope)
+    target.in_source = frozenset((r.entry, r.column.name) for out in source.columns() for r in out.base)
     scope.add(source)
     add_indirect_sources(trace, tree.args.get("on"), scope, scope.indirect)
     written: WrittenColumns = {}
@@ -92,7 +95,7 @@ def trace_merge(trace: Trace, statement: Statement, tree: exp.Merge) -> Access:
     of_target, of_source = Scope(None, scope.ctes), Scope(None, scope.ctes)
     of_target.add(target.item)
     of_source.add(source)
-    evolves = trace.auto_merge or bool(tree.meta.get(SCHEMA_EVOLUTION))
+    evolves = bool(tree.meta.get(SCHEMA_EVOLUTION))
     for when in whens.expressions:
         matched = bool(when.args.get("matched"))
         seen = scope if matched else of_target if when.args.get("source") else of_source
@@ -177,7 +180,25 @@ def _write(
     # The default of a column is a constant (Spark 4.2: INVALID_DEFAULT_VALUE.NOT_CONSTANT).
     if isinstance(value, exp.Var) or (isinstance(value, exp.Column) and value.sql().upper() == "DEFAULT"):
         return
-    sink.merge(resolve_expression(trace, value, scope))
+    found = resolve_expression(trace, value, scope)
+    fields = list((found.fields or {}).values())
+    kept = [field for field in fields if _stays(field, column, target)]
+    for part in [field for field in fields if field not in kept] if kept else [found]:
+        sink.merge(part)
+
+
+def _stays(field: ResolvedColumn, column: Column, target: Target) -> bool:
+    """Whether a field of an assigned struct stays as it is.
+
+    Delta's plan (4.4) of `SET s = named_struct('a', s.a, 'b', 1)` is that of `SET s.b = 1`.
+    """
+    if not field.plain or len(field.base) != 1:
+        return False
+    (ref,) = field.base
+    if (ref.entry, ref.column.name) in target.in_source:
+        return False  # as the source has it
+    place = (ref.column.name.lower(), *map(str.lower, ref.path))
+    return ref.entry is target.entry and place == (column.name.lower(), field.key)
 
 
 def _ctes(trace: Trace, tree: Node) -> dict[str, Frame]:

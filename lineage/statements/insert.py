@@ -105,7 +105,7 @@ def _written(trace: Trace, tree: exp.Insert, frame: Frame) -> ModifiedObject | N
         trace.mark_partial(f"write through the temporary view {relation.name}")  # Spark refuses it
         return None
     replaced = _replaced_rows(trace, tree, target, frame)
-    evolves = trace.auto_merge or bool(tree.meta.get(SCHEMA_EVOLUTION))
+    evolves = bool(tree.meta.get(SCHEMA_EVOLUTION))
     parts = _partition(tree, target)
     static = [item.args["this"].name.lower() for item in parts if isinstance(item, exp.EQ)]
     # PARTITION (c = 1) writes a constant.

@@ -39,24 +39,19 @@ _FAMILIES: dict[type, _Family] = {
 }
 
 
-def trace(
-    statement: Statement, catalog: Catalog, *, existed: bool | None = None, auto_merge: bool = False
-) -> Access:
+def trace(statement: Statement, catalog: Catalog, *, existed: bool | None = None) -> Access:
     """The access of a statement: the objects and columns that it reads and changes.
 
     Args:
         statement: from `lineage.parse`.
         catalog: names to objects, as of the moment that the statement ran.
         existed: for IF [NOT] EXISTS: whether the target existed before; None takes the catalog's word.
-        auto_merge: whether the session has Delta's `schema.autoMerge.enabled`: MERGE and INSERT add the
-            source's columns to their target, as WITH SCHEMA EVOLUTION has them do.
 
     Returns:
         The access; `analysis` is partial (objects known, columns not all) or opaque with a reason
         where a construct is not understood.
     """
     found = new_trace(catalog)
-    found.auto_merge = auto_merge
     try:
         return _dispatch(found, statement, existed=existed)
     # sqlglot and this walk recurse into nested queries; the stack of Python ends at 1,000 frames by default.

@@ -40,11 +40,17 @@ Scope = list[tuple[str, dict[str, str]]]
 class Writer:
     """Writes one statement; all that it draws comes from one seed."""
 
+    AGGREGATES = ("max", "count", "sum", "first")
+    WINDOWS = ("max", "min", "first_value", "lag")
+
     def __init__(self, seed: int) -> None:
         self.dice = random.Random(seed)  # noqa: S311  no secret
         self.made = 0
         self.bare = True  # whether names may stand without a qualifier
         self.calls = True  # Spark 4.2 takes SQL functions in queries alone
+        self.lambdas = True  # and no lambda in what they get
+        self.queries = True  # whether a query may stand in an expression
+        self.correlated = True  # and name columns of the query around it: not in Delta's own statements (4.4)
 
     def pick(self, *items):
         """One of them."""
@@ -78,7 +84,7 @@ class Writer:
 
     def merge(self) -> str:
         """MERGE with any of its clauses."""
-        self.calls = False
+        self.calls = self.correlated = False
         table, name, alias = self.target()
         own = alias or table
         evolves = self.chance(3)
@@ -100,13 +106,14 @@ class Writer:
         ] or ["WHEN MATCHED THEN DELETE"]
         head = f"MERGE {'WITH SCHEMA EVOLUTION ' if evolves else ''}INTO {name}"
         said = f" {self.pick('AS ', '')}{alias}" if alias else ""
-        on = f"{self.value(both[:1], 0)} = {self.value(both[1:], 0)}"
-        return f"{head}{said} USING {text} ON {on} {' '.join(clauses)}"
+        return f"{head}{said} USING {text}{self.on(both[:1], both[1:])} {' '.join(clauses)}"
 
     def clauses(self, when: str, scope: Scope, change) -> list[str]:
         """Some clauses of one kind; all but the last one have a condition."""
         number = self.dice.randrange(3)
+        self.queries = False  # Delta takes none in the conditions of a MERGE (4.4)
         conditions = [f" AND {self.condition(scope)}" for _ in range(number)]
+        self.queries = True
         if conditions and self.chance(2):
             conditions[-1] = ""
         return [f"{when}{condition} THEN {change()}" for condition in conditions]
@@ -143,28 +150,35 @@ class Writer:
             if value.rpartition(".")[2].strip("()") == column:
                 value = f"({value} + 1)"  # what a column has already is no change in Delta's plan
             found.append(f"{place} = {value}")
-        if "s" in TABLES[table] and self.chance(3):
+        if "s" in TABLES[table] and own != "s" and self.chance(4):
+            found.append(f"{self.pick('', f'{own}.')}s.{self.pick('a', 'b')} = {self.value(scope, 1)} + 1")
+        elif "s" in TABLES[table] and self.chance(3):
             place = self.pick("", f"{own}.")
             found.append(f"{place}s = named_struct('a', {self.value(scope, 1)}, 'b', {self.value(scope, 1)})")
         return ", ".join(found)
 
     def update(self) -> str:
-        """UPDATE."""
-        self.calls = False
+        """UPDATE; of a struct also a field alone."""
+        self.calls = self.correlated = False
         table, name, alias = self.target()
         own = alias or table
         scope: Scope = [(own, TABLES[table])]
-        where = f" WHERE {self.condition(scope)}" if self.chance(2) else ""
         said = f" {self.pick('AS ', '')}{alias}" if alias else ""
-        return f"UPDATE {name}{said} SET {self.assignments(table, own, scope)}{where}"
+        return f"UPDATE {name}{said} SET {self.assignments(table, own, scope)}{self.where(scope)}"
 
     def delete(self) -> str:
         """DELETE."""
-        self.calls = False
+        self.calls = self.correlated = False
         table, name, alias = self.target()
         scope: Scope = [(alias or table, TABLES[table])]
-        where = f" WHERE {self.condition(scope)}" if self.chance(2) else ""
-        return f"DELETE FROM {name}{' AS ' + alias if alias else ''}{where}"
+        return f"DELETE FROM {name}{' AS ' + alias if alias else ''}{self.where(scope)}"
+
+    def where(self, scope: Scope) -> str:
+        """The rows of an UPDATE or DELETE: Delta takes no query there (4.4)."""
+        self.queries = False
+        text = f" WHERE {self.condition(scope)}" if self.chance(2) else ""
+        self.queries = True
+        return text
 
     def insert(self) -> str:
         """INSERT in all forms."""
@@ -235,7 +249,7 @@ class Writer:
         where = f" WHERE {self.condition(scope)}" if self.chance(3) else ""
         if self.chance(5):
             key = f"({self.leaf(scope)} + 0)"  # a number alone would be a place
-            items = [f"{self.pick('max', 'count', 'sum', 'first')}({self.value(scope, 1)})" for _ in names]
+            items = [f"{self.pick(*self.AGGREGATES)}({self.value(scope, 1)})" for _ in names]
             items[0] = self.pick(items[0], key)
             having = f" HAVING count({self.value(scope, 0)}) > 1" if self.chance(3) else ""
             listed = ", ".join(f"CAST({i} AS INT) AS {n}" for i, n in zip(items, names, strict=True))
@@ -246,7 +260,7 @@ class Writer:
 
     def window(self, scope) -> str:
         """A window function."""
-        call = self.pick("max", "min", "first_value", "lag")
+        call = self.pick(*self.WINDOWS)
         part, order = self.value(scope, 0), self.value(scope, 0)
         return f"{call}({self.value(scope, 0)}) OVER (PARTITION BY {part} ORDER BY {order})"
 
@@ -284,7 +298,7 @@ class Writer:
             middle = f"EXTEND 1 AS {self.fresh('o')} |> " if self.chance(2) else ""
             scope.append((alias, {made: "INT"}))
             return f"JOIN LATERAL (FROM {other} |> {middle}SELECT {value} AS {made}) AS {alias}"
-        return f"ORDER BY {self.value(scope, 0)}"
+        return f"ORDER BY ({self.value(scope, 0)} + 0)"  # a number alone would be a place
 
     def from_clause(self) -> tuple[str, Scope]:
         """Items joined in every way, generators among them."""
@@ -301,8 +315,9 @@ class Writer:
                 scope.append((alias, {f"k{alias}": "INT", f"v{alias}": "INT"}))
                 break  # no join behind a LATERAL VIEW
             if shape in (1, 2):
-                # Of columns as arguments the plan's reader loses the names.
-                text += f", LATERAL rows_of({self.pick('2', 'lo => 1', 'hi => 3, lo => 2')}) AS {alias}"
+                one, two = self.leaf(scope), self.leaf(scope)
+                given = self.pick("2", one, f"{one}, {two}", f"lo => {one}", f"hi => {two}, lo => {one}")
+                text += f", LATERAL rows_of({given}) AS {alias}"
                 scope.append((alias, {"p": "INT", "q": "INT"}))
                 continue
             if shape == 3:
@@ -349,6 +364,10 @@ class Writer:
             return self.call(scope, depth)
         one, two = self.value(scope, depth - 1), self.value(scope, depth - 1)
         three, four, five = (self.leaf(scope) for _ in "abc")
+        if self.lambdas and self.chance(9):
+            return f"transform(array({three}), el -> el + {self.leaf(scope)})[0]"
+        if self.queries and self.chance(9):
+            return f"(SELECT max({self.subquery_value(scope)}"
         return self.pick(
             f"({one} + {two})",
             f"coalesce({one}, {two})",
@@ -357,19 +376,13 @@ class Writer:
             f"array(struct({four} AS f, {five} AS g), struct({three} AS f, 1 AS g))[0].{self.pick('f', 'g')}",
             f"array({one}, {two})[1]",
             f"map('k', {one}, 'l', {two})['k']",
-            f"transform(array({three}), el -> el + {self.leaf(scope)})[0]",
-            f"(SELECT max({self.subquery_value(scope)}",
         )
 
     def call(self, scope: Scope, depth: int) -> str:
-        """A call of a SQL function, by place or by name.
-
-        What its body leaves out is a column: of calls and subqueries there, which make no value, text and
-        plan list other objects.
-        """
-        self.calls = False
-        used, other = self.value(scope, depth - 1), self.leaf(scope)
-        self.calls = True
+        """A call of a SQL function, by place or by name; other calls may stand in its arguments."""
+        lambdas, self.lambdas = self.lambdas, False
+        used, other = self.value(scope, depth - 1), self.value(scope, depth - 1)
+        self.lambdas = lambdas
         return self.pick(
             f"first_of({used}, {other})",
             f"first_of(b => {other}, a => {used})",
@@ -383,8 +396,27 @@ class Writer:
         table = self.pick(*TABLES)
         alias = self.pick(*[a for a in ("i1", "i2", *ALIASES) if a not in [name for name, _ in scope]])
         inner: Scope = [(alias, TABLES[table])]
-        where = f" WHERE {self.leaf(inner)} = {self.leaf(scope)}" if self.chance(2) else ""
+        outer = self.beyond(scope, table, alias)
+        where = (
+            f" WHERE {self.leaf(inner)} = {self.outer_leaf(outer, table)}" if outer and self.chance(2) else ""
+        )
         return f"{self.leaf(inner)}) FROM {table} AS {alias}{where})"
+
+    def beyond(self, scope: Scope, table: str, alias: str) -> Scope:
+        """What a query over a table may name of the query around it, by alias.
+
+        An alias that is a column inside is that column (Spark 4.2), and so is a name without one.
+        """
+        hidden = {*TABLES[table], alias}
+        return [(name, columns) for name, columns in scope if name and name not in hidden and self.correlated]
+
+    def outer_leaf(self, scope: Scope, table: str) -> str:
+        """A column of the query around; without an alias where the table inside has none of its names."""
+        kept = self.bare
+        self.bare = kept and not any(name in TABLES[table] for _, columns in scope for name in columns)
+        text = self.leaf(scope)
+        self.bare = kept
+        return text
 
     def leaf(self, scope: Scope) -> str:
         """A column, a field, or a number."""
@@ -406,14 +438,15 @@ class Writer:
         """A predicate."""
         one = self.value(scope, 1 if deep else 0)
         # Delta takes no subquery in the conditions of a MERGE.
-        if not deep or not self.calls or not self.chance(5):
+        if not deep or not self.queries or not self.correlated or not self.chance(5):
             return f"{one} > {self.leaf(scope)}"
         table = self.pick(*TABLES)
         inner: Scope = [("i3", TABLES[table])]
-        return self.pick(
-            f"EXISTS (SELECT 1 FROM {table} AS i3 WHERE {self.leaf(inner)} = {self.leaf(scope)})",
-            f"{one} IN (SELECT {self.leaf(inner)} FROM {table} AS i3)",
-        )
+        outer = self.beyond(scope, table, "i3")
+        if outer and self.chance(2):
+            one = self.outer_leaf(outer, table)
+            return f"EXISTS (SELECT 1 FROM {table} AS i3 WHERE {self.leaf(inner)} = {one})"
+        return f"{one} IN (SELECT {self.leaf(inner)} FROM {table} AS i3)"
 
 
 def statement(seed: int) -> str:

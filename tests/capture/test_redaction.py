@@ -85,6 +85,12 @@ def keys(spark, tmp_path_factory):
     log.addHandler(handler)
     with audited(spark, root) as session:
         run(session, "redacted_keys", STATEMENTS)
+        for text in (
+            "SELECT CAST(:p AS INT) AS password",
+            "INSERT INTO redacted_keys.opts (a) VALUES (:token)",
+        ):
+            with suppress(Exception):
+                session.sql(text, args={"p": MARK, "token": MARK}).collect()
         frame = session.table("redacted_keys.opts").where(f"b = 'token: {MARK}' OR b = '123-45-6789'")
         frame.where(f"b != 'password={MARK}'").collect()
         with suppress(Exception):

@@ -45,7 +45,7 @@ DEFAULTS = {
     "ingest_interval_seconds": 300,
     "retention_days": 365,
     "listener": True,
-    "cross_check": 0.0,
+    "cross_check": 0.1,
     "account": "local",
     "enforce_privileges": False,
     "propagate_tags": False,

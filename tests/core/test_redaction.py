@@ -97,6 +97,22 @@ def test_reasons_and_messages_lose_what_they_quote():
     assert MARK not in ALL.ended(Ended("FAIL", 1, None, message), "SELECT a FROM t").error_message
 
 
+def test_values_of_parameters_are_as_secret_as_literals_in_their_places():
+    """By name and by place: of a secret name, or all of them."""
+    for text, arguments in (
+        ("SELECT a FROM t WHERE password = :p AND b = :q", {"p": MARK, "q": "kept"}),
+        ("SELECT a FROM t WHERE password = ? AND b = ?", [MARK, "kept"]),
+    ):
+        ended = Ended("FAIL", 1, None, f'The value {MARK} of the type "STRING", and kept\n== SQL ==\n{text}')
+        told = KEYS.ended(ended, text, arguments).error_message
+        assert MARK not in told
+        assert "kept" in told
+        assert MARK in KEYS.ended(ended, text).error_message
+        told = ALL.ended(ended, text, arguments).error_message
+        assert MARK not in told
+        assert "kept" not in told
+
+
 def test_what_cannot_be_redacted_is_not_told(monkeypatch):
     """A mistake of ours costs the text, not the statement, and not the secret."""
 

@@ -109,3 +109,41 @@ def test_a_table_that_a_function_gets_is_read_with_all_its_columns():
         assert access.analysis == "full", (argument, access.reason)
         assert sources(access.columns[0]) == ({"a", "b"}, {"a", "b"}), argument
         assert {c.name for c in access.direct_objects_accessed[0].columns} == {"a", "b"}
+
+
+@pytest.mark.parametrize(
+    "body", ["(SELECT max(a) FROM s.u) + n", "SELECT max(a) + n FROM s.u", "inner_of(n)"]
+)
+def test_what_a_called_function_asks_is_accessed_whoever_uses_the_value(body):
+    """The call is named, so its queries are base; the argument of a call that ignores it as well."""
+    catalog = MemoryCatalog(
+        {"s.t": {"a": "int", "b": "int"}, "s.u": {"a": "int", "b": "int"}},
+        functions={
+            "s.second_of": "CREATE FUNCTION second_of(x INT, y INT) RETURNS INT RETURN y",
+            "s.asks": f"CREATE FUNCTION asks(n INT) RETURNS INT RETURN {body}",
+            "s.inner_of": "CREATE FUNCTION inner_of(n INT) RETURNS INT RETURN n + (SELECT max(a) FROM s.u)",
+        },
+        current_schema="s",
+    )
+    access = analyze("SELECT second_of(asks(a), b) AS x FROM t", catalog)
+    assert sources(access.columns[0]) == ({"a", "b"}, {"b"})
+    base = {o.name: [c.name for c in o.columns] for o in access.base_objects_accessed}
+    assert base["spark_catalog.s.u"] == ["a"]
+    assert "spark_catalog.s.u" not in {o.name for o in access.direct_objects_accessed}
+
+
+def test_an_argument_shapes_rows_where_the_body_asks_for_it():
+    """`hi` is a value of the rows, `lo` chooses them; both are direct sources of what comes out."""
+    catalog = MemoryCatalog(
+        {"s.t": {"a": "int", "b": "int"}, "s.u": {"x": "int", "y": "int"}},
+        functions={
+            "s.rows_of": "CREATE FUNCTION rows_of(lo INT, hi INT) RETURNS TABLE (p INT, q INT)"
+            " RETURN SELECT x, hi FROM s.u WHERE y > lo"
+        },
+        current_schema="s",
+    )
+    access = analyze("SELECT r.p, r.q FROM t, LATERAL rows_of(t.a, t.b) AS r", catalog)
+    assert [sources(column) for column in access.columns] == [({"a", "b"}, {"x"}), ({"a", "b"}, {"b"})]
+    assert [{r.column_name for r in c.indirect_sources} for c in access.columns] == [{"y", "a"}, {"y", "a"}]
+    read = {o.name: {c.name for c in o.columns} for o in access.base_objects_accessed}
+    assert read == {"spark_catalog.s.t": {"a", "b"}, "spark_catalog.s.u": {"x", "y"}}

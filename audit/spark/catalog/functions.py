@@ -75,7 +75,8 @@ def _metadata(spark: SparkSession, full: Sequence[str]) -> Any | None:
 def _function(spark: SparkSession, metadata: Any, class_name: str, name: str) -> Function:
     identity = object_id(Domain.FUNCTION.value, name)
     if not class_name.startswith(_SQL_FUNCTION):
-        return Function(name, identity)
+        returns = _returned(spark, metadata)
+        return Function(name, identity, data_type=returns, is_declared=False)
     function = _sql_function(spark, metadata)
     body = option(function.exprText()) or option(function.queryText())
     parameters = tuple(
@@ -83,6 +84,18 @@ def _function(spark: SparkSession, metadata: Any, class_name: str, name: str) ->
     )
     returns = function.returnType().value().simpleString()
     return Function(name, identity, parameters, returns, body, bool(function.isTableFunc()))
+
+
+def _returned(spark: SparkSession, metadata: Any) -> str:
+    """The type that a temporary function of Python's returns; "" for others, which want arguments to tell."""
+    # ExpressionInfo.getSource tells a function's language; UserDefinedPythonFunction takes any number (4.2).
+    is_temporary = metadata.getClass().getSimpleName() == "ExpressionInfo"
+    if not is_temporary or metadata.getSource() != "python_udf":
+        return ""
+    nothing = getattr(java_class(spark.sparkContext, "scala.collection.immutable.Nil$"), "MODULE$")
+    catalog = spark._jsparkSession.sessionState().catalog()
+    call = option(catalog.lookupTempFunction(metadata.getName(), nothing))
+    return "" if call is None else str(call.dataType().simpleString())
 
 
 def _parameters(function: Any) -> Sequence[Any]:

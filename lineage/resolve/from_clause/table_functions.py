@@ -27,10 +27,12 @@ def table_function_columns(
     trace: Trace, call: Node, names: Sequence[str], scope: Scope, prefix: Sequence[str] = ()
 ) -> list[ResolvedColumn] | None:
     """The columns that a table-valued function or generator yields, None where unknown."""
-    named = _named_arguments(trace, call, scope)
-    arguments = [out for _, out in named]
     title = function_title(call)
     function = trace.function([*prefix, title])
+    # The body of a SQL function tells which arguments its rows depend on.
+    is_open = function is not None and function.body is not None
+    named = _named_arguments(trace, call, scope, shaping=not is_open)
+    arguments = [out for _, out in named]
     outs: list[ResolvedColumn] | None
     if function is not None:
         outs = _user_table_function(trace, function, named, scope)
@@ -58,9 +60,11 @@ def function_arguments(trace: Trace, call: Node, scope: Scope) -> list[ResolvedC
     return [out for _, out in _named_arguments(trace, call, scope)]
 
 
-def _named_arguments(trace: Trace, call: Node, scope: Scope) -> list[tuple[str, ResolvedColumn]]:
+def _named_arguments(
+    trace: Trace, call: Node, scope: Scope, *, shaping: bool = True
+) -> list[tuple[str, ResolvedColumn]]:
     found = [(name, _argument(trace, value, scope)) for name, value in named_arguments(call)]
-    if function_title(call) not in FIXED_ROWS:
+    if shaping and function_title(call) not in FIXED_ROWS:
         for _, argument in found:
             scope.indirect.add_indirect(argument)
     return found
@@ -74,6 +78,8 @@ def _user_table_function(
     whole.call(trace.record_call(function))
     for _, argument in arguments:
         whole.merge(argument)
+    if trace.is_own_text:
+        trace.ledger.add_argument(whole)
     outs: list[ResolvedColumn] = []
     # Not SQL: each of its columns may come from each of its arguments.
     if function.body is None:
@@ -85,6 +91,8 @@ def _user_table_function(
     frame = open_function(trace, function, bind_arguments(function, arguments))
     # What chooses the function's rows shapes those beside it, as in a view.
     shape = SourceSet()
+    asked = {**frame.indirect.direct_indirect, **frame.indirect.direct}
+    shape.direct_indirect = {ref: None for ref in asked if ref in whole.direct}
     shape.base_indirect = {**frame.indirect.base_indirect, **frame.indirect.base}
     scope.indirect.add_indirect(shape)
     # RETURNS TABLE (…) names the columns.

@@ -56,7 +56,9 @@ def setting_places(tokens: list[Token], text: str, rules: RedactionRules) -> Ite
         first = tokens[equals].end + 1
         value = text[first:stop].rstrip()
         first += len(value) - len(value.lstrip())
-        if value.strip() and (rules.literals or rules.is_secret_option(key, value)):
+        # In a script it assigns a variable (Spark 4.2): the literals of its value are looked at one by one.
+        secret = (rules.literals or rules.is_secret_option(key, value)) if at == 0 else rules.is_secret(key)
+        if value.strip() and secret:
             yield first, first + len(value.strip())
 
 

@@ -162,4 +162,8 @@ class _Redactor:
                     done = stop
             yield self._text[done:]
 
-        return "".join(pieces())
+        found = ""
+        for piece in pieces():
+            # Of 'a'"b" two strings stay two: '' inside of one is a quote.
+            found += " " + piece if found[-1:] == piece[:1] == "'" else piece
+        return found

@@ -149,6 +149,16 @@ NAMES = {
 }  # fmt: skip
 
 
+def test_set_in_a_script_assigns_an_expression():
+    """Its literals are hidden one by one, and its columns stay; a secret setting is hidden whole."""
+    text = "BEGIN DECLARE v INT; SET v = (SELECT max(a) + 73019982 FROM t WHERE b = 'hunter2'); END"
+    found = redact_sql(text, LITERALS)
+    assert found.text == text.replace(NUMBER, "0").replace(MARK, PLACEHOLDER)
+    assert {MARK, NUMBER} <= found.hidden
+    assert redact_sql(text, KEYS).text == text
+    assert MARK not in redact_sql(f"BEGIN SET spark.app.token = {MARK}+a; END", KEYS).text
+
+
 @pytest.mark.parametrize("text", [*FORMS, *QUERIES])
 def test_each_literal_of_each_form_is_hidden(text):
     """But for names: of places, options, versions."""
@@ -191,8 +201,8 @@ def test_lineage_of_a_redacted_text_is_that_of_the_text(rules):
         if text != case.sql and traced(case, text) != traced(case, case.sql):
             other.add(case.name if "PIVOT" not in case.sql else "PIVOT")
     # PIVOT (… FOR b IN (1)) and SELECT a + 1 name their columns by values; a text made of pieces is none;
-    # from_json has its type from a literal; SET of a variable in a script is taken for one of a conf.
-    priced = {"PIVOT", "columns.sql:22", "other.sql:5", "generators.sql:12", "scripts.sql:34"}
+    # from_json has its type from a literal.
+    priced = {"PIVOT", "columns.sql:22", "other.sql:5", "generators.sql:12"}
     expected = priced if rules.literals else set()
     assert other == expected
 
@@ -203,6 +213,14 @@ def test_a_quick_look_overlooks_nothing(before, text, after):
     """Words tell that a text may hold a secret before patterns are asked."""
     exact = RedactionRules(keys=re.compile(f"{SPARK_KEYS}|(?!)"))  # the same, and no word stands for it
     assert KEYS.may_hold_secrets(before + text + after) == exact.may_hold_secrets(before + text + after)
+
+
+@pytest.mark.parametrize("text", ["SELECT 'a'\"b\"", "SELECT \"a\"'b'", "SELECT ''\"\""])
+def test_strings_side_by_side_stay_apart(text):
+    """Spark puts them together; one quote less and they would be another text."""
+    found = redact_sql(text, LITERALS)
+    assert found.text == f"SELECT '{PLACEHOLDER}' '{PLACEHOLDER}'"
+    assert redact_sql(found.text, LITERALS).text == found.text
 
 
 @settings(max_examples=300, deadline=None)

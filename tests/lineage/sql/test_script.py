@@ -6,7 +6,7 @@ import pytest
 
 from lineage.sql.own_statements import is_own
 from lineage.sql.parse import parse
-from lineage.sql.script import statement_at, with_immediate
+from lineage.sql.script import statement_at, steps, with_immediate
 
 from .forms import FORMS
 
@@ -95,3 +95,26 @@ def test_the_statement_around_a_word(frame):
     script = frame.format(text)
     at = script.index("wanted")
     assert statement_at(script, at, at + 5).endswith(text)
+
+
+def test_a_case_inside_an_expression_opens_nothing():
+    """In the query of a FOR, in a condition, in a statement; nested, and beside a CASE of the script."""
+    inner = "CASE WHEN a > 1 THEN CASE WHEN b THEN 1 ELSE 2 END ELSE s.end END"
+    script = (
+        f"BEGIN FOR r AS SELECT {inner} AS c FROM t DO INSERT INTO u VALUES (r.c); END FOR;"
+        f" IF {inner} > 1 THEN SELECT 1; ELSEIF {inner} > 2 THEN SELECT 2; ELSE SELECT 3; END IF;"
+        f" CASE {inner} WHEN {inner} THEN SELECT {inner}; ELSE SELECT 5; END CASE;"
+        f" one: WHILE {inner} > 1 DO SELECT 6; END WHILE one;"
+        f" REPEAT SELECT 7; UNTIL {inner} > 1 END REPEAT; END"
+    )
+    found = [step.text for step in steps(script) if step.text]
+    numbers = [f"SELECT {one}" for one in (1, 2, 3, inner, 5, 6, 7)]
+    assert found == [f"SELECT {inner} AS c FROM t", "INSERT INTO u VALUES (r.c)", *numbers]
+    at = script.index("INSERT")
+    assert statement_at(script, at, at + 5) == "INSERT INTO u VALUES (r.c)"
+    at = script.index("SELECT 7")
+    assert statement_at(script, at, at + 5) == "SELECT 7"
+    assert "FOR r AS SELECT" in with_immediate(script.replace("SELECT 7", "UNDROP TABLE t"))
+    assert "EXECUTE IMMEDIATE 'UNDROP TABLE t'" in with_immediate(
+        script.replace("SELECT 7", "UNDROP TABLE t")
+    )

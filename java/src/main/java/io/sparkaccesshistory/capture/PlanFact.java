@@ -55,7 +55,7 @@ final class PlanFact {
             ((org.apache.spark.sql.sources.DataSourceRegister) files.fileFormat()).shortName();
       }
       fileIndex(files.location());
-      if (streaming) folders(files.options().get("basePath"));
+      if (streaming) folders(Scala.map(files.options()).get("basePath"));
     } else if (relation != null && name == null) {
       locations.add(relation.toString());
     }
@@ -102,10 +102,10 @@ final class PlanFact {
    * A micro-batch names each of its files; what is read is the folder, which is their base path, or
    * theirs where the stream reads a pattern (Spark 4.2, FileStreamSource.getBatch).
    */
-  private void folders(scala.Option<String> base) {
+  private void folders(String base) {
     List<String> files = new ArrayList<>(locations);
     locations.clear();
-    if (base.isDefined() && new Path(base.get()).isAbsolute()) location(new Path(base.get()));
+    if (base != null && new Path(base).isAbsolute()) location(new Path(base));
     else for (String file : files) location(new Path(file).getParent());
   }
 

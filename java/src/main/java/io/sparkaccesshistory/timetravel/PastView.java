@@ -206,7 +206,7 @@ public final class PastView {
     abstract LogicalPlan leaf(LogicalPlan leaf);
 
     LogicalPlan over(LogicalPlan plan) {
-      if (plan instanceof LeafNode || plan.children().isEmpty()) return leaf(plan);
+      if (plan instanceof LeafNode || Scala.list(plan.children()).isEmpty()) return leaf(plan);
       List<LogicalPlan> now = new ArrayList<>();
       boolean changed = false;
       var children = Scala.list(plan.children());

@@ -134,7 +134,7 @@ public final class TablePlans {
     String provider = spec.provider().isDefined() ? spec.provider().get() : defaultProvider();
     if (!provider.equalsIgnoreCase("delta")) return null;
     String path = Scala.orNull(spec.location());
-    if (path == null) path = Scala.orNull(spec.options().get("path"));
+    if (path == null) path = Scala.map(spec.options()).get("path");
     // Delta (4.4) takes its properties from the options as well.
     Map<String, String> given = new LinkedHashMap<>(shared(options));
     given.putAll(shared(spec.options()));
