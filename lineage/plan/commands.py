@@ -57,11 +57,16 @@ def _query(nodes: Tree, reader: PlanReader) -> OperatorOutput:
     return reader.plan(query)
 
 
+# What a foreachBatch function writes are statements of their own. The others (Spark 4.2) print rows, drop
+# them, or keep them in the driver, where they are no object.
+_STORE_NOTHING = frozenset({"foreachBatch", "ConsoleTable", "MemorySink", "NoopTable"})
+
+
 def owners_of(target: Target, node: Node, reader: PlanReader) -> tuple[Relation, ...]:
     """The objects that a command writes."""
     leaf = target.leaf
-    if leaf.provider == "foreachBatch":
-        return ()  # what its function writes are statements of their own
+    if leaf.provider in _STORE_NOTHING:
+        return ()
     if leaf.name is None and not leaf.locations:
         leaf = _from_json(node)
     if leaf.name is None and not leaf.locations:

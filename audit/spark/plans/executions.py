@@ -77,7 +77,7 @@ class Executions:
         self._runs: set[str] = set()
         self._unseen: list[Execution] = []
         self._dropped: list[int] = []
-        self._highest = -1
+        self._highest = self._first = -1
         self.seen = 0
         self.inside = 0
         self.internal = 0
@@ -143,7 +143,7 @@ class Executions:
 
     def _start(self, event: ExecutionStart) -> None:
         if self._highest < 0:
-            self._started = event.execution_id  # what ran before the attach is not lost
+            self._first = self._started = event.execution_id  # what ran before the attach is not lost
         self._started += 1
         self._highest = max(self._highest, event.execution_id)
         owner = self._owner_of(event)
@@ -169,6 +169,8 @@ class Executions:
         return max(ids, default=None) or run_of(event.description)
 
     def _end(self, event: ExecutionEnd) -> None:
+        if event.error and event.execution_id not in self._owner:
+            self._never_began(event.execution_id)
         owner = self._owner.pop(event.execution_id, None)
         if owner:
             self._open_of[owner].discard(event.execution_id)
@@ -201,6 +203,15 @@ class Executions:
                 self._runs.add(owner)
         else:
             self._unseen.append(ended)
+
+    def _never_began(self, number: int) -> None:
+        """An end alone: Spark (4.2) tells of no start where it could make no physical plan.
+
+        Nothing has run, so nothing is lost; that the statement failed is on its record.
+        """
+        if self._highest >= 0 and number > self._first:
+            self._started += 1
+            self._highest = max(self._highest, number)
 
 
 def run_of(description: str) -> str | None:

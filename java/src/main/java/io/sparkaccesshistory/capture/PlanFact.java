@@ -172,7 +172,9 @@ final class PlanFact {
     else if (field.equals("newName") && value instanceof Seq) newName = PlanText.dotted(value);
     else if (kind.equals("CloneTableCommand")) clone(value);
     else if (field.equals("sink")) sink(value, kind);
-    else if (value instanceof TableIdentifier) {
+    else if (field.equals("table") && node.equals("WriteToMicroBatchDataSource")) {
+      if (provider == null) provider = kind; // a sink without a place is known by its class
+    } else if (value instanceof TableIdentifier) {
       String given = PlanText.identifierName((TableIdentifier) value);
       if (field.equals("sourceTable")) source = given;
       else if (name == null) name = given;
