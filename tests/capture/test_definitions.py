@@ -24,6 +24,7 @@ def ids_in(table):
     return {c.columnName: c.columnId for c in table.columns}
 
 
+@pytest.mark.slow("three copies, and nothing of a module before it to warm up the JVM")
 def test_a_copy_names_the_columns_of_the_new_table(session, schema):
     """LIKE and CLONE: each column under its name, with the identifier that later reads of it have."""
     session.sql("CREATE TABLE src AS SELECT 1 AS id, 2 AS amount")
