@@ -279,7 +279,7 @@ class Analyst:
             size = (written.bytes, *(one.bytes_written for one in reversed(counted)))
             return replace(
                 finding,
-                versions=(*finding.versions, *written.versions),
+                versions=tuple(dict.fromkeys((*finding.versions, *written.versions))),
                 rows_produced=next((one for one in rows if one is not None), None),
                 bytes_scanned=sum_known(one.bytes_scanned for one in counted),
                 bytes_written=next((one for one in size if one is not None), None),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -79,7 +79,8 @@ class Redaction:
     def ended(self, ended: Ended, text: str, arguments: Arguments | None = None) -> Ended:
         """An end without secrets, of a statement whose true text is known: its error may quote it.
 
-        Of `arguments`, the values of its parameters, those are secret that would be in their places.
+        Of `arguments`, the values of its parameters, those are secret that would be in their places, or that
+        have a secret name.
         """
         message = ended.error_message
         if message is None:
@@ -87,6 +88,9 @@ class Redaction:
         texts = (with_literals(text, arguments), text) if arguments else (text,)
         for one in texts:
             message = self._of(one).message(message, self.rules)
+        named = arguments.items() if isinstance(arguments, Mapping) else ()
+        secret = frozenset(str(value) for name, value in named if self.rules.is_secret(name)) - {""}
+        message = RedactedSql("", "", secret).message(message, self.rules)
         return replace(ended, error_message=message)
 
     def row(

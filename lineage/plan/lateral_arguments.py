@@ -11,8 +11,10 @@ from collections.abc import Iterator
 from lineage.plan.expressions import evaluate
 from lineage.plan.operator_fields import OperatorReader
 from lineage.plan.scope import OperatorOutput, Scope
-from lineage.plan.tree import Tree, kind, trees
+from lineage.plan.tree import Tree, end, kind, trees
 from lineage.plan.values import NOTHING, Value, union
+
+_TAKING = ("GetStructField", "GetArrayStructFields", "GetArrayItem", "GetMapValue", "ElementAt")
 
 
 def arguments_of(nodes: Tree, scope: Scope, reader: OperatorReader) -> Value:
@@ -21,22 +23,21 @@ def arguments_of(nodes: Tree, scope: Scope, reader: OperatorReader) -> Value:
     if head is None or kind(head) != "SQLFunctionNode":
         return NOTHING
     # A body sees no column around it but by its arguments; its own subqueries name columns of its own.
-    found = [
+    return union(
         evaluate(place, scope, reader)
-        for place in _outer_places(nodes)
-        if scope.find(place[-1]["e"][0]["exprId"]["id"]) is not None
-    ]
-    return union(found)
+        for number, place in _outer_places(nodes)
+        if scope.find(number) is not None
+    )
 
 
-def _outer_places(nodes: Tree) -> Iterator[Tree]:
-    """Each column of the query around, with the fields that are taken of it."""
+def _outer_places(nodes: Tree) -> Iterator[tuple[int, Tree]]:
+    """Each column of the query around, by its id, with what is taken of it: a field, an element."""
     for at, node in enumerate(nodes):
         if kind(node) == "OuterReference":
             first = at
-            while first and kind(nodes[first - 1]) == "GetStructField":
+            while first and kind(nodes[first - 1]) in _TAKING:
                 first -= 1
-            yield nodes[first : at + 1]
+            yield node["e"][0]["exprId"]["id"], nodes[first : end(nodes, first)]
             continue
         for value in node.values():
             for tree in trees(value):

@@ -149,7 +149,7 @@ def world(spark):
 @pytest.mark.parametrize(
     ("first", "number"),
     [
-        (0, FEW),
+        pytest.param(0, FEW, marks=pytest.mark.slow("each runs three times, over tables made anew")),
         pytest.param(1_000_000, SEARCH, marks=pytest.mark.long("150 statements and scripts: ten minutes")),
     ],
 )

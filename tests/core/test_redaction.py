@@ -102,6 +102,7 @@ def test_values_of_parameters_are_as_secret_as_literals_in_their_places():
     for text, arguments in (
         ("SELECT a FROM t WHERE password = :p AND b = :q", {"p": MARK, "q": "kept"}),
         ("SELECT a FROM t WHERE password = ? AND b = ?", [MARK, "kept"]),
+        ("SELECT a FROM t WHERE a = :token AND b = :q", {"token": MARK, "q": "kept"}),
     ):
         ended = Ended("FAIL", 1, None, f'The value {MARK} of the type "STRING", and kept\n== SQL ==\n{text}')
         told = KEYS.ended(ended, text, arguments).error_message

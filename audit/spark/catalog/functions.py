@@ -94,7 +94,7 @@ def _returned(spark: SparkSession, metadata: Any) -> str:
         return ""
     nothing = getattr(java_class(spark.sparkContext, "scala.collection.immutable.Nil$"), "MODULE$")
     catalog = spark._jsparkSession.sessionState().catalog()
-    call = option(catalog.lookupTempFunction(metadata.getName(), nothing))
+    call = option(catalog.resolveBuiltinOrTempFunction(metadata.getName(), nothing))
     return "" if call is None else str(call.dataType().simpleString())
 
 
