@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+
 import pytest
 
 from audit.time_travel import errors
@@ -56,6 +60,34 @@ def test_example_of_the_document(session, schema):
     ]  # fmt: skip
     assert shown(session, "SHOW TABLES HISTORY LIKE 'LOAD%3'") == [("loaddata3", 0, 1, False)]
     assert session.sql("SELECT sum(c1) FROM loaddata2").collect()[0][0] == 11110
+
+
+@pytest.mark.long("a driver of its own; test_example_of_the_document has the steps")
+def test_the_examples_in_a_session_as_it_is(tmp_path):
+    """`audit.session()` with no setting runs the documents' statements as they end, in `;`."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.time_travel.plain_session", str(tmp_path / "root")],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=400,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    told = json.loads(done.stdout.splitlines()[-1])
+    first, second = ["loaddata1", 48, 1], ["loaddata1", 4, 1]
+    third, other = ["loaddata1", 0, 1], ["proddata1", 12, 1]
+    assert told["shown"] == [
+        [[*first, False], [*other, False]],
+        [[*other, False], [*first, True]],
+        [[*third, False], [*other, False], [*second, True], [*first, True]],
+        [[*second, False], ["loaddata3", 0, 1, False], [*other, False], [*first, True]],
+        [[*first, False], ["loaddata2", 4, 1, False], ["loaddata3", 0, 1, False], [*other, False]],
+    ]
+    created, altered, tables, schemas, now, _, _, cloned, _, undone, counted, history = told["given"].values()
+    assert (created, len(altered)) == ([], 1)
+    assert sorted(tables) == [["mytable", "30"], ["proddata1", "1"]]
+    assert (schemas, now, cloned, len(undone), counted) == ([], [["11110"]], [["11110"]], 1, [["12"]])
+    assert len(history) == 3
 
 
 def test_history_comes_back(session, schema):

@@ -43,7 +43,16 @@ def replaced(session, schema):
     session.sql("CREATE TABLE c CLONE t")
 
 
-@pytest.mark.parametrize("way", WAYS)
+SHORT = {"REPLACE", "writeTo", "CLONE", "script"}
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        way if way in SHORT else pytest.param(way, marks=pytest.mark.long("four ways are short"))
+        for way in WAYS
+    ],
+)
 def test_pin_and_retention_stay(session, replaced, stored, way):
     """So what clones read, and the content of before, stay for whoever runs VACUUM."""
     WAYS[way](session)

@@ -35,7 +35,7 @@ def fail_safe(clock, session):
     return time_travel_of(session).maintenance.fail_safe(Actor(clock.now(), "root", None, str))
 
 
-@pytest.mark.slow("two VACUUMs")
+@pytest.mark.long("VACUUMs over days; test_replaced has the properties that they go by")
 def test_i_replaced_my_table(session, spark, schema, moving_clock):
     """Yesterday's content and my clone are still there, though a colleague ran a plain VACUUM outside."""
     session.sql("CREATE TABLE t DATA_RETENTION_TIME_IN_DAYS = 5 AS SELECT 1 AS a")
@@ -66,7 +66,7 @@ def test_i_dropped_it_from_a_script(session, spark, schema, moving_clock):
     assert (rows(session, "SELECT a FROM t"), rows(session, "SELECT a FROM u")) == ([1], [2])
 
 
-@pytest.mark.slow("a purge")
+@pytest.mark.long("a purge after days; test_storage::test_what_a_clone_needs_stays has one")
 def test_a_clones_past_is_kept_when_its_retention_is_lowered(session, schema, moving_clock):
     """What leaves Time Travel by it stays in Fail-safe for seven days, in the source's files as well."""
     session.sql("CREATE TABLE t DATA_RETENTION_TIME_IN_DAYS = 0 AS SELECT 1 AS a")

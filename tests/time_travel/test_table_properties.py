@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from delta.tables import DeltaTable
 
@@ -57,6 +59,28 @@ def test_a_user_sees_what_plain_delta_shows(session, spark, schema, stored):
     assert "does not have property" in only.value
     session.sql('EXECUTE IMMEDIATE \'CREATE TABLE inside (a INT) TBLPROPERTIES ("x" = "y")\'')
     assert shown(session, "inside") == plain
+
+
+def test_a_history_shows_what_its_owner_has_set(session, spark, schema):
+    """DESCRIBE HISTORY has what each commit has set, without what retention and clones add."""
+
+    def told(run, table):
+        rows = run.sql(f"DESCRIBE HISTORY {schema}.{table}").collect()
+        return [row.operationParameters.get("properties") for row in reversed(rows)]
+
+    spark.sql(f"CREATE TABLE {schema}.plain (a INT) USING delta TBLPROPERTIES ('x' = 'y')")
+    session.sql("CREATE TABLE t (a INT) TBLPROPERTIES ('x' = 'y')")
+    session.sql(f"ALTER TABLE t SET TBLPROPERTIES ('{FILES}' = 'interval 60 days', 'z' = '1')")
+    session.sql("ALTER TABLE t UNSET TBLPROPERTIES ('z')")
+    session.sql("ALTER TABLE t SET DATA_RETENTION_TIME_IN_DAYS = 2")
+    created, altered, unset, *set_by_retention = told(session, "t")
+    assert [created] == told(spark, "plain")
+    assert json.loads(altered) == {FILES: "interval 60 days", "z": "1"}
+    assert json.loads(unset) == ["z"]
+    assert set_by_retention
+    for one in set_by_retention:
+        assert json.loads(one).items() <= {FILES: "interval 60 days"}.items()
+    assert "timeTravel" in str(told(spark, "t"))
 
 
 @pytest.mark.parametrize(
@@ -145,6 +169,27 @@ def test_every_writers_table_is_kept(session, spark, schema, tmp_path, stored):
         with pytest.raises(errors.RetainedError):
             session.sql(f"VACUUM {table} RETAIN 0 HOURS")
     assert stored("of_five")[FILES] == "interval 288 hours"
+
+
+def test_a_table_without_a_name_keeps_what_the_account_says(session, spark, schema, tmp_path):
+    """Written to a path, or created by it: Delta's seven days are the least, and a table of before stays."""
+
+    def kept(name):
+        return spark.sql(f"DESCRIBE DETAIL delta.`{tmp_path}/{name}`").first().properties.get(FILES)
+
+    session.range(1).write.format("delta").save(f"{tmp_path}/before")
+    session.sql("ALTER ACCOUNT SET DATA_RETENTION_TIME_IN_DAYS = 30")
+    try:
+        session.range(1).write.format("delta").save(f"{tmp_path}/saved")
+        session.range(1).write.format("delta").option(FILES, "interval 60 days").save(f"{tmp_path}/longer")
+        session.range(1).write.format("delta").mode("append").save(f"{tmp_path}/before")
+        session.sql(f"CREATE TABLE delta.`{tmp_path}/made` (a INT)")
+        session.range(1).write.format("parquet").save(f"{tmp_path}/parquet")
+    finally:
+        session.sql("ALTER ACCOUNT UNSET DATA_RETENTION_TIME_IN_DAYS")
+    assert (kept("before"), kept("longer")) == (None, "interval 60 days")
+    assert kept("saved") == kept("made") == f"interval {24 * (30 + 7)} hours"
+    assert session.read.format("delta").load(f"{tmp_path}/saved").count() == 1
 
 
 def test_a_table_without_a_past_says_so(session, schema):

@@ -23,6 +23,8 @@ from audit.time_travel.retention.periods import PREFIX, in_force, is_transient, 
 from audit.time_travel.retention.retention_rule import has_retention
 from audit.time_travel.retention.table_properties import (
     ADOPTED,
+    DELTAS_DAYS,
+    delta_properties,
     given_parameters,
     inherited,
     is_pinned,
@@ -127,7 +129,7 @@ class Creation:
         catalog = self.catalog_of(spark)
         name = self.staged.get(asked.name[-1], asked.name) if is_path(asked.name) else asked.name
         if is_path(name):
-            return None
+            return self.failures.guard(lambda: self._of_path(catalog, asked), None)
         # Of the session catalog, whichever is the current one.
         found = catalog.find(qualify(name, (SESSION_CATALOG, name[-2])))
         own, rest = of_text(asked.properties)
@@ -155,6 +157,16 @@ class Creation:
         former = in_force(before, schema, account)
         periods = in_force({**parameters, **saved(own)}, schema, account).after(former, now)
         return kept_properties(parameters, own, periods, now, pinned=pinned)
+
+    def _of_path(self, catalog: DeltaCatalog, asked: TableDefinition) -> TableDefinition | None:
+        """A table without a name is in no schema: where the account says more than Delta, it keeps that."""
+        account, now = self.registry.state(catalog).parameters, self.clock()
+        periods = in_force({}, {}, account)
+        is_new = not asked.replaces and catalog.state(asked.name[-1]) is None
+        if not account or periods.longest(now) <= DELTAS_DAYS or not is_new:
+            return None
+        own, rest = of_text(asked.properties)
+        return TableDefinition(asked.name, rest | delta_properties(periods, now, own), None)
 
     def _of_new(
         self,

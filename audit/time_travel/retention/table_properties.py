@@ -37,6 +37,8 @@ PINNED = "interval 36500 days"
 SET_BY_RETENTION = (DELTAS_FILES, DELTAS_LOG)
 """Delta's properties that retention sets, whoever runs VACUUM."""
 _BY_LOWER = {name.lower(): name for name in SET_BY_RETENTION}
+DELTAS_DAYS = 7.0
+"""For how long Delta (4.4) keeps removed files by itself: `interval 1 week`."""
 # Delta's default: 30 days.
 _DELTAS_LOG_HOURS = 30 * 24
 

@@ -12,14 +12,13 @@ from audit.core.errors import UnreadableTableError
 from audit.spark.delta.values import Table
 from audit.time_travel.retention.periods import DELTAS_FILES, Retention, days_of, in_force
 from audit.time_travel.retention.storage import StoredTable
+from audit.time_travel.retention.table_properties import DELTAS_DAYS
 
 if TYPE_CHECKING:
     from audit.spark.delta.delta_catalog import DeltaCatalog
     from audit.time_travel.dropped.drop_registry import DropRegistry, ObjectEvent, RegistryState
 
 _Described = Callable[[str, "ObjectEvent | None"], "dict[str, Any] | None"]
-# Delta's default of delta.deletedFileRetentionDuration (4.4), in days.
-_DELTAS_DAYS = 7.0
 
 
 def stored_tables(
@@ -109,4 +108,4 @@ def _deltas_days(properties: Mapping[str, Any]) -> float:
     7.5
     """
     text = properties.get(DELTAS_FILES)
-    return _DELTAS_DAYS if text is None else days_of(text)
+    return DELTAS_DAYS if text is None else days_of(text)

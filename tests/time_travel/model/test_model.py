@@ -26,14 +26,14 @@ OF_A_WORLD = 30
 TRIES = int(os.environ.get("TIME_TRAVEL_TRIES", "40"))
 WITHOUT = tuple(filter(None, os.environ.get("TIME_TRAVEL_WITHOUT", "").split(",")))
 """Operations that are left out, and ways of sending a statement (script, immediate)."""
-CI = 40
+CI = 12
 _world = count(1)
 
 
 @pytest.mark.parametrize(
     "operations",
     [
-        pytest.param(CI, id="ci", marks=pytest.mark.slow("a Delta operation takes about half a second")),
+        pytest.param(CI, id="ci", marks=pytest.mark.slow("a step with its reads takes two seconds")),
         pytest.param(
             int(os.environ.get("TIME_TRAVEL_OPERATIONS", "2000")), marks=pytest.mark.long("an hour or more")
         ),

@@ -33,7 +33,10 @@ import org.apache.spark.sql.catalyst.plans.logical.UnsetTableProperties;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.catalog.DeltaTableV2;
 import org.apache.spark.sql.delta.commands.DescribeDeltaDetailCommand;
+import org.apache.spark.sql.delta.commands.DescribeDeltaHistoryCommand;
+import org.apache.spark.sql.delta.sources.DeltaDataSource;
 import org.apache.spark.sql.execution.command.CreateTableLikeCommand;
+import org.apache.spark.sql.execution.datasources.SaveIntoDataSourceCommand;
 import scala.Option;
 
 /**
@@ -111,12 +114,15 @@ public final class TablePlans {
     if (plan instanceof CreateTableLikeCommand) return like((CreateTableLikeCommand) plan);
     if (plan instanceof SetTableProperties) return altered((SetTableProperties) plan);
     if (plan instanceof UnsetTableProperties) return altered((UnsetTableProperties) plan);
+    if (plan instanceof SaveIntoDataSourceCommand) return saved((SaveIntoDataSourceCommand) plan);
     if (plan instanceof RenameTable) return inPlace((RenameTable) plan);
     if (plan instanceof ShowTableProperties
         || (plan instanceof DescribeRelation && ((DescribeRelation) plan).isExtended()))
       return shown(plan);
     if (plan instanceof DescribeDeltaDetailCommand)
       return new ShownDetail((DescribeDeltaDetailCommand) plan);
+    if (plan instanceof DescribeDeltaHistoryCommand)
+      return new ShownHistory((DescribeDeltaHistoryCommand) plan);
     return plan;
   }
 
@@ -291,6 +297,19 @@ public final class TablePlans {
       if (!CatalogStore.isAbsent(e)) throw e;
       return ""; // Spark raises its own error
     }
+  }
+
+  /** A DataFrame that is written to a path. */
+  private LogicalPlan saved(SaveIntoDataSourceCommand it) {
+    String path = Scala.orNull(it.options().get("path"));
+    if (!(it.dataSource() instanceof DeltaDataSource) || path == null) return it;
+    Map<String, String> given = shared(it.options());
+    JsonNode told = definition(List.of("delta", qualified(path)), given, null, false, null);
+    if (told == null) return it;
+    Map<String, String> options = new LinkedHashMap<>(Scala.map(it.options()));
+    options.keySet().removeAll(given.keySet());
+    options.putAll(RetentionProperties.texts(told.get("properties")));
+    return it.copy(it.query(), it.dataSource(), Scala.immutable(options), it.mode());
   }
 
   // -- properties
