@@ -148,108 +148,34 @@ _QUERIES = {
 _CLONES = ("CreateDeltaTableCommand", "CloneTableCommand")
 _RESTORES = ("RestoreTableCommand",)
 _TRUNCATES = ("TruncateTable", "TruncateTableCommand", "TruncatePartition", "TruncateDeltaTableCommand")
-_WITHOUT_ACCESS = frozenset(
-    [
-        "ShowTables",
-        "ShowTablesExtended",
-        "ShowViews",
-        "ShowNamespaces",
-        "ShowColumns",
-        "ShowFunctions",
-        "ShowCatalogsCommand",
-        "ShowTableProperties",
-        "ShowCreateTable",
-        "ShowPartitions",
-        "ShowTablePartition",
-        "ShowCurrentNamespaceCommand",
-        "ShowCurrentNamespace",
-        "ShowCollationsCommand",
-        "ShowProcedures",
-        "ShowProceduresCommand",
-        "ShowTablesCommand",
-        "ShowColumnsCommand",
-        "ShowTablePropertiesCommand",
-        "ShowCreateTableCommand",
-        "ShowCreateTableAsSerdeCommand",
-        "ShowPartitionsCommand",
-        "ShowFunctionsCommand",
-        "ShowViewsCommand",
-        "ShowNamespacesCommand",
-        "ShowDeltaPartitionsCommand",
-        "ShowTableColumnsCommand",
-        "DescribeNamespace",
-        "DescribeRelation",
-        "DescribeColumn",
-        "DescribeFunction",
-        "DescribeTableCommand",
-        "DescribeColumnCommand",
-        "DescribeFunctionCommand",
-        "DescribeDatabaseCommand",
-        "DescribeQueryCommand",
-        "DescribeTablePartition",
-        "DescribeRelationJsonCommand",
-        "DescribeDeltaDetailCommand",
-        "DescribeDeltaHistoryCommand",
-        "DescribeDeltaHistory",
-        "DescribeProcedureCommand",
-        "DescribeTableHistoryCommand",
-        "ExplainCommand",
-        "SetCommand",
-        "ResetCommand",
-        "SetCatalogAndNamespace",
-        "SetNamespaceCommand",
-        "SetCatalogCommand",
-        "SetPathCommand",
-        "RefreshTable",
-        "RefreshTableCommand",
-        "RefreshFunction",
-        "RefreshFunctionCommand",
-        "RefreshResource",
-        "AnalyzeTable",
-        "AnalyzeTables",
-        "AnalyzeColumn",
-        "AnalyzeTableCommand",
-        "AnalyzeTablesCommand",
-        "AnalyzeColumnCommand",
-        "AnalyzePartitionCommand",
-        "UncacheTable",
-        "ClearCacheCommand",
-        "AddJarsCommand",
-        "AddFilesCommand",
-        "AddArchivesCommand",
-        "ListJarsCommand",
-        "ListFilesCommand",
-        "ListArchivesCommand",
-        "CreateFunction",
-        "CreateFunctionCommand",
-        "CreateUserDefinedFunction",
-        "CreateUserDefinedFunctionCommand",
-        "CreateSQLFunctionCommand",
-        "DropFunction",
-        "DropFunctionCommand",
-        "CreateVariable",
-        "DropVariable",
-        # A temporary view is no object of a record.
-        "CreateTempViewUsing",
-        "DropTempViewCommand",
-        "RepairTable",
-        "RepairTableCommand",
-        "RecoverPartitions",
-        "NoopCommand",
-        # OPTIMIZE, VACUUM and REORG rewrite or delete files and change no row; no more do row ids.
-        "OptimizeTableCommand",
-        "RowTrackingBackfillCommand",
-        "RowTrackingUnBackfillCommand",
-        "VacuumTableCommand",
-        "DeltaGenerateCommand",
-        "DeltaReorgTableCommand",
-        "StreamingExplainCommand",
-        "CacheTableCommand",
-        "ExternalCommandExecutor",
-        "SetNamespaceCollation",
-        "ShowDeltaTableColumnsCommand",
-    ]
+_NAMES_WITHOUT_ACCESS = (
+    "ShowTables ShowTablesExtended ShowViews ShowNamespaces ShowColumns ShowFunctions "
+    "ShowCatalogsCommand ShowTableProperties ShowCreateTable ShowPartitions ShowTablePartition "
+    "ShowCurrentNamespaceCommand ShowCurrentNamespace ShowCollationsCommand ShowProcedures "
+    "ShowProceduresCommand ShowTablesCommand ShowColumnsCommand ShowTablePropertiesCommand "
+    "ShowCreateTableCommand ShowCreateTableAsSerdeCommand ShowPartitionsCommand ShowFunctionsCommand "
+    "ShowViewsCommand ShowNamespacesCommand ShowDeltaPartitionsCommand ShowTableColumnsCommand "
+    "DescribeNamespace DescribeRelation DescribeColumn DescribeFunction DescribeTableCommand "
+    "DescribeColumnCommand DescribeFunctionCommand DescribeDatabaseCommand DescribeQueryCommand "
+    "DescribeTablePartition DescribeRelationJsonCommand DescribeDeltaDetailCommand "
+    "DescribeDeltaHistoryCommand DescribeDeltaHistory DescribeProcedureCommand "
+    "DescribeTableHistoryCommand ExplainCommand SetCommand ResetCommand SetCatalogAndNamespace "
+    "SetNamespaceCommand SetCatalogCommand SetPathCommand RefreshTable RefreshTableCommand "
+    "RefreshFunction RefreshFunctionCommand RefreshResource AnalyzeTable AnalyzeTables AnalyzeColumn "
+    "AnalyzeTableCommand AnalyzeTablesCommand AnalyzeColumnCommand AnalyzePartitionCommand "
+    "UncacheTable ClearCacheCommand AddJarsCommand AddFilesCommand AddArchivesCommand ListJarsCommand "
+    "ListFilesCommand ListArchivesCommand CreateFunction CreateFunctionCommand "
+    "CreateUserDefinedFunction CreateUserDefinedFunctionCommand CreateSQLFunctionCommand DropFunction "
+    "DropFunctionCommand CreateVariable DropVariable "
+    # A temporary view is no object of a record.
+    "CreateTempViewUsing DropTempViewCommand RepairTable RepairTableCommand RecoverPartitions "
+    "NoopCommand "
+    # OPTIMIZE, VACUUM and REORG rewrite or delete files and change no row; no more do row ids.
+    "OptimizeTableCommand RowTrackingBackfillCommand RowTrackingUnBackfillCommand VacuumTableCommand "
+    "DeltaGenerateCommand DeltaReorgTableCommand StreamingExplainCommand CacheTableCommand "
+    "ExternalCommandExecutor SetNamespaceCollation ShowDeltaTableColumnsCommand "
 )
+_WITHOUT_ACCESS = frozenset(_NAMES_WITHOUT_ACCESS.split())
 """Commands that neither touch data nor define a recorded object."""
 
 

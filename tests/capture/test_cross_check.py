@@ -37,7 +37,7 @@ def checked(spark, tmp_path):
 
 def test_what_a_policy_reads_is_no_difference(checked):
     """Spark's analyzed plan has no policies yet: a statement that one protects is not compared."""
-    checked.sql("CREATE MASKING POLICY hide AS (v INT) RETURNS INT -> (SELECT max(st.y) + v FROM checked)")
+    checked.sql("CREATE MASKING POLICY hide AS (v INT) RETURNS INT -> (SELECT max(st.y) FROM checked) + v")
     checked.sql("CREATE TABLE checked_copy (b INT) USING delta")
     checked.sql("ALTER TABLE checked_copy ALTER COLUMN b SET MASKING POLICY hide")
     checked.sql("SELECT b FROM checked_copy").collect()

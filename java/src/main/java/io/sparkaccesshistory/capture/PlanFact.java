@@ -172,8 +172,10 @@ final class PlanFact {
     else if (field.equals("newName") && value instanceof Seq) newName = PlanText.dotted(value);
     else if (kind.equals("CloneTableCommand")) clone(value);
     else if (field.equals("sink")) sink(value, kind);
-    else if (field.equals("table") && node.equals("WriteToMicroBatchDataSource")) {
-      if (provider == null) provider = kind; // a sink without a place is known by its class
+    else if (field.equals("relation") && node.equals("WriteToMicroBatchDataSource")) {
+      if (PlanText.some(Members.call(value, "identifier")) != null) relation(value);
+      // A sink without a name is known by its class.
+      else provider = PlanText.kind(Members.call(value, "table"));
     } else if (value instanceof TableIdentifier) {
       String given = PlanText.identifierName((TableIdentifier) value);
       if (field.equals("sourceTable")) source = given;
