@@ -229,6 +229,7 @@ def test_the_tables_that_bodies_read(session, guarded, tmp_path):
     assert _seen(session, "SELECT id FROM work.m") == [(1,)]
 
 
+@pytest.mark.slow("views and functions are replaced, dropped and renamed, each by two users")
 def test_the_functions_and_views_that_bodies_read(session, guarded):
     """A view or a function that a body reads is the administrators', too, at any depth."""
     run = session.sql
