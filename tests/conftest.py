@@ -92,6 +92,22 @@ def moving_session(
         yield session
 
 
+@pytest.fixture(autouse=True)
+def ledger(request: pytest.FixtureRequest) -> Iterator[None]:
+    """After each test of a module what Spark ran is on record, or counted: see `tests/ledger.py`.
+
+    The module's constant LEDGER names the fixture of its session; most modules have none.
+    """
+    name = getattr(request.module, "LEDGER", None)
+    if name is None:
+        yield
+        return
+    from .ledger import balanced  # imports more than tests without Spark need
+
+    with balanced(request.getfixturevalue(name)):
+        yield
+
+
 @pytest.fixture
 def schema(session: SparkSession, request: pytest.FixtureRequest) -> Iterator[str]:
     """A new current schema of `session`, named after the test, gone after it."""

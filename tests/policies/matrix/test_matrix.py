@@ -20,6 +20,7 @@ from tests.policies.matrix.world import KINDS, World
 from tests.sessions import NO_TABLES
 
 ATTACH = NO_TABLES
+LEDGER = "session"
 USERS = ("mallory", "eve")
 
 

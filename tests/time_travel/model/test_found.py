@@ -15,6 +15,7 @@ from .test_model import replay
 pytestmark = [pytest.mark.spark, pytest.mark.long("some thirty sequences of 14 to 50 s each")]
 
 ATTACH = NO_TABLES
+LEDGER = "moving_session"
 
 MADE = ("create", "x.a", PLAIN, None, False)
 CLONED = ("clone", "x.b", "x.a", 0, "CLONE", PLAIN)

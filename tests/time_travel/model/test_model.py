@@ -20,6 +20,7 @@ from .walk import Walk
 pytestmark = pytest.mark.spark
 
 ATTACH = NO_TABLES
+LEDGER = "moving_session"
 SEED = os.environ.get("TIME_TRAVEL_SEED", "1")
 OF_A_WORLD = 30
 """Steps after which a new world begins."""
