@@ -79,6 +79,12 @@ class Held:
             if one.tableName != "source":
                 with suppress(Exception):
                     self.session.sql(f"DROP TABLE mine.{one.tableName}")
+        for one in self.folder.parent.iterdir():
+            # A stream may append beside protected folders.
+            if one.is_file():
+                one.unlink()
+            elif one.name == "_spark_metadata":
+                shutil.rmtree(one)
         for name in ("taken",):
             with suppress(Exception):
                 self.session.sql(f"DROP SCHEMA {name} CASCADE")

@@ -58,6 +58,9 @@ class Ungoverned:
     def require_schema_drop(self, _spark, _name):
         """Anybody may."""
 
+    def require_retention(self, _spark, _table_id):
+        """Anybody may."""
+
     def require_undrop(self, _event, _by):
         """Anybody may."""
 
@@ -469,7 +472,8 @@ def test_daylight_saving(session, spark, schema, tmp_path):
     spark.sql(
         f"CREATE TABLE {schema}.t USING delta LOCATION '{path}' TBLPROPERTIES"
         " ('delta.deletedFileRetentionDuration' = 'interval 9999 days',"
-        " 'delta.logRetentionDuration' = 'interval 9999 days') AS SELECT 0 AS a"
+        " 'delta.logRetentionDuration' = 'interval 9999 days',"
+        " 'delta.enableInCommitTimestamps' = 'false') AS SELECT 0 AS a"
     )
     for number in range(1, 4):
         spark.sql(f"INSERT INTO {schema}.t VALUES ({number})")
