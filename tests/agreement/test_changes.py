@@ -23,7 +23,7 @@ from .test_statements import CATALOG
 
 pytestmark = pytest.mark.spark
 
-FEW, SEARCH = 4, int(os.environ.get("RANDOM_CHANGES") or 150)
+FEW, SEARCH = 1, int(os.environ.get("RANDOM_CHANGES") or 150)
 ROWS = 4
 MADE = "made"
 MAKERS = {

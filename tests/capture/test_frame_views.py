@@ -36,7 +36,16 @@ STATEMENTS = (
 )
 
 
-def test_a_view_over_a_frame_is_followed_to_its_tables(session, schema):
+SHORT = ("plain", "global_temp.everywhere")
+"""Of each kind one: over a frame, and one of a name that a global view has, too."""
+
+
+@pytest.mark.parametrize(
+    "names",
+    [SHORT, pytest.param((*VIEWS, "rows"), marks=pytest.mark.long("each name in each statement"))],
+    ids=["few", "all"],
+)
+def test_a_view_over_a_frame_is_followed_to_its_tables(session, schema, names):
     """In each command, and whatever the view is called: `src` is read, in full, as Spark's plan has it."""
     session.sql("CREATE TABLE t (id INT, a INT)")
     session.sql("CREATE TABLE c (id INT, a INT)")
@@ -48,7 +57,7 @@ def test_a_view_over_a_frame_is_followed_to_its_tables(session, schema):
     session.table("other").createOrReplaceTempView("everywhere")
     session.sql("CREATE OR REPLACE TEMPORARY VIEW text_over_frame AS SELECT * FROM plain")
     session.createDataFrame([(1, 2)], "id INT, a INT").createOrReplaceTempView("rows")
-    for name in (*VIEWS, "rows"):
+    for name in names:
         with audit.as_user(session, f"views {name}"):
             for text in STATEMENTS:
                 session.sql(text.format(name)).collect()

@@ -83,7 +83,10 @@ def _measured(session, path, provider, statements):
     return size
 
 
-@pytest.mark.parametrize("provider", ["delta", "parquet"])
+@pytest.mark.parametrize(
+    "provider",
+    ["delta", pytest.param("parquet", marks=pytest.mark.long("the same where Delta counts nothing"))],
+)
 def test_each_statement_has_what_was_counted(session, tmp_path, provider):
     """Rows, bytes read and written are those of the statement, or NULL where the table above says so."""
     statements = BOTH | (DELTA if provider == "delta" else {})

@@ -14,7 +14,7 @@ ATTACH = NO_TABLES
 DAY = 86_400_000_000
 
 
-@pytest.mark.slow("its statements meet a cold Spark, whose compiled code the agent throws away")
+@pytest.mark.long("80 seconds of a cold Spark; the model's walk moves the clock with each change")
 def test_all_clocks_move_together(moving_session, moving_clock, spark):
     """Commits, removed files, VACUUM, Delta's own limit, current_timestamp(), and our retention."""
     session = moving_session

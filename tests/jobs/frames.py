@@ -31,6 +31,7 @@ def a_frame_of_the_rows_of_another(at: Place) -> None:
         "id<-t.id+t.v); ddl CREATE Table made(id:ADD,v:ADD)"
     ),
     given=T,
+    long=True,
 )
 def a_frame_of_mapped_rows(at: Place) -> None:
     pairs = at.spark.table("t").rdd.map(lambda row: (row.v * 2, row.id)).filter(lambda pair: pair[1] > 0)

@@ -151,6 +151,7 @@ def an_arrow_function(at: Place) -> object:
     "https://spark.apache.org/docs/latest/api/python/tutorial/sql/python_udtf.html",
     "SELECT plan full; direct FUNCTION:letters() t(id,v)",
     given=T,
+    long=True,
 )
 def a_table_function(at: Place) -> object:
     from pyspark.sql.functions import udtf

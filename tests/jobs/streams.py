@@ -108,6 +108,7 @@ def upsert_by_merge_into(at: Place) -> None:
     "  STREAM_BATCH plan full; direct events(id,v)",
     "    INSERT plan full; direct events(id,v); writes target(id<-events.id, v<-events.v)",
     given=EVENTS,
+    long=True,
 )
 def insert_of_a_formatted_batch(at: Place) -> None:
     def insert(batch, _number):
@@ -161,6 +162,7 @@ def a_function_that_fails(at: Place) -> None:
     "    SELECT plan full",
     "    INSERT plan full; direct events(id,v); writes target(id<-events.id, v<-events.v)",
     given=EVENTS,
+    long=True,
 )
 def a_batch_looked_at_and_appended(at: Place) -> object:
     counts = []

@@ -90,7 +90,7 @@ def test_logs_name_the_new_folder(tmp_path):
 
 
 @pytest.mark.spark
-@pytest.mark.slow("starts a driver on three roots, one after the other")
+@pytest.mark.long("starts a driver on three roots, one after the other; what is rewritten has tests above")
 def test_i_copied_the_whole_root_to_another_place(tmp_path):
     """It works there: tables, clones, views, what was dropped, the record; the first one is left alone."""
     done = subprocess.run(

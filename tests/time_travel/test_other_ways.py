@@ -27,7 +27,15 @@ def dropped(session, nouns="TABLES"):
     return {(row["name"], row["dropped_on"]) for row in rows if row["dropped_on"] is not None}
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "way",
+    [
+        way
+        if way in ("direct", "script")
+        else pytest.param(way, marks=pytest.mark.long("the same by others"))
+        for way in WAYS
+    ],
+)
 def test_the_statements(session, spark, schema, stored, way):
     """CREATE, CLONE, VACUUM, RESTORE, RENAME, DROP and UNDROP keep what they keep in `spark.sql`."""
 
