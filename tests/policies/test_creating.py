@@ -557,8 +557,8 @@ def test_on_record(session, gov):
         ("source", "read"), ("u", "write")
     }  # fmt: skip
     made_of_none, replaced, defined = found[texts[2]], found[texts[3]], found[texts[4]]
-    for row, name in ((made_of_none, "w"), (replaced, "x")):
-        assert row.object_modified_by_ddl.operationType == "REPLACE"
+    for row, name, operation in ((made_of_none, "w", "CREATE"), (replaced, "x", "REPLACE")):
+        assert row.object_modified_by_ddl.operationType == operation
         masked = json.loads(row.object_modified_by_ddl.properties)["columns"]["ssn"]["maskingPolicies"]
         assert list(masked) == [f"spark_catalog.{gov}.m"]
         assert [one.objectName for one in row.objects_modified] == [f"spark_catalog.{gov}.{name}"]
