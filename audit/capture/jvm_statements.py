@@ -24,7 +24,14 @@ from audit.policies.errors import AccessDeniedError
 from audit.spark.java_errors import java_exception
 from audit.spark.statement_gateway import java_dataset, session_of
 from lineage.sql.own_statements import is_own, own_points
-from lineage.sql.parameters import Arguments, SqlLiteral, bind_arguments, unbound_arguments, with_literals
+from lineage.sql.parameters import (
+    Arguments,
+    SqlLiteral,
+    bind_arguments,
+    by_marker,
+    unbound_arguments,
+    with_literals,
+)
 from lineage.sql.parse import parse
 from lineage.sql.script import with_immediate
 
@@ -96,7 +103,7 @@ class JvmStatements:
                 around.enter_context(application.services.enforcer.thread.in_callback())
             if asked["asks"] in QUESTIONS:
                 return self._answered(lambda: self._of_table(asked, java_session, inside), inside)
-            text, values = asked["text"], _literals(asked["arguments"])
+            text, values = asked["text"], _literals(asked["arguments"], asked["text"])
             if asked["asks"] == "run":
                 return self._run(text, values, java_session, inside)
             return self._planned(text, values, java_session, tags, inside)
@@ -236,8 +243,11 @@ def _require_ungoverned(audited: AuditedSession, text: str) -> None:
         raise AccessDeniedError(_NOBODY, _ATTACH)
 
 
-def _literals(arguments: str) -> Arguments:
+def _literals(arguments: str, text: str) -> Arguments:
     values = json.loads(arguments)
     if isinstance(values, dict):
         return {name: SqlLiteral(value) for name, value in values.items()}
+    if values and isinstance(values[0], list):
+        names, values = values
+        return by_marker(text, names, [SqlLiteral(value) for value in values])
     return [SqlLiteral(value) for value in values]

@@ -57,6 +57,17 @@ def with_literals(text: str, values: Arguments) -> str:
     return text
 
 
+def by_marker(text: str, names: Sequence[str], values: Sequence[Any]) -> Arguments:
+    """Values that have names and places, as the markers of a text ask for them.
+
+    >>> by_marker("SELECT ?, ?", ["a", "a"], [1, 1])
+    [1, 1]
+    >>> by_marker("SELECT :a", ["a"], [1])
+    {'a': 1}
+    """
+    return list(values) if _places(text) else dict(zip(names, values, strict=True))
+
+
 def bind_arguments(statement: Statement, arguments: Arguments | None) -> Statement:
     """A statement with the parameters of its points in time bound.
 

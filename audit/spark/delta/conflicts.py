@@ -29,8 +29,8 @@ _NAMES = (
     "ProtocolChangedException",
     "DeltaConcurrentModificationException",
 )
-# Delta refuses a folder that another has made and not yet committed to, and a table that another has just made
-# with the session's default properties, which a statement does not name. The second try finds the table.
+# Delta refuses a folder that another has made and not yet committed to, and a table that another has just
+# made with the session's default properties, which a statement does not name. The second try finds the table.
 _OF_CREATION = ("DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION", "DELTA_CREATE_TABLE_WITH_DIFFERENT_PROPERTY")
 
 

@@ -184,7 +184,7 @@ public final class StatementGateway {
     return List.copyOf(Scala.set(session.sparkContext().getJobTags()));
   }
 
-  /** Values as SQL, by name or by place; null where there are none. */
+  /** Values as SQL: by name, by place, or names and values where the text's markers decide. */
   private static String arguments(ParameterContext parameters) throws IOException {
     if (parameters instanceof NamedParameterContext) {
       Map<String, String> found = new LinkedHashMap<>();
@@ -200,9 +200,8 @@ public final class StatementGateway {
     List<String> names = Scala.list(both.paramNames());
     List<String> values = texts(Scala.list(both.args()));
     if (names.stream().allMatch(String::isEmpty)) return JSON.writeValueAsString(values);
-    Map<String, String> found = new LinkedHashMap<>();
-    for (int i = 0; i < names.size(); i++) found.put(names.get(i), values.get(i));
-    return JSON.writeValueAsString(found);
+    // A variable after USING has a name, whichever marker stands for it.
+    return JSON.writeValueAsString(List.of(names, values));
   }
 
   private static List<String> texts(List<?> values) {

@@ -301,7 +301,7 @@ public final class TablePlans {
 
   /** A DataFrame that is written to a path. */
   private LogicalPlan saved(SaveIntoDataSourceCommand it) {
-    String path = Scala.orNull(it.options().get("path"));
+    String path = Scala.map(it.options()).get("path");
     if (!(it.dataSource() instanceof DeltaDataSource) || path == null) return it;
     Map<String, String> given = shared(it.options());
     JsonNode told = definition(List.of("delta", qualified(path)), given, null, false, null);
