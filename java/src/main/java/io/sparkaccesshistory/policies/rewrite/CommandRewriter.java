@@ -4,9 +4,9 @@ import io.sparkaccesshistory.Scala;
 import io.sparkaccesshistory.policies.CommandTargets;
 import io.sparkaccesshistory.policies.FolderGuard;
 import io.sparkaccesshistory.policies.Governance;
+import io.sparkaccesshistory.policies.HistoryWithoutParameters;
 import io.sparkaccesshistory.policies.PrivilegeChecker;
 import io.sparkaccesshistory.policies.RawFileGuard;
-import io.sparkaccesshistory.policies.ShownHistory;
 import io.sparkaccesshistory.policies.model.Identity;
 import io.sparkaccesshistory.policies.model.Protection;
 import io.sparkaccesshistory.policies.model.Relations;
@@ -157,7 +157,7 @@ public class CommandRewriter {
     if (plan instanceof MergeIntoCommand) return dml.rewriteMerge((MergeIntoCommand) plan);
     if (plan instanceof DescribeDeltaHistoryCommand
         && hides(((DescribeDeltaHistoryCommand) plan).table().initialSnapshot()))
-      return new ShownHistory((DescribeDeltaHistoryCommand) plan);
+      return new HistoryWithoutParameters((DescribeDeltaHistoryCommand) plan);
     return plan;
   }
 
