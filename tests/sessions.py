@@ -30,7 +30,7 @@ def add_derby_catalog(session: SparkSession, name: str) -> None:
 def attached(
     spark: SparkSession, root: Path, user: str = "ann", provider: str = "delta", **options: Any
 ) -> Iterator[SparkSession]:
-    """A new session, audited under a root of its own; the metastore forgets the audit tables afterwards.
+    """A new session, audited under a root of its own; Spark forgets its audit tables and global views afterwards.
 
     Args:
         spark: the session of the test process.
@@ -50,3 +50,4 @@ def attached(
     yield session
     audit.detach(session)
     session.sql("DROP SCHEMA IF EXISTS account_usage CASCADE")
+    session._jsparkSession.sharedState().globalTempViewManager().clear()
