@@ -30,7 +30,7 @@ def add_derby_catalog(session: SparkSession, name: str) -> None:
 def attached(
     spark: SparkSession, root: Path, user: str = "ann", provider: str = "delta", **options: Any
 ) -> Iterator[SparkSession]:
-    """A new session, audited under a root of its own; Spark forgets its audit tables and global views afterwards.
+    """A new session, audited under a root of its own; its audit tables and global views go with it.
 
     Args:
         spark: the session of the test process.

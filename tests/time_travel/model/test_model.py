@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from itertools import count, islice
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 from tests.sessions import NO_TABLES
 
+from .operations import PLAIN, BrokenPromise
 from .sequences import shortest, steps_of
 from .walk import Walk
 
@@ -27,16 +31,17 @@ OF_A_WORLD = 30
 TRIES = int(os.environ.get("TIME_TRAVEL_TRIES", "40"))
 WITHOUT = tuple(filter(None, os.environ.get("TIME_TRAVEL_WITHOUT", "").split(",")))
 """Operations that are left out, and ways of sending a statement (script, immediate)."""
-CI = 12
+CI = 300
 _world = count(1)
 
 
 @pytest.mark.parametrize(
     "operations",
     [
-        pytest.param(CI, id="ci", marks=pytest.mark.slow("a step with its reads takes two seconds")),
+        pytest.param(CI, id="ci", marks=pytest.mark.slow("a step with its reads takes most of a second")),
         pytest.param(
-            int(os.environ.get("TIME_TRAVEL_OPERATIONS", "2000")), marks=pytest.mark.long("an hour or more")
+            int(os.environ.get("TIME_TRAVEL_OPERATIONS", "10000")),
+            marks=pytest.mark.long("two hours or more"),
         ),
     ],
 )
@@ -50,6 +55,25 @@ def test_what_is_promised_can_be_read(moving_session, spark, moving_clock, opera
         )
 
 
+@pytest.mark.parametrize("broken", ["a file is gone", "other rows are promised"])
+def test_a_walk_sees_what_is_broken(moving_session, spark, moving_clock, broken):
+    """A file of the past that is deleted by hand; a state that the model has otherwise."""
+    world = Walk(moving_session, spark, moving_clock, str(next(_world)))
+    try:
+        assert world.take(("create", "x.a", PLAIN, None, False))
+        files = moving_session.table(world.sql("x.a")).inputFiles()
+        assert world.take(("write", "x.a", "overwrite", PLAIN))
+        states = world.model.tables["x.a"].states
+        if broken == "a file is gone":
+            Path(urlsplit(files[0]).path).unlink()
+        else:
+            states[0] = replace(states[0], rows=(77,))
+        with pytest.raises(BrokenPromise, match=r"files .* are gone|instead of \(77,\)"):
+            world.take(("write", "x.a", "insert", PLAIN))
+    finally:
+        world.close()
+
+
 def walk(session, outside, clock, seed, length):
     """The steps of one world that make sense."""
     steps, began = [], time.monotonic()
@@ -61,7 +85,7 @@ def walk(session, outside, clock, seed, length):
             if set(step) & set(WITHOUT):
                 continue
             try:
-                if world.take(step, all_reads=len(steps) == length - 1):
+                if world.take(step, last=len(steps) == length - 1):
                     steps.append(step)
             except Exception as error:
                 steps.append(step)
@@ -86,10 +110,10 @@ def _told(session, outside, clock, seed, steps, error):
 
 
 def replay(session, outside, clock, steps):
-    """Steps in a world of their own, with all reads after the last."""
+    """Steps in a world of their own; after the last the rows of all reads are read."""
     world = Walk(session, outside, clock, str(next(_world)))
     try:
         for step in steps:
-            world.take(step, all_reads=step is steps[-1])
+            world.take(step, last=step is steps[-1])
     finally:
         world.close()

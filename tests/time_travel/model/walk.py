@@ -3,6 +3,9 @@
 In: steps. Out: nothing, or `BrokenPromise`. A step is the name of an operation and its arguments. Where it
 makes no sense it does nothing, so any part of a walk is a walk, and a failing one can be cut down to its
 shortest form.
+
+All promised reads are made after each step: Spark resolves them to versions. The rows of a version are read
+when its files are new to the walk; from then on these files have to be there. At the end all rows are read.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from audit.time_travel import errors
 
 from .operations import NAMES, BrokenPromise, Operations, timestamp
+from .table_log import File, TableLog
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,8 +55,10 @@ class Walk(Operations):
     ) -> None:
         super().__init__(session, outside, clock, number)
         self.pick = random.Random(f"{number} {seed}")  # noqa: S311  which read is no secret
+        self._logs: dict[str, TableLog] = {}
+        self._rows: dict[frozenset[File], Rows] = {}
 
-    def take(self, step: Step, *, all_reads: bool = False) -> bool:
+    def take(self, step: Step, *, last: bool = False) -> bool:
         """One step, and the reads after it; False where the step makes no sense."""
         name, *arguments = step
         self.began = self.clock.now()
@@ -61,24 +67,17 @@ class Walk(Operations):
         # Half an hour to the next step, so that each moment has one state.
         self.clock.advance(seconds=1800)
         self.model.pass_time(self.clock.now())
-        self.compare(all_reads=all_reads or name in {"days_pass", "vacuum", "purge"})
+        self._compare_reads(list(self._promised()), last=last)
+        self._compare_refusals()
+        if self.model.schemas and (last or name in {"days_pass", "vacuum", "purge"}):
+            self._compare_history(self.pick.choice(list(self.model.schemas)))
         return True
 
-    def compare(self, *, all_reads: bool) -> None:
-        """Make the promised reads in one query, those that must be refused, and SHOW TABLES HISTORY."""
-        reads = list(self._promised(all_reads=all_reads))
-        if reads:
-            self._compare_reads(reads)
-        self._compare_refusals()
-        if all_reads:
-            for schema in self.model.schemas:
-                self._compare_history(schema)
-
-    def _promised(self, *, all_reads: bool) -> Iterator[Read]:
+    def _promised(self) -> Iterator[Read]:
+        """Each state of each table, by one of its clauses; each view, at one of its table's states."""
         for name, table in self.model.tables.items():
             yield Read(name, "", table.rows)
-            states = table.states if all_reads else self.pick.sample(table.states, min(2, len(table.states)))
-            for state in states:
+            for state in table.states:
                 clauses = list(self._clauses(table, state))
                 if clauses:
                     yield Read(name, self.pick.choice(clauses), state.rows)
@@ -104,26 +103,38 @@ class Walk(Operations):
         if replaced is not None and replaced.query_id and self.model.is_promised(table, replaced.began):
             yield f"BEFORE (STATEMENT => '{replaced.query_id}')"
 
-    def _compare_reads(self, reads: Sequence[Read]) -> None:
-        texts = [
-            f"SELECT {number} AS k, i FROM {self.sql(read.name)} {read.clause}"
-            for number, read in enumerate(reads)
-        ]
+    def _compare_reads(self, reads: Sequence[Read], *, last: bool) -> None:
         self.checks += len(reads)
-        try:
+        resolved = [self._resolved(read) for read in reads]
+        unread = {number: files for number, files in enumerate(resolved) if last or files not in self._rows}
+        if unread:
+            texts = (f"SELECT {number} AS k, i FROM {self._from(reads[number])}" for number in unread)
             found = self.session.sql(" UNION ALL ".join(texts)).collect()
-        except Exception:
-            # One of them: which one?
-            for read, text in zip(reads, texts, strict=True):
-                try:
-                    self.session.sql(text).collect()
-                except Exception as error:  # noqa: PERF203  one read at a time
-                    raise BrokenPromise(f"{read} is out of reach: {str(error)[:600]}") from error
-            raise
-        for number, read in enumerate(reads):
-            rows = tuple(sorted(row.i for row in found if row.k == number))
-            if rows != tuple(sorted(read.rows)):
-                raise BrokenPromise(f"{read} gives {rows} instead of {read.rows}")
+            for number, files in unread.items():
+                self._rows[files] = tuple(sorted(row.i for row in found if row.k == number))
+                _require(reads[number], self._rows[files])
+        for read, files in zip(reads, resolved, strict=True):
+            _require(read, self._rows[files])
+
+    def _from(self, read: Read) -> str:
+        return f"{self.sql(read.name)} {read.clause}"
+
+    def _resolved(self, read: Read) -> frozenset[File]:
+        """The files of the version to which Spark resolves a read."""
+        try:
+            frame = self.session.sql(f"SELECT i FROM {self._from(read)}")
+        except Exception as error:
+            raise BrokenPromise(f"{read} is out of reach: {str(error)[:600]}") from error
+        leaves = frame._jdf.queryExecution().analyzed().collectLeaves()
+        relations = [leaves.apply(number) for number in range(leaves.size())]
+        # A reference to a CTE is a leaf, too.
+        (of_table,) = (leaf for leaf in relations if leaf.getClass().getSimpleName() == "LogicalRelation")
+        index = of_table.relation().location()
+        folder, version = index.path().toUri().getPath(), index.getSnapshot().version()
+        log = self._logs.setdefault(folder, TableLog(folder))
+        if missing := log.missing(version):
+            raise BrokenPromise(f"{read}, version {version}: its files {missing} are gone")
+        return log.files(version)
 
     def _compare_refusals(self) -> None:
         """One moment beyond retention; its rows may be there still, and nobody may read them."""
@@ -150,3 +161,8 @@ class Walk(Operations):
         for name in NAMES:
             if not must.count(name) <= gone.count(name) <= may.count(name):
                 raise BrokenPromise(f"SHOW TABLES HISTORY lists {gone} as dropped, and should list {must}")
+
+
+def _require(read: Read, rows: Rows) -> None:
+    if rows != tuple(sorted(read.rows)):
+        raise BrokenPromise(f"{read} gives {rows} instead of {read.rows}")
