@@ -33,7 +33,7 @@ quick: setup ## The tests that start no JVM; PYTEST="-k name" chooses, here and 
 
 test: setup $(VENV)/.archive ## The tests of each change, see docs/testing.md
 	@$(python) java/tools.py test
-	@$(python) -m tests $(processes) --tier test --durations 15 $(PYTEST)
+	@$(python) -m pytest $(processes) --tier test --quiet --durations 15 $(PYTEST)
 
 test-all: setup $(VENV)/.archive ## All tests, before a release
 	@$(python) java/tools.py test

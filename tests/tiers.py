@@ -25,6 +25,7 @@ MARKERS = (
     f"slow(reason): may take longer than the {LIMIT_SECONDS:.0f} s that a test has",
     "crash: kills drivers; `-m crash` chooses these tests",
     "long(reason): runs in `make test-all` alone",
+    "one_in(n, reason): of the cases of a test the first of each n is in `make test`, the others are long",
     "hive(reason): needs a Hive metastore or generated code, and runs with `--hive` alone",
 )
 
@@ -84,7 +85,14 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what uses Spark, leave out the other tiers, put the longest modules first."""
     modules = config.stash[TIERS_OF_MODULES] = defaultdict(set)
+    cases: dict[str, int] = defaultdict(int)
     for item in items:
+        for marker in item.iter_markers("one_in"):
+            every, reason = marker.args
+            test = item.nodeid.partition("[")[0]
+            if cases[test] % every:
+                item.add_marker(pytest.mark.long(reason))
+            cases[test] += 1
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("spark")
         for marker in item.iter_markers():

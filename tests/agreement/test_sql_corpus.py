@@ -23,26 +23,15 @@ def test_files_are_cut_as_sparks_suite_cuts_them():
     assert sum(len(file.statements) for file in files if file.skipped is None) == 19_284
 
 
-FEW = ("cross-join.sql", "inline-table.sql", "postgreSQL/insert.sql", "subquery/in-subquery/in-having.sql")
-
-
 @pytest.mark.spark
-@pytest.mark.parametrize(
-    "files",
-    [
-        pytest.param(FEW, marks=pytest.mark.slow("a Spark of its own"), id="few"),
-        pytest.param(
-            SAMPLE, marks=pytest.mark.long("500 statements on two sessions: two minutes"), id="dozen"
-        ),
-    ],
-)
-def test_sample_answers_the_same_and_is_understood(tmp_path, files):
+@pytest.mark.long("500 statements on two sessions: two minutes; tests/jobs has jobs, plain and audited")
+def test_sample_answers_the_same_and_is_understood(tmp_path):
     """The audit changes no answer, records each statement once, and no engine is wrong."""
     result = tmp_path / "result.json"
-    command = [sys.executable, "-m", "tests.agreement.sample", str(tmp_path), str(result), *files]
+    command = [sys.executable, "-m", "tests.agreement.sample", str(tmp_path), str(result), *SAMPLE]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3_000:]
     found = json.loads(result.read_text(encoding="utf-8"))
-    assert found["files"] == sorted(files)
+    assert found["files"] == sorted(SAMPLE)
     missed = [row["what"] for row in found["rows"] if row["met"] is False]
     assert missed == [], "\n".join(found["faults"])

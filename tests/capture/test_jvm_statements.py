@@ -70,6 +70,7 @@ def known(session, text):
 VACUUM = "VACUUM t RETAIN 0 HOURS"
 
 
+@pytest.mark.one_in(3, "each way to Spark; tests/policies/matrix and the model take them too")
 @pytest.mark.parametrize(
     "text",
     [
@@ -99,6 +100,7 @@ def test_vacuum_by_a_caller_in_the_jvm(session, unchanged):
             java.sql(VACUUM)
 
 
+@pytest.mark.one_in(3, "each way to Spark; tests/policies/matrix and the model take them too")
 @pytest.mark.parametrize(
     "drop",
     [
@@ -124,6 +126,7 @@ def test_a_drop_that_does_not_run_drops_nothing(session, unchanged):
     assert session.catalog.tableExists(unchanged)
 
 
+@pytest.mark.one_in(3, "each way to Spark; tests/policies/matrix and the model take them too")
 @pytest.mark.parametrize(
     ("text", "args"),
     [
@@ -209,7 +212,7 @@ RUN = (
 )
 
 
-@pytest.mark.slow("every statement of ours")
+@pytest.mark.long("every statement of ours; test_the_columns_are_those_of_the_front_door has ten")
 def test_every_statement_by_a_caller_in_the_jvm(session, table, schema, tmp_path):
     """Each runs, and its columns are those that were said before, which are those of `spark.sql`."""
     java = session._jsparkSession

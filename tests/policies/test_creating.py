@@ -108,6 +108,7 @@ TABLES = [
 ]
 
 
+@pytest.mark.one_in(3, "each form of the clauses")
 @pytest.mark.parametrize("text", TABLES)
 def test_tables(session, gov, text):
     """Whoever is no administrator sees what the policies show, from the first row on."""
@@ -147,6 +148,7 @@ FROM_QUERIES = [
 ]
 
 
+@pytest.mark.one_in(3, "each form of the clauses")
 @pytest.mark.parametrize("text", FROM_QUERIES)
 def test_tables_from_queries(session, gov, text):
     """CREATE TABLE … AS SELECT, with names, with columns, with the query's own."""
@@ -182,6 +184,7 @@ VIEWS = [
 ]
 
 
+@pytest.mark.one_in(3, "each form of the clauses")
 @pytest.mark.parametrize("text", VIEWS)
 def test_views(session, gov, text):
     """A view is behind its policies as soon as it is there."""
@@ -450,6 +453,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.one_in(3, "each form of the clauses")
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_spelling(session, gov, text):
     """Words in comments, strings, names and types are not taken for clauses, nor clauses for these."""

@@ -193,6 +193,7 @@ def _there(session, what):
     session.sql(f"CREATE {noun or 'TABLE'} {name} {_MADE[noun or 'TABLE']}")
 
 
+@pytest.mark.one_in(3, "each statement of a kind; the matrix has all that users run")
 @pytest.mark.parametrize(
     ("number", "text", "there", "needed"), [(n, *one) for n, one in enumerate(STATEMENTS)]
 )

@@ -58,6 +58,7 @@ def objects(session):
         session.sql(text)
 
 
+@pytest.mark.one_in(3, "each kind of object")
 @pytest.mark.parametrize("text", STATEMENTS)
 def test_a_refusal_names_the_object_once_quoted(session, objects, text):
     """Never in back-ticks of back-ticks."""

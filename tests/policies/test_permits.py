@@ -67,6 +67,7 @@ def refused(session, user, text, said):
         session.sql(text)
 
 
+@pytest.mark.one_in(3, "each statement of a kind")
 @pytest.mark.parametrize(("text", "privilege"), STATEMENTS)
 def test_statements(session, objects, text, privilege):
     """Refused without its privilege, which the error names; run with it."""

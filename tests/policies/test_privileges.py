@@ -111,6 +111,7 @@ def test_a_rename_keeps_grants(session, schema, roles):
     assert [row[4] for row in grants(session, "SHOW GRANTS ON TABLE t")] == ["ann"]
 
 
+@pytest.mark.long("test_ownership_goes_to_a_role has roles")
 def test_in_a_role(session, schema, roles):
     """What somebody creates in a role the role owns, as in Snowflake."""
     with audit.as_user(session, "app", roles=["boss"]):
@@ -135,7 +136,7 @@ def test_a_role_taken_from_a_role(session, roles):
     session.sql("DROP ROLE above")
 
 
-@pytest.mark.slow("many grants and refusals")
+@pytest.mark.long("as tables; test_who_created_a_table_may_undrop_it has these")
 def test_views(session, schema):
     """Known by their name: the newest object of a name is its creator's."""
     session.sql(f"GRANT CREATE VIEW ON SCHEMA {schema} TO ROLE public")

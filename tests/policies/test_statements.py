@@ -218,7 +218,7 @@ def test_mapping_tables_are_read_as_they_are(session, table):
     assert _seen(session, "id") == [(2,)]
 
 
-@pytest.mark.slow("waits for what was looked up to grow old")
+@pytest.mark.long("waits for what was looked up to grow old")
 def test_a_mapping_table_made_anew(session, table):
     """Counts after ten seconds at the latest: the body is looked up again."""
     session.sql("CREATE TABLE map AS SELECT 'us' AS area")

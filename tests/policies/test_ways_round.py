@@ -226,6 +226,7 @@ def test_a_table_that_was_replaced_before(session, make):
     )
 
 
+@pytest.mark.long("a JVM of its own with a metastore")
 @pytest.mark.hive("tables of Hive's")
 def test_clones_of_files(session, make):
     """A protected table's files do not become a table of another kind."""
@@ -250,6 +251,7 @@ def test_clones_of_files(session, make):
                 read()
 
 
+@pytest.mark.one_in(2, "each cast")
 @pytest.mark.parametrize(
     "value", ["CAST(CAST(ssn AS BOOLEAN) AS STRING)", "upper(ssn)", "ssn || ''", "coalesce(ssn)"]
 )
@@ -375,6 +377,7 @@ def test_hidden_rows_never_fail(session, make, policy):
     session.conf.set(GENERATED_CODE, before)
 
 
+@pytest.mark.one_in(3, "each kind of change; test_fence has the plans")
 @pytest.mark.parametrize(
     "text",
     [
@@ -434,6 +437,7 @@ def test_a_view_keeps_its_policies_by_name(session, make):
     session.sql("ALTER VIEW v ALTER COLUMN ssn UNSET MASKING POLICY")
 
 
+@pytest.mark.long("a JVM of its own with a metastore")
 @pytest.mark.hive("tables of Hive's")
 def test_files_that_are_moved_or_written(session, make, tmp_path):
     """LOAD DATA, partitions of Hive's, folders that are overwritten: none reaches what is protected."""

@@ -52,7 +52,7 @@ def of_the_demo(spark, tmp_path):
         spark.sql(f"DROP SCHEMA IF EXISTS {schema} CASCADE")
 
 
-@pytest.mark.slow("the whole demo")
+@pytest.mark.long("the whole demo; .ci/run runs the command itself")
 def test_what_it_shows(of_the_demo, tmp_path, capsys):
     """In the Spark of the tests; `.ci/run` runs the command itself."""
     workload.write_landing(tmp_path / "landing")

@@ -111,7 +111,7 @@ def test_ddl_history(ask):
     assert {"CREATE"} == {row["operation_type"] for row in found if row["object_domain"] == "VIEW"}
 
 
-@pytest.mark.long("test_register_catalog has what is special in it")
+@pytest.mark.long("a JVM of its own with a metastore")
 @pytest.mark.hive("Spark 4.2 decodes what listTables gives with generated code alone")
 def test_unused_tables(ask):
     """The forgotten table shows as never read; the people, read by bob, do not."""

@@ -36,7 +36,7 @@ def start(root, then="", **environ):
     )
 
 
-@pytest.mark.slow("starts two drivers")
+@pytest.mark.long("starts two drivers; .ci/run runs the demo")
 def test_start_and_first_table_print_nothing(tmp_path):
     """Start, a Delta table written, read and kept in the metastore, stop: not one byte on the terminal.
 

@@ -87,6 +87,18 @@ def test_a_tier_leaves_out_what_takes_longer(pytester):
         )
 
 
+def test_one_case_in_some_is_not_long(pytester):
+    """The first of each three cases is in `test`, whatever else the test is marked with."""
+    pytester.makepyfile(
+        "import pytest\n"
+        "@pytest.mark.one_in(3, 'each case')\n"
+        "@pytest.mark.parametrize('case', range(7))\n"
+        "def test_it(case): assert case % 3 == 0"
+    )
+    pytester.runpytest("-p", "tests.tiers", "--tier", "test").assert_outcomes(passed=3, deselected=4)
+    pytester.runpytest("-p", "tests.tiers", "--tier", "all").assert_outcomes(passed=3, failed=4)
+
+
 def test_a_jvm_without_the_marker_fails(pytester):
     """So that the quick tier stays quick."""
     pytester.makepyfile(

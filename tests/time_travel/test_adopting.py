@@ -31,6 +31,7 @@ def files(session, table):
     return sorted(session.table(table).inputFiles())
 
 
+@pytest.mark.one_in(2, "each place of a table")
 @pytest.mark.parametrize("table", ["managed", "outside"])
 def test_adopted_with_no_copy(session, before, table, stored):
     """One commit of properties, by a statement on record; again changes nothing; then the rule holds."""
@@ -94,6 +95,7 @@ def test_refused(session, spark, before):
         time_travel.adopt(spark, "p")
 
 
+@pytest.mark.one_in(2, "each place of a table")
 @pytest.mark.parametrize("table", ["managed", "outside"])
 @pytest.mark.parametrize("adopted", [False, True])
 def test_dropped_and_back(session, before, table, adopted):

@@ -90,6 +90,7 @@ def test_i_overwrote_a_table_that_nobody_had_touched_for_a_month(moving_session,
             session.sql(f"SELECT * FROM {asked}")
 
 
+@pytest.mark.long("the model has what was current")
 def test_checkpoints_leave_the_log_of_what_was_current(moving_session, rested):
     """Delta cleans its log at a checkpoint; the version that was current an hour ago is in it still."""
     session = moving_session

@@ -10,7 +10,11 @@ from click.testing import CliRunner
 
 from audit.cli import main
 
-pytestmark = [pytest.mark.spark, pytest.mark.hive("the commands look for the embedded metastore")]
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.hive("the commands look for the embedded metastore"),
+    pytest.mark.long("a JVM of its own with a metastore"),
+]
 
 
 @pytest.fixture(scope="module")

@@ -163,6 +163,7 @@ def test_a_point_before_the_tables(session, spark):
     session.sql("DROP SCHEMA other CASCADE")
 
 
+@pytest.mark.long("test_a_schema has the usual one")
 def test_what_was_dropped_since(session, schema, told, root, spark, stored):
     """The clone of a schema has it, as it was, whatever bears its name now; UNDROP still brings it back."""
     session.sql("CREATE VIEW v AS SELECT a FROM t")

@@ -94,6 +94,7 @@ def test_at_a_point(session, source):
     assert not session.catalog.tableExists("d")
 
 
+@pytest.mark.long("a rare layout; test_needs_nothing_of_its_source has the usual one")
 def test_deletion_vectors_and_renamed_columns(session, schema):
     """Deleted rows stay deleted; a file of which more rows are deleted now is not copied again."""
     session.sql(
@@ -141,6 +142,7 @@ def test_a_place_of_choice(session, source, tmp_path):
     assert session.sql("CREATE TABLE IF NOT EXISTS c DEEP CLONE t").collect() == []
 
 
+@pytest.mark.one_in(3, "each error")
 @pytest.mark.parametrize(
     ("sql", "error", "text"),
     [

@@ -234,6 +234,7 @@ def test_fail_safe_is_not_configurable(session, schema, stored):
     assert stored("t")["delta.deletedFileRetentionDuration"] == f"interval {24 * (3 + 7)} hours"
 
 
+@pytest.mark.long("a JVM of its own with a metastore")
 @pytest.mark.hive("a catalog in memory knows no owner")
 def test_columns_of_show(session, schema):
     """As the document's example has them, of a table that is there and of one that was dropped."""

@@ -253,7 +253,7 @@ def test_replay_reads_views_as_spark_resolves_them(session, told):
     session.sql("DROP VIEW mine")
 
 
-@pytest.mark.slow("several replays")
+@pytest.mark.long("test_replay_reads_views_as_spark_resolves_them has a write")
 def test_replay_of_a_write(session, told):
     """Of INSERT … SELECT and CREATE TABLE … AS SELECT it is the query, over what was before the write."""
     text = "INSERT INTO t (a, b) SELECT a + 10, b FROM t"

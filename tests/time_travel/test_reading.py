@@ -170,6 +170,7 @@ def test_parameters(session, told, values, marker):
     assert rows(session, f"EXECUTE IMMEDIATE '{asked}' {using}") == [(1,)]
 
 
+@pytest.mark.one_in(3, "each error")
 @pytest.mark.parametrize(
     ("point", "error", "text"),
     [

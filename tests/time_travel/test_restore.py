@@ -59,6 +59,7 @@ def test_is_on_record(session, told):
     assert rows(session) == [1, 2]
 
 
+@pytest.mark.one_in(3, "each error")
 @pytest.mark.parametrize(
     ("point", "error", "text"),
     [
@@ -94,7 +95,7 @@ def test_outside_retention(session, schema):
             session.sql(f"RESTORE TABLE {name} TO AT (OFFSET => -1)")
 
 
-@pytest.mark.slow("RESTORE takes three seconds")
+@pytest.mark.long("the model has retention and RESTORE")
 def test_retention_is_not_restored(session, schema, told, stored):
     """What is kept, and for how long, is no part of the past: a clone counts on it, and so does a user."""
     session.sql("CREATE TABLE c CLONE t")

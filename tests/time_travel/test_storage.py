@@ -122,6 +122,7 @@ def test_a_dropped_table_goes_after_fail_safe(session, schema, clock, day):
     assert rows == []
 
 
+@pytest.mark.long("a rare layout; the model has clones and dropped schemas")
 def test_only_a_clone_needs_it(session, spark, schema, clock, day):
     """A source in its schema's own folder, dropped, purged but for that, stays when the schema is dropped."""
     session.sql("CREATE SCHEMA emptied")
@@ -134,7 +135,7 @@ def test_only_a_clone_needs_it(session, spark, schema, clock, day):
     assert session.sql("SELECT a FROM c").collect()[0][0] == 1
 
 
-@pytest.mark.slow("three purges")
+@pytest.mark.long("four purges over days; the model has clones, days and purges")
 def test_what_a_clone_needs_stays(session, schema, clock, day):
     """The source is emptied, purged, dropped, purged: the clone reads on, until it is past it all, too."""
     session.sql("CREATE TABLE t AS SELECT /*+ REPARTITION(1) */ id AS a FROM range(100)")

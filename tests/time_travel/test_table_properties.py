@@ -83,6 +83,29 @@ def test_a_history_shows_what_its_owner_has_set(session, spark, schema):
     assert "timeTravel" in str(told(spark, "t"))
 
 
+def test_a_schema_shows_what_its_owner_has_set(session, spark, schema):
+    """DESCRIBE SCHEMA EXTENDED is as without audit, whoever asks; the schema keeps its period."""
+
+    def told(run, name):
+        rows = run.sql(f"DESCRIBE SCHEMA EXTENDED {name}").collect()
+        return {row.info_name: row.info_value for row in rows} | {"Namespace Name": "", "Location": ""}
+
+    spark.sql("CREATE SCHEMA plain_one WITH DBPROPERTIES ('x' = 'y')")
+    session.sql("CREATE SCHEMA shown_one WITH DBPROPERTIES ('x' = 'y')")
+    session.sql("ALTER SCHEMA shown_one SET DATA_RETENTION_TIME_IN_DAYS = 5")
+    plain = told(spark, "plain_one")
+    assert plain["Properties"] == "((x,y))"
+    for name in ("shown_one", "SPARK_CATALOG.shown_one"):
+        assert told(session, name) == plain
+    assert "timeTravel" in told(spark, "shown_one")["Properties"]
+    session.sql("DROP SCHEMA shown_one")
+    session.sql("UNDROP SCHEMA shown_one")
+    assert told(session, "shown_one") == plain
+    for name in ("plain_one", "shown_one"):
+        session.sql(f"DROP SCHEMA {name}")
+
+
+@pytest.mark.one_in(3, "each way to give it")
 @pytest.mark.parametrize(
     "create",
     [

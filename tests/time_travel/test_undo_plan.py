@@ -82,6 +82,7 @@ def test_a_plan_grows_old(session, schema, story):
     assert rows(session, "daily") == [0]
 
 
+@pytest.mark.long("test_run has the usual story")
 def test_overwritten_since(session, schema):
     """A table that was loaded anew holds nothing of the change, nor does what was made of it then."""
     session.sql("CREATE TABLE t AS SELECT 1 AS a")
@@ -172,6 +173,7 @@ def test_what_cannot_be_taken_back(session, spark, schema, tmp_path):
         time_travel.plan_undo(session, "8e5d")
 
 
+@pytest.mark.long("test_run has the usual story")
 def test_renamed_and_dropped_since(session, schema):
     """A table is found under its new name, and one that was dropped is told of."""
     session.sql("CREATE TABLE t AS SELECT 1 AS a")

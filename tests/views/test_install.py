@@ -115,6 +115,7 @@ def test_no_tables(spark):
         views.install(spark, "nowhere_usage")
 
 
+@pytest.mark.long("a JVM of its own with a metastore")
 @pytest.mark.hive("Spark 4.2 decodes what listTables gives with generated code alone")
 def test_register_catalog(audited):
     """Tables and views of the catalog by their full names, the audit's own left out."""

@@ -21,9 +21,14 @@ final class RetentionProperties {
     return DELTAS.contains(name.toLowerCase(Locale.ROOT));
   }
 
+  /** Whether a property is one that retention alone has. */
+  static boolean isOurs(String name) {
+    return name.toLowerCase(Locale.ROOT).startsWith(OURS);
+  }
+
   /** Whether a property is one of retention. */
   static boolean isOne(String name) {
-    return name.toLowerCase(Locale.ROOT).startsWith(OURS) || isDeltas(name);
+    return isOurs(name) || isDeltas(name);
   }
 
   /** The properties of a table as its owner has set them. */

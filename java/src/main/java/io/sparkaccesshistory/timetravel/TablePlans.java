@@ -20,6 +20,7 @@ import org.apache.spark.sql.catalyst.catalog.CatalogTableType;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTable;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTableAsSelect;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTableLike;
+import org.apache.spark.sql.catalyst.plans.logical.DescribeNamespace;
 import org.apache.spark.sql.catalyst.plans.logical.DescribeRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.RenameTable;
@@ -119,6 +120,7 @@ public final class TablePlans {
     if (plan instanceof ShowTableProperties
         || (plan instanceof DescribeRelation && ((DescribeRelation) plan).isExtended()))
       return shown(plan);
+    if (plan instanceof DescribeNamespace) return ShownSchemas.of((DescribeNamespace) plan);
     if (plan instanceof DescribeDeltaDetailCommand)
       return new ShownDetail((DescribeDeltaDetailCommand) plan);
     if (plan instanceof DescribeDeltaHistoryCommand)
