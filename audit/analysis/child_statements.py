@@ -149,7 +149,7 @@ class ExecutionRows:
 
     def _is_no_statement(self, execution: Execution) -> bool:
         """Whether Delta loads a table's state, or a result that is on record is handed over."""
-        if execution.is_delta_bookkeeping:
+        if execution.is_delta_bookkeeping or _reads_table_states(execution):
             self._analyst.counts.of_delta += 1
             return True
         if _hands_over(execution):
@@ -200,6 +200,10 @@ def _hands_over(execution: Execution) -> bool:
     if query_execution.logical().nodeName() in ("CompoundBody", "AuditedStatement"):
         return True  # what they run is on record
     return not execution.error and query_executions.hands_over(query_execution, execution.name)
+
+
+def _reads_table_states(execution: Execution) -> bool:
+    return not execution.error and query_executions.reads_table_states(execution.query_execution)
 
 
 def _gives_result(execution: Execution) -> bool:

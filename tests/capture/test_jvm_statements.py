@@ -275,6 +275,15 @@ def test_it_is_on_record_as_a_part_of_what_ran_it(session, table):
     assert (inner.user_name, inner.execution_status) == ("bob", "SUCCESS")
 
 
+def test_what_delta_counts_for_a_script_is_no_statement(session, table):
+    """`count(*)` is answered by the table's state, which Delta reads before the query runs."""
+    text = f"BEGIN SELECT count(*) AS n FROM {table}; END"
+    assert session.sql(text).collect() == [(2,)]
+    (script,) = known(session, text)
+    inside = [one for one in records(session) if one.query.parent_query_id == script.query_id]
+    assert [(one.query.query_type, one.access[0].analysis) for one in inside] == [("SELECT", "full")]
+
+
 def test_a_failure_inside_is_on_record(session, table):
     """Of the script, and of the statement; a script that handles it has succeeded."""
     with pytest.raises(NothingDroppedError):

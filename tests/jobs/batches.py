@@ -282,7 +282,6 @@ def a_clustered_copy(at: Place) -> None:
     "  SELECT plan full; direct target()",
     given=TARGET,
     long=True,
-    fails="where the rows of the script's last query are handed over is on record as a partial SELECT",
 )
 def a_script_with_a_loop(at: Place) -> object:
     return at.spark.sql("""

@@ -343,7 +343,7 @@ def a_function_for_each_partition(at: Place) -> object:
 
 @job(
     "https://spark.apache.org/docs/latest/sql-data-sources-jdbc.html",
-    "INSERT plan partial; direct t(id)",
+    "UNLOAD plan partial; direct t(id)",
     "SELECT plan full; direct STAGE:JDBCRelation(copied) [numPartitions=1](id)",
     given=T,
     long=True,

@@ -152,7 +152,7 @@ def messages_of_a_program(at: Place) -> object:
     "Great Expectations, dbt, Soda: comments before statements, and one statement at a time",
     (
         "REPLACE_TABLE_AS_SELECT text full; direct t(id,v); writes made(id<-t.id, v<-t.v); ddl "
-        "REPLACE Table made(id:ADD,v:ADD)"
+        "CREATE Table made(id:ADD,v:ADD)"
     ),
     "INSERT text full; direct made(id) t(id,v); writes made(id<-t.id, v<-t.v)",
     "SHOW text full",

@@ -150,8 +150,8 @@ def a_table_into_files(at: Place) -> object:
 @job(
     f"{SPARK}#output-sinks: memory sink",
     "STREAM plan full",
-    "  STREAM_BATCH plan partial; direct events(at,id,v)",
-    "SELECT text partial",
+    "  STREAM_BATCH plan full; direct events(at,id,v)",
+    "SELECT text full",
     "DROP_VIEW plan full",
     given=EVENTS,
     long=True,

@@ -230,7 +230,7 @@ def slowly_changing_dimension_by_foreach_batch(at: Place) -> None:
     "STREAM plan full",
     "  STREAM_BATCH plan full; direct events(id,op,seq,v)",
     "    CREATE_VIEW plan full",
-    "    MERGE plan full; direct events(id,op,seq,v) target(id); writes target(id<-events.id, v<-events.v)",
+    "    MERGE text full; direct events(id,op,seq,v) target(id); writes target(v<-events.v, id<-events.id)",
     given="""
         CREATE TABLE events USING delta AS
         SELECT * FROM VALUES (1, 'x', 'D', 1), (2, 'b', 'U', 1), (2, 'c', 'U', 2) AS t(id, v, op, seq);

@@ -48,6 +48,20 @@ def reads_rdd(query_execution: Any) -> bool:
     return str(query_execution.logical().getClass().getSimpleName()) == "LogicalRDD"
 
 
+def reads_table_states(query_execution: Any) -> bool:
+    """Whether an execution reads states of Delta tables, and nothing else: Delta counts rows and files so.
+
+    Delta (4.4) keeps a state in an RDD of this name, see its StateCache.
+    """
+    leaves = query_execution.analyzed().collectLeaves()
+    relations = [leaves.apply(number) for number in range(leaves.size())]
+    return bool(relations) and all(
+        leaf.getClass().getSimpleName() == "LogicalRDD"
+        and str(leaf.rdd().name()).startswith("Delta Table State")
+        for leaf in relations
+    )
+
+
 def makes_table(query_execution: Any) -> bool:
     """Whether an execution is a CREATE TABLE, of either kind of catalog (Spark 4.2)."""
     return str(query_execution.logical().getClass().getSimpleName()).startswith("Create")
