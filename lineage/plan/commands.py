@@ -234,7 +234,9 @@ def merge(nodes: Tree, target: Target, reader: PlanReader) -> WriteResult:
                     found = evaluate(without_untouched(tree, number), scope, reader)
                     columns[column] = union((columns[column], found)) if column in columns else found
     read = scope.flow([(-1, "")], {-1: union(columns.values())}, as_condition(union(conditions)))
-    return WriteResult("MERGE", owners, columns, read, flow.base | flow.direct)
+    # A table that is its own source is read as that, too.
+    implied = (flow.base | flow.direct) & ~(source.base | source.direct)
+    return WriteResult("MERGE", owners, columns, read, implied)
 
 
 def _clause(clause: Tree) -> tuple[list[Tree], list[tuple[str, Tree]]]:

@@ -7,7 +7,7 @@ ON are accessed, never sources.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -100,7 +100,8 @@ def trace_merge(trace: Trace, statement: Statement, tree: exp.Merge) -> Access:
         matched = bool(when.args.get("matched"))
         seen = scope if matched else of_target if when.args.get("source") else of_source
         add_indirect_sources(trace, when.args.get("condition"), seen, scope.indirect)
-        _branch(trace, when, target, (seen, source), written, evolves=evolves)
+        into = target if matched else replace(target, in_source=frozenset())
+        _branch(trace, when, into, (seen, source), written, evolves=evolves)
     return _changed(trace, statement, target, scope, written)
 
 
