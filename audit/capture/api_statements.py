@@ -59,6 +59,12 @@ def conversion_text(original: Callable[..., Any], self: Any, args: Any, kwargs: 
     return f"CONVERT TO DELTA {identifier}" + (f" PARTITIONED BY ({columns})" if columns else "")
 
 
+def converted_place(original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> str | None:
+    """The folder that `DeltaTable.convertToDelta` converts; None for a table of a name."""
+    *provider, place = split_name((_arguments(original, self, args, kwargs) or {})["identifier"])
+    return place if provider and "/" in place else None
+
+
 def _is_path(target: str) -> bool:
     # As Delta (4.4) tells a path from a name.
     return target.startswith("/") or ":/" in target

@@ -189,8 +189,16 @@ def _convert(find: Find, original: Callable[..., Any], self: Any, args: Any, kwa
     text = api_statements.conversion_text(original, self, args, kwargs)
     if text is None or audited is None or audited.is_busy():
         return _recorded("CONVERT", action, changes=False)(find, original, self, args, kwargs)
-    request = replace(request_of_sql(parse(text)), action=action)
-    return audited.run(request, lambda: audited.write(action, original, self, args, kwargs))
+    place = api_statements.converted_place(original, self, args, kwargs)
+
+    def call() -> Any:
+        if place is not None:
+            with audited.quiet():
+                audited.services.enforcer.require_no_files(audited.spark, place)
+                audited.services.enforcer.require_folder(place)
+        return audited.write(action, original, self, args, kwargs)
+
+    return audited.run(replace(request_of_sql(parse(text)), action=action), call)
 
 
 def _request(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from delta.tables import DeltaTable
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkFiles
 from pyspark.errors import PySparkException
@@ -36,6 +37,7 @@ READERS = {
     "recursive": lambda s, p: s.read.option("recursiveFileLookup", "true").parquet(p["above"]).collect(),
     "text of the log": lambda s, p: s.read.json(f"{p['above']}/*/_delta_log/*.json").collect(),
     "a URL": lambda s, p: s.read.schema("value STRING").text(f"file:{p['place']}").collect(),
+    "conversion": lambda s, p: DeltaTable.convertToDelta(s, f"parquet.`{p['above']}`").toDF().collect(),
     "a link": lambda s, p: s.read.parquet(p["link"]).collect(),
     "a mounted file": lambda s, p: _mounted(s, p).read.parquet("viewfs://mine/file").collect(),
     "a mounted folder": lambda s, p: _mounted(s, p).read.parquet("viewfs://mine/place").collect(),
