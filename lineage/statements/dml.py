@@ -100,7 +100,7 @@ def trace_merge(trace: Trace, statement: Statement, tree: exp.Merge) -> Access:
         matched = bool(when.args.get("matched"))
         seen = scope if matched else of_target if when.args.get("source") else of_source
         add_indirect_sources(trace, when.args.get("condition"), seen, scope.indirect)
-        into = target if matched else replace(target, in_source=frozenset())
+        into = replace(target, in_source=frozenset()) if seen is of_target else target
         _branch(trace, when, into, (seen, source), written, evolves=evolves)
     return _changed(trace, statement, target, scope, written)
 

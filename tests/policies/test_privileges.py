@@ -47,7 +47,7 @@ def grants(session, text):
     return [tuple(row)[1:] for row in session.sql(text).collect()]
 
 
-@pytest.mark.slow("refusals and an UNDROP; it may run while the tests on Hive start")
+@pytest.mark.slow("refusals and an UNDROP")
 def test_who_created_a_table_may_undrop_it(session, schema):
     """Where they may create tables, too; nobody else may, whoever has dropped it."""
     run(session, "bob", "CREATE TABLE t (a INT)", "INSERT INTO t VALUES (1)")

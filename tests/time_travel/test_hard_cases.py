@@ -363,14 +363,15 @@ def test_threads_of_one_session(session, schema):
 
     def one(number):
         session.sql(f"CREATE TABLE t{number} AS SELECT {number} AS a")
-        session.sql(f"DROP TABLE t{number}")
-        session.sql(f"UNDROP TABLE t{number}")
+        for _ in range(2):
+            session.sql(f"DROP TABLE t{number}")
+            session.sql(f"UNDROP TABLE t{number}")
         session.sql(f"INSERT INTO t{number} VALUES (-1)")
         session.sql(f"DROP TABLE t{number}")
         return number
 
     with ThreadPoolExecutor(4) as pool:
-        numbers = list(pool.map(one, range(6)))
+        numbers = list(pool.map(one, range(8)))
     assert dropped(session.sql("SHOW TABLES HISTORY")) == [f"t{n}" for n in numbers]
     session.sql("UNDROP TABLE t5")
     assert rows(session, "SELECT a FROM t5") == [(-1,), (5,)]

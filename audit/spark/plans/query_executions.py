@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from audit.spark.jvm import java_class
-from audit.spark.scala_values import option
+from audit.spark.scala_values import option, sequence
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,8 +53,7 @@ def reads_table_states(query_execution: Any) -> bool:
 
     Delta (4.4) keeps a state in an RDD of this name, see its StateCache.
     """
-    leaves = query_execution.analyzed().collectLeaves()
-    relations = [leaves.apply(number) for number in range(leaves.size())]
+    relations = sequence(query_execution.analyzed().collectLeaves())
     return bool(relations) and all(
         leaf.getClass().getSimpleName() == "LogicalRDD"
         and str(leaf.rdd().name()).startswith("Delta Table State")
