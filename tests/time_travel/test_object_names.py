@@ -64,7 +64,7 @@ def _entry(found):
     if found is None:
         return NOTHING
     if found.name[0] == "delta":
-        return ("path", found.location)
+        return ("path", found.location.removeprefix("file:"))
     if isinstance(found, View):
         return ("temporary" if found.temporary else "view", *found.name)
     return ("table", *found.name)

@@ -240,6 +240,26 @@ def test_vacuum_keeps_what_is_kept(session, schema):
         session.sql("VACUUM t RETAIN 1000 HOURS")
 
 
+def test_a_path_leads_to_a_table_that_is_kept(session, schema, tmp_path):
+    """A link and a path with dots are the table itself: no VACUUM by them deletes what is kept."""
+    session.sql("CREATE TABLE t AS SELECT 1 AS a")
+    session.sql("INSERT OVERWRITE t SELECT 2")
+    place = Path(session.sql("DESCRIBE DETAIL t").first().location.removeprefix("file:"))
+    (tmp_path / "link").symlink_to(place)
+    session.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+    try:
+        for path in (place, tmp_path / "link", f"{place.parent}/../{place.parent.name}//{place.name}/"):
+            for text in (f"VACUUM delta.`{path}` RETAIN 0 HOURS", f"VACUUM '{path}' RETAIN 0 HOURS"):
+                with pytest.raises(errors.RetainedError, match="192 hours"):
+                    session.sql(text)
+            with pytest.raises(errors.RetainedError, match="192 hours"):
+                DeltaTable.forPath(session, str(path)).vacuum(0)
+            read = session.sql(f"SELECT a FROM delta.`{path}` AT (VERSION => 0)")
+            assert read.first().a == 1
+    finally:
+        session.conf.unset("spark.databricks.delta.retentionDurationCheck.enabled")
+
+
 @pytest.mark.slow("four purges")
 def test_a_purge_that_was_broken_off(session, schema, clock, day, monkeypatch):
     """Half a folder deleted, its log damaged; past versions deleted in part: the next purge ends it."""

@@ -39,7 +39,9 @@ class CatalogEntries(InSession):
         # Readers of DataFrames and VACUUM take one in any catalog, so `delta` alone stands for a path here.
         local = parts[1:] if len(parts) == _FULL and parts[0].lower() == SESSION_CATALOG else parts
         if is_path(local):
-            return Table(("delta", local[1]), local[1], "delta", managed=False)
+            # A link, or a path with dots, leads to a table that is kept as any other.
+            real = str(self._java.catalog.real(self._session, local[1]))
+            return Table(("delta", local[1]), real, "delta", managed=False)
         try:
             found = json.loads(self._java.catalog.table(self._session, sql_name(parts)))
         except AnalysisException as error:

@@ -2,6 +2,7 @@ package io.sparkaccesshistory.timetravel;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.sparkaccesshistory.Scala;
+import io.sparkaccesshistory.policies.model.Relations;
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.net.URI;
@@ -124,11 +125,14 @@ public class CatalogStore {
     return text(found);
   }
 
-  /** The table that lies at a location, or "null". */
+  /** The place that a path leads to, by whatever links and dots. */
+  public String real(SparkSession spark, String path) {
+    return Relations.real(spark, new Path(path)).toString();
+  }
+
+  /** The table that lies at a location, or "null"; either may lead there by links. */
   public String at(SparkSession spark, String location) throws Exception {
-    Path wanted = new Path(location);
-    FileSystem store = wanted.getFileSystem(spark.sessionState().newHadoopConf());
-    wanted = store.makeQualified(wanted);
+    Path wanted = Relations.real(spark, new Path(location));
     ExternalCatalog catalog = external(spark);
     for (String schema : Scala.list(catalog.listDatabases())) {
       for (CatalogTable table :
@@ -136,8 +140,11 @@ public class CatalogStore {
         URI uri = Scala.orNull(table.storage().locationUri());
         if (uri == null) continue;
         String scheme = uri.getScheme();
-        if (scheme != null && !scheme.equals(wanted.toUri().getScheme())) continue;
-        if (wanted.equals(store.makeQualified(new Path(uri)))) return text(described(table, false));
+        // Only mounts lead to another file system; what is not asked for is not opened.
+        boolean mayLead = scheme == null || scheme.equals("viewfs");
+        if (!mayLead && !scheme.equals(wanted.toUri().getScheme())) continue;
+        if (wanted.equals(Relations.real(spark, new Path(uri))))
+          return text(described(table, false));
       }
     }
     return "null";
