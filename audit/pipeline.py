@@ -84,7 +84,8 @@ class CommitTags:
             return run(spark, text)
 
         def tagged() -> SparkSession:
-            if not services.time_travel.creation.writes_delta(spark, statement):
+            known = services.sessions.delta_targets(spark)
+            if not services.time_travel.creation.writes_delta(spark, statement, known):
                 return spark
             return services.commit_tags.tagged_session(spark, query_id)
 

@@ -2,7 +2,7 @@
 
 In: a call on a `Catalog` or a `DeltaTable`. Out: the text of the statement that does the same, so that what
 the API drops, clones or restores obeys retention as SQL does; None for a call that Spark or Delta runs, or
-refuses. The text of a conversion is for the record alone.
+refuses.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from lineage.names import delta_path, split_name, sql_name, sql_text
 if TYPE_CHECKING:
     from audit.capture.audited_session import AuditedSession
 
+_CONVERSION = "DeltaTable.convertToDelta"
 _Text = Callable[["AuditedSession", Any, Mapping[str, Any]], "str | None"]
 
 
@@ -44,25 +45,13 @@ def result_of(action: str, self: Any, args: Any, kwargs: Any, frame: Any) -> Any
         # The target stands first where there is no point.
         place = kwargs.get("target") or args[0 if action == "DeltaTable.clone" else 1]
         return frames.java_table(self, place, is_path=_is_path(place))
+    if action == _CONVERSION:
+        given = dict(zip(("sparkSession", "identifier"), args, strict=False)) | kwargs
+        *_, place = split_name(given["identifier"])
+        if _is_path(place):
+            return self.forPath(given["sparkSession"], place)
+        return self.forName(given["sparkSession"], given["identifier"])
     return frame if action.startswith("DeltaTable.") else None
-
-
-def conversion_text(original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> str | None:
-    """What `DeltaTable.convertToDelta` does, as SQL; None where its arguments are wrong."""
-    given = _arguments(original, self, args, kwargs) or {}
-    # As Delta (4.4) names its parameters.
-    identifier, columns = given.get("identifier"), given.get("partitionSchema")
-    if not isinstance(identifier, str):
-        return None
-    if columns is not None and not isinstance(columns, str):
-        columns = ", ".join(f"{sql_name([one.name])} {one.dataType.simpleString()}" for one in columns)
-    return f"CONVERT TO DELTA {identifier}" + (f" PARTITIONED BY ({columns})" if columns else "")
-
-
-def converted_place(original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> str | None:
-    """The folder that `DeltaTable.convertToDelta` converts; None for a table of a name."""
-    *provider, place = split_name((_arguments(original, self, args, kwargs) or {})["identifier"])
-    return place if provider and "/" in place else None
 
 
 def _is_path(target: str) -> bool:
@@ -113,6 +102,16 @@ def _clone(audited: AuditedSession, self: Any, given: Mapping[str, Any]) -> str 
     return " ".join(word for word in words if word)
 
 
+def _convert(_audited: AuditedSession, _self: Any, given: Mapping[str, Any]) -> str | None:
+    # As Delta (4.4) names its parameters. Delta itself runs no plan for the call, so no rule would see it.
+    identifier, columns = given["identifier"], given["partitionSchema"]
+    if not isinstance(identifier, str):
+        return None
+    if columns is not None and not isinstance(columns, str):
+        columns = ", ".join(f"{sql_name([one.name])} {one.dataType.simpleString()}" for one in columns)
+    return f"CONVERT TO DELTA {identifier}" + (f" PARTITIONED BY ({columns})" if columns else "")
+
+
 def _name(audited: AuditedSession, table: Any) -> str:
     """The name of a `DeltaTable` in the catalog, or its path."""
     location = frames.location_of(table)
@@ -129,6 +128,7 @@ _TEXTS: Mapping[str, _Text] = {
     "DeltaTable.clone": _clone,
     "DeltaTable.cloneAtVersion": _clone,
     "DeltaTable.cloneAtTimestamp": _clone,
+    _CONVERSION: _convert,
 }
 _CLONES = frozenset(action for action, text in _TEXTS.items() if text is _clone)
 ACTIONS = frozenset(_TEXTS)

@@ -17,7 +17,6 @@ from audit.analysis.execution_claims import PlanRunClaim
 from audit.analysis.work_items import StatementRequest
 from audit.capture import api_statements
 from audit.capture.audited_session import AuditedSession
-from audit.capture.sql_requests import request_of_sql
 from audit.capture.streaming import InCallback, bind_batches, bind_listener, start_stream
 from audit.capture.time_travel_readers import reader_load, reader_table, session_table
 from audit.policies.enforcement.enforcer import refusal_of
@@ -38,7 +37,6 @@ from audit.spark.pyspark_api.method_patches import MethodPatches
 from audit.spark.pyspark_api.sql_template import SqlTemplate
 from audit.spark.sessions import of_block
 from lineage.names import qualify, split_name
-from lineage.sql.parse import parse
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -183,24 +181,6 @@ def _vacuum(find: Find, original: Callable[..., Any], self: Any, args: Any, kwar
     return _recorded("VACUUM", "DeltaTable.vacuum", changes=False)(find, call, self, args, kwargs)
 
 
-def _convert(find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
-    """Wrap `convertToDelta`: Delta runs no plan for it (4.4), so the statement tells what it writes."""
-    audited, action = _audited(find, self, args, kwargs), "DeltaTable.convertToDelta"
-    text = api_statements.conversion_text(original, self, args, kwargs)
-    if text is None or audited is None or audited.is_busy():
-        return _recorded("CONVERT", action, changes=False)(find, original, self, args, kwargs)
-    place = api_statements.converted_place(original, self, args, kwargs)
-
-    def call() -> Any:
-        if place is not None:
-            with audited.quiet():
-                audited.services.enforcer.require_no_files(audited.spark, place)
-                audited.services.enforcer.require_folder(place)
-        return audited.write(action, original, self, args, kwargs)
-
-    return audited.run(replace(request_of_sql(parse(text)), action=action), call)
-
-
 def _request(
     self: Any, query_type: str, action: str, args: tuple[Any, ...], *, changes: bool
 ) -> StatementRequest:
@@ -335,7 +315,7 @@ def _tells(what: str) -> Wrapper:
 
 
 _OF_TABLES: dict[str, Wrapper] = {
-    "vacuum": _vacuum, "convertToDelta": _convert, "history": _refusing("DeltaTable.history", _history),
+    "vacuum": _vacuum, "history": _refusing("DeltaTable.history", _history),
 }  # fmt: skip
 _OF_SESSIONS: dict[str, Wrapper] = {"sql": _sql, "start": _stream, "toTable": _stream}
 _GUARDED: dict[tuple[str, str], Wrapper] = {

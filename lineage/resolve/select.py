@@ -155,8 +155,12 @@ def _select_list(trace: Trace, expressions: list[Node], scope: Scope) -> list[Re
 
 def _origins(item: Node, outs: list[ResolvedColumn], scope: Scope) -> list[FromItem | None]:
     """The items of the FROM whose columns an item of the select list yields as they are."""
-    if type(item) is exp.Column and type(item.args["this"]) is exp.Identifier:
-        return [origin_of(column_parts(item), scope)]
+    inner = item.args["this"] if type(item) is exp.Alias else item
+    if type(inner) is exp.Column and type(inner.args["this"]) is exp.Identifier:
+        as_it_is = inner is item or item.args["alias"].name == inner.name
+        return [origin_of(column_parts(inner), scope) if as_it_is else None]
+    if type(inner) not in _MAY_YIELD_COLUMNS:
+        return [None] * len(outs)
     pairs = iter(scope.joined()[0])
     found: list[FromItem | None] = []
     for out in outs:
@@ -164,6 +168,10 @@ def _origins(item: Node, outs: list[ResolvedColumn], scope: Scope) -> list[FromI
         owner = next((owner for owner, column in pairs if column is out), None)
         found.append(owner.origins.get(out) if owner is not None and owner.origins else owner)
     return found
+
+
+# Stars, and columns in brackets or of long names; all else makes a column of its own.
+_MAY_YIELD_COLUMNS = frozenset({exp.Star, exp.Column, exp.Paren, exp.Dot})
 
 
 def _aliased_output(trace: Trace, item: Node, scope: Scope) -> ResolvedColumn:

@@ -71,7 +71,7 @@ class Travel:
         """To a version."""
         yield statement.text.replace("@v3", " VERSION AS OF 3")
 
-    def writes_delta(self, _spark, _statement):
+    def writes_delta(self, _spark, _statement, _known):
         """As it was made."""
         return self.is_delta
 
@@ -83,7 +83,10 @@ def _services(travel):
     tags = SimpleNamespace(tagged_session=lambda spark, query_id: f"{spark} tagged {query_id}")
     failures = SimpleNamespace(guard=lambda ask, _otherwise: ask())
     policies = SimpleNamespace(handler_for=lambda _statement, _staging: None)
-    return SimpleNamespace(time_travel=travel, commit_tags=tags, failures=failures, policies=policies)
+    sessions = SimpleNamespace(delta_targets=lambda _spark: set())
+    return SimpleNamespace(
+        time_travel=travel, commit_tags=tags, failures=failures, policies=policies, sessions=sessions
+    )
 
 
 def _run(text, services, actor=ACTOR):

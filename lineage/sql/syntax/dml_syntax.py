@@ -7,6 +7,7 @@ by a word that its text must hold.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 from sqlglot.tokenizer_core import Token, TokenType
 
@@ -21,6 +22,9 @@ _ASKING = frozenset({"IN", "EXISTS", "AND", "OR", "NOT", "ON", "ANY", "ALL", "SO
 
 def _options(tokens: list[Token]) -> list[Token]:
     # t WITH ('k' = 'v'): options of a source, for reading and for writing. A CTE has a name behind WITH.
+    kinds = [token.token_type for token in tokens]
+    if (TokenType.WITH, TokenType.L_PAREN) not in pairwise(kinds):
+        return tokens
     found: list[Token] = []
     at = 0
     while at < len(tokens):

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from .promises import Rows, State, Table
 
 Step = tuple[Any, ...]
+READS_OF_A_QUERY = 16
+"""One query resolves so many reads: a query of its own for each took most of the time of a walk."""
 
 
 @dataclass(frozen=True)
@@ -107,35 +109,44 @@ class Walk(Operations):
 
     def _compare_reads(self, reads: Sequence[Read], *, last: bool) -> None:
         self.checks += len(reads)
-        resolved = [self._resolved(read) for read in reads]
+        parts = [reads[at : at + READS_OF_A_QUERY] for at in range(0, len(reads), READS_OF_A_QUERY)]
+        resolved = [files for part in parts for files in self._resolved(part)]
         unread = [number for number, files in enumerate(resolved) if last or files not in self._rows]
         if unread:
-            texts = (f"SELECT {number} AS k, i FROM {self._from(reads[number])}" for number in unread)
-            found = self.session.sql(" UNION ALL ".join(texts)).collect()
+            found = self.session.sql(self._query([reads[number] for number in unread])).collect()
         for number, (read, files) in enumerate(zip(reads, resolved, strict=True)):
             if number in unread:
-                self._rows[files] = tuple(sorted(row.i for row in found if row.k == number))
+                at = unread.index(number)
+                self._rows[files] = tuple(sorted(row.i for row in found if row.k == at))
             if self._rows[files] != tuple(sorted(read.rows)):
                 raise BrokenPromise(f"{read} gives {self._rows[files]} instead of {read.rows}")
 
-    def _from(self, read: Read) -> str:
-        return f"{self.sql(read.name)} {read.clause}"
+    def _query(self, reads: Sequence[Read]) -> str:
+        return " UNION ALL ".join(
+            f"SELECT {number} AS k, i FROM {self.sql(read.name)} {read.clause}"
+            for number, read in enumerate(reads)
+        )
 
-    def _resolved(self, read: Read) -> frozenset[File]:
-        """The files of the version to which Spark resolves a read."""
+    def _resolved(self, reads: Sequence[Read]) -> Iterator[frozenset[File]]:
+        """The files of the versions to which Spark resolves reads of one query."""
         try:
-            frame = self.session.sql(f"SELECT i FROM {self._from(read)}")
+            frame = self.session.sql(self._query(reads))
         except Exception as error:
-            raise BrokenPromise(f"{read} is out of reach: {str(error)[:600]}") from error
-        relations = sequence(frame._jdf.queryExecution().analyzed().collectLeaves())
+            if len(reads) == 1:
+                raise BrokenPromise(f"{reads[0]} is out of reach: {str(error)[:600]}") from error
+            for read in reads:
+                list(self._resolved([read]))
+            raise BrokenPromise(f"each alone, but not together: {[*map(str, reads)]}: {error}") from error
+        leaves = sequence(frame._jdf.queryExecution().analyzed().collectLeaves())
         # A reference to a CTE is a leaf, too.
-        (of_table,) = (leaf for leaf in relations if leaf.getClass().getSimpleName() == "LogicalRelation")
-        index = of_table.relation().location()
-        folder, version = index.path().toUri().getPath(), index.getSnapshot().version()
-        log = self._logs.setdefault(folder, TableLog(folder))
-        if missing := log.missing(version):
-            raise BrokenPromise(f"{read}, version {version}: its files {missing} are gone")
-        return log.files(version)
+        tables = [leaf for leaf in leaves if leaf.getClass().getSimpleName() == "LogicalRelation"]
+        for read, table in zip(reads, tables, strict=True):
+            index = table.relation().location()
+            folder, version = index.path().toUri().getPath(), index.getSnapshot().version()
+            log = self._logs.setdefault(folder, TableLog(folder))
+            if missing := log.missing(version):
+                raise BrokenPromise(f"{read}, version {version}: its files {missing} are gone")
+            yield log.files(version)
 
     def _compare_refusals(self) -> None:
         """One moment beyond retention; its rows may be there still, and nobody may read them."""

@@ -104,7 +104,7 @@ def read_points(tokens: list[Token], text: str) -> tuple[Point, ...]:
     >>> [(c.table, str(c), sql[c.start : c.stop]) for c in read_points(tokenize(sql), sql)]
     [(('s', 't'), 'AT (OFFSET => -60)', ' AT (OFFSET => -60)'), (('u',), 'VERSION AS OF 3', '@v3')]
     """
-    return tuple(_points(tokens, text)) if _may_hold_points(tokens, text) else ()
+    return tuple(_points(tokens, text)) if _may_hold_points(text) else ()
 
 
 def point_at(tokens: list[Token], text: str, at: int, table: Name) -> tuple[Point | None, int]:
@@ -121,17 +121,12 @@ def point_at(tokens: list[Token], text: str, at: int, table: Name) -> tuple[Poin
     return point, at if point is None else stop
 
 
-def _may_hold_points(tokens: list[Token], text: str) -> bool:
-    """Whether any token is a word of a clause: most statements hold none, and few letters tell."""
-    if "@" in text:
-        return True
-    upper = text.upper()
-    if not any(map(upper.__contains__, _MARKS)):
-        return False
-    return not _MARKS.isdisjoint([token.text.upper() for token in tokens])
+def _may_hold_points(text: str) -> bool:
+    """Whether a text has a word of a clause: most statements hold none."""
+    return "@" in text or _MARK.search(text) is not None
 
 
-_MARKS = frozenset({"AT", "BEFORE", "OF"})
+_MARK = re.compile(r"\b(?:AT|BEFORE|OF)\b", re.IGNORECASE)
 
 
 def _points(tokens: list[Token], text: str) -> Iterator[Point]:

@@ -16,6 +16,7 @@ import java.util.UUID;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
+import org.apache.spark.sql.catalyst.QualifiedTableName;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.analysis.NoSuchDatabaseException;
 import org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException;
@@ -73,6 +74,20 @@ public class CatalogStore {
       if (isAbsent(e)) return "null";
       throw e;
     }
+  }
+
+  /**
+   * Whether a session keeps the file listing of the table that a name means; it keeps none of
+   * Delta's. The metastore is not asked.
+   */
+  public boolean isCached(SparkSession spark, String name) throws Exception {
+    Identifier id =
+        inSessionCatalog(spark, spark.sessionState().sqlParser().parseMultipartIdentifier(name));
+    if (id == null || id.namespace().length != 1) return false;
+    var key =
+        new QualifiedTableName(
+            "spark_catalog", folded(spark, id.namespace()[0]), folded(spark, id.name()));
+    return spark.sessionState().catalog().getCachedTable(key) != null;
   }
 
   /** Whether a name is that of a temporary view, made by SQL or of a DataFrame. */
