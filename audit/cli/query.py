@@ -1,11 +1,12 @@
-"""`audit query`: a sample query, or a file of SQL, over the audit tables, which are opened by path."""
+"""`audit query`: a sample query, a text or a file of SQL, over the audit tables, which are opened by path."""
 
 from __future__ import annotations
 
 import csv
 import io
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,18 +16,24 @@ import orjson
 from audit.cli.output import Output, json_option
 from audit.cli.tool import Tool, root_option
 from audit.core.errors import QueryFailed
+from audit.query.answer import Answer
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from audit.query.tables import Tables
     from views.query_file import Query
 
 
 _LIMIT = 1_000
 
 
+FORMATS = ("table", "json", "csv", "parquet")
+
+
 @click.command()
-@click.argument("query", required=False, metavar="[NAME|FILE.sql]")
+@click.argument("query", required=False, metavar='[NAME|"SQL"|FILE.sql]')
+@click.option("--list", "lists", is_flag=True, help="List the sample queries, as without an argument.")
 @click.option(
     "--param", multiple=True, metavar="NAME=VALUE", help="The value of the parameter `:NAME`; repeatable."
 )
@@ -37,76 +44,127 @@ _LIMIT = 1_000
     show_default=True,
     help="The most rows of an answer; 0: all of them.",
 )
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV instead of a table.")
+@click.option("--format", "form", type=click.Choice(FORMATS), help="Of the answer; a table by default.")
+@click.option(
+    "--output", "-o", "path", type=click.Path(dir_okay=False, path_type=Path), help="A file for it."
+)
 @root_option
 @json_option
 def query(
-    tool: Tool, output: Output, query: str | None, param: tuple[str, ...], limit: int, *, as_csv: bool
+    tool: Tool,
+    output: Output,
+    query: str | None,
+    param: tuple[str, ...],
+    limit: int,
+    form: str | None,
+    path: Path | None,
+    *,
+    lists: bool,
 ) -> None:
-    """Run a sample query, or the statements of FILE.sql. Without an argument: list the sample queries.
+    """Run a sample query, a query in SQL, or the queries of FILE.sql. Without an argument: list the samples.
 
-    The statements read `account_usage.access_history`, `query_history`, `column_lineage`,
-    `table_lineage` and the views beside them. The tables are opened by path; no metastore is needed,
-    except for `unused_tables`, which needs the catalog.
+    Queries are in Spark's SQL, and read `account_usage.access_history`, `query_history`, `column_lineage`,
+    `table_lineage` and the views beside them. DuckDB answers them from the tables' files: no Spark starts, no
+    metastore is needed, and the file system alone says who may read. Spark answers what DuckDB cannot reach:
+    `unused_tables`, which needs the catalog, and roots on a store that delta-rs does not know.
 
     A file of your own may have parameters, too: a line `-- :days = 30  how far back` in its first
     comment declares `:days` with the default 30.
     """
     from lineage.sql.tokens import split_statements
-    from views.query_file import read, sample, sample_names
+    from views.query_file import sample, sample_names
 
-    if as_csv and output.as_json:
-        raise click.UsageError("--csv and --json are two forms of an answer: give one")
-    if query is None:
+    form = _form(output, form, path)
+    if query is None or lists:
         rows = [_described(sample(name)) for name in sample_names()]
-        _show(output, list(rows[0]), rows, "Sample queries", as_csv=as_csv)
+        listed = Answer(tuple(rows[0]), [tuple(row.values()) for row in rows])
+        _show(output, listed, "Sample queries", form, path)
         return
-    found = read(Path(query)) if Path(query).is_file() else sample(query)
+    found = _found(query)
     given = dict(_pair(one) for one in param)
     values = found.arguments(given, also=_placeholders(found.sql))
-    with _opened(tool, found) as spark:
-        # By tokens: a `;` in a string or a comment ends no statement.
-        for text in split_statements(found.sql):
-            columns, rows = _answered(spark, text, values, limit)
-            if limit and len(rows) > limit:
-                rows = rows[:limit]
+    # By tokens: a `;` in a string or a comment ends no statement.
+    texts = list(split_statements(found.sql))
+    if path is not None and len(texts) > 1:
+        raise click.UsageError(f"{query} has {len(texts)} queries, and --output takes the answer of one")
+    with _opened(tool, found) as tables:
+        for text in texts:
+            # One row more than asked for shows that there are more.
+            answer = tables.ask(text, values, limit + 1 if limit else 0)
+            if limit and len(answer.rows) > limit:
+                answer = replace(answer, rows=answer.rows[:limit])
                 output.progress(f"The first {limit:,} rows; --limit 0 shows all")
-            _show(output, columns, rows, found.question, as_csv=as_csv)
+            _show(output, answer, found.question, form, path)
 
 
-def _answered(
-    spark: SparkSession, text: str, values: dict[str, Any], limit: int
-) -> tuple[list[str], list[dict[str, Any]]]:
-    """The columns and rows of a statement; one row more than asked for, where there are more.
+def _form(output: Output, form: str | None, path: Path | None) -> str:
+    """The form of the answer: as asked for, else by the end of the file's name."""
+    if output.as_json and form not in (None, "json"):
+        raise click.UsageError(f"--json and --format {form} are two forms of an answer: give one")
+    by_name = "" if path is None else path.suffix.removeprefix(".").lower()
+    chosen = form or ("json" if output.as_json else by_name or "table")
+    if path is None and chosen == "parquet":
+        raise click.UsageError("--format parquet needs a file: --output answer.parquet")
+    if path is not None and chosen not in FORMATS[1:]:
+        raise click.UsageError(
+            f"--output {path}: give --format {', '.join(FORMATS[1:])}, or such an end of its name"
+        )
+    return chosen
+
+
+def _found(query: str) -> Query:
+    """A sample query, that of a file, or the text itself.
 
     Raises:
-        QueryFailed: Spark refuses it, or fails.
+        SampleQueryUnknown: it is none of them.
     """
-    from audit.spark.java_errors import CALL_ERRORS, java_message
-    from audit.store.error_translation import first_lines
+    from views.query_file import Query, read, sample, sample_names
 
-    try:
-        frame = spark.sql(text, args=values or None)
-        rows = (frame.limit(limit + 1) if limit else frame).collect()
-    except CALL_ERRORS as error:
-        raise QueryFailed(
-            f"the query failed: {first_lines(java_message(error))}",
-            "mend it; `audit query` lists those that come along, docs/reference/views.md the columns",
-        ) from error
-    return frame.columns, [_plain(row.asDict(recursive=True)) for row in rows]
+    if query in sample_names():
+        return sample(query)
+    if len(query) < _LONGEST_PATH and Path(query).is_file():
+        return read(Path(query))
+    # A name and a path that does not exist have no space; a query has.
+    return Query("the query", "", (), query) if len(query.split()) > 1 else sample(query)
 
 
-def _show(
-    output: Output, columns: list[str], rows: list[dict[str, Any]], title: str, *, as_csv: bool
-) -> None:
-    if not as_csv:
-        output.rows(rows, title=title)
-        return
+_LONGEST_PATH = 4_096
+
+
+def _show(output: Output, answer: Answer, title: str, form: str, path: Path | None) -> None:
+    rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
+    if path is not None:
+        try:
+            path.write_bytes(_parquet(answer) if form == "parquet" else _written(answer, rows, form).encode())
+        except OSError as error:
+            raise QueryFailed(
+                f"{path} cannot be written ({error})", "name a file that you may write"
+            ) from error
+        output.progress(f"{len(rows):,} rows in {path}")
+    elif form == "table":
+        output.rows([_plain(row) for row in rows], title=title)
+    else:
+        click.echo(_written(answer, rows, form), nl=False)
+
+
+def _written(answer: Answer, rows: list[dict[str, Any]], form: str) -> str:
+    if form == "json":
+        return orjson.dumps([_plain(row) for row in rows], option=orjson.OPT_INDENT_2).decode() + "\n"
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(row.values() for row in rows)
-    click.echo(text.getvalue(), nl=False)
+    writer.writerow(answer.columns)
+    writer.writerows(_plain(row).values() for row in rows)
+    return text.getvalue()
+
+
+def _parquet(answer: Answer) -> bytes:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    columns = [list(column) for column in zip(*answer.rows, strict=True)] or [[] for _ in answer.columns]
+    sink = pa.BufferOutputStream()
+    parquet.write_table(pa.table(columns, names=list(answer.columns)), sink)
+    return bytes(sink.getvalue())
 
 
 def _placeholders(sql: str) -> frozenset[str]:
@@ -134,28 +192,65 @@ def _described(query: Query) -> dict[str, Any]:
 
 
 @contextmanager
-def _opened(tool: Tool, query: Query) -> Iterator[SparkSession]:
-    """A Spark that knows the audit tables and the views; with the catalog's tables where the query asks."""
+def _opened(tool: Tool, query: Query) -> Iterator[Tables | _InSpark]:
+    """The tables under the root: in DuckDB, or in Spark where it alone can answer."""
+    from audit.query.tables import opened
+    from audit.store.delta_files import UnsupportedStore
+    from views import catalog
+
+    # Derby lets one process into an embedded metastore, so it is opened where a query needs it, not for all.
+    if catalog.NAME in query.sql:
+        with tool.catalog_spark() as spark:
+            yield _in_spark(spark, tool, with_catalog=True)
+        return
+    tool.require_audit()
+    with ExitStack() as stack:
+        try:
+            tables: Tables | _InSpark = stack.enter_context(opened(tool.root, tool.config.schema))
+        except UnsupportedStore:
+            tables = _in_spark(stack.enter_context(tool.spark()), tool)
+        yield tables
+
+
+@dataclass(frozen=True, slots=True)
+class _InSpark:
+    spark: SparkSession
+
+    def ask(self, text: str, values: dict[str, Any], limit: int = 0) -> Answer:
+        """See `audit.query.tables.Tables.ask`."""
+        from audit.spark.java_errors import CALL_ERRORS, java_message
+        from audit.store.error_translation import first_lines
+
+        try:
+            frame = self.spark.sql(text, args=values or None)
+            rows = (frame.limit(limit) if limit else frame).collect()
+        except CALL_ERRORS as error:
+            raise QueryFailed(
+                f"the query failed: {first_lines(java_message(error))}",
+                "mend it; `audit query` lists those that come along, docs/reference/views.md the columns",
+            ) from error
+        return Answer(tuple(frame.columns), [tuple(row.asDict(recursive=True).values()) for row in rows])
+
+
+def _in_spark(spark: SparkSession, tool: Tool, *, with_catalog: bool = False) -> _InSpark:
+    """A Spark that knows the audit tables and the views; the catalog's tables where they are asked for."""
     from audit.store.registration import register_tables
     from audit.store.tables import require_tables
     from views import catalog, install
 
-    # Derby lets one process into an embedded metastore, so it is opened where a query needs it, not for all.
-    wants_catalog = catalog.NAME in query.sql
-    with tool.catalog_spark() if wants_catalog else tool.spark() as spark:
-        there = require_tables(spark, tool.root)
-        register_tables(spark, tool.root, tool.config.schema, there)
-        _register_storage(spark, tool)
-        install(spark, tool.config.schema)
-        if wants_catalog:
-            catalog.register_catalog(spark, without=(tool.config.schema,))
-        yield spark
+    there = require_tables(spark, tool.root)
+    register_tables(spark, tool.root, tool.config.schema, there)
+    _register_storage(spark, tool)
+    install(spark, tool.config.schema)
+    if with_catalog:
+        catalog.register_catalog(spark, without=(tool.config.schema,))
+    return _InSpark(spark)
 
 
 def _register_storage(spark: SparkSession, tool: Tool) -> None:
     """Also the tables below the views of storage, as an attached session has measured them last."""
     from audit.spark.delta.delta_log import delta_log
-    from audit.time_travel.retention.storage_views import SCHEMATA, TABLES
+    from audit.time_travel.retention.storage_names import SCHEMATA, TABLES
     from lineage.names import sql_name, sql_text
 
     for name in (TABLES, SCHEMATA):

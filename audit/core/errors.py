@@ -144,7 +144,7 @@ class TableUnknown(AuditError):
 
 
 class QueryFailed(AuditError):
-    """A query of `audit query` that Spark refuses, or that fails."""
+    """A query of `audit query` that has a mistake, or asks for what is not there."""
 
     code = "AUDIT_QUERY_FAILED"
 

@@ -11,12 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
 
-from audit.core.file_paths import local_path, without_scheme
+from audit.core.errors import TableMissingError
+from audit.core.file_paths import local_path
 from audit.graph.errors import LineageTablesUnreadable
 from audit.graph.history import COLUMN_FIELDS, TABLE_FIELDS, TEXTS, History
 from audit.graph.snapshot import FOREVER, Snapshot
+from audit.store.delta_files import UnsupportedStore, data_files, open_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,7 +68,7 @@ def snapshot_of(
     """
     try:
         tables = LineageTables.newest(root)
-    except _UnsupportedStore as error:
+    except UnsupportedStore as error:
         if spark is None:
             raise LineageTablesUnreadable(
                 f"the lineage tables under {root} cannot be read without Spark ({error})",
@@ -88,28 +89,11 @@ def _snapshot(tables: LineageTables, moment: int) -> Snapshot:
     return Snapshot.of(_history(tables), moment)
 
 
-class _UnsupportedStore(Exception):
-    """Tables that delta-rs cannot read; Spark reads them."""
-
-
 def _open(root: str, name: str, version: int | None = None) -> DeltaTable:
-    from deltalake import DeltaTable
-    from deltalake.exceptions import DeltaError, TableNotFoundError
-
-    local = local_path(root)
-    # As a URL: in a path delta-rs (1.6) would take a % for the beginning of an escape.
-    where = f"{root.rstrip('/')}/{name}" if local is None else (local.absolute() / name).as_uri()
     try:
-        return DeltaTable(where, version=version)
-    except TableNotFoundError as error:
-        if str(error).startswith("Unknown scheme"):
-            raise _UnsupportedStore(str(error)) from error
-        raise LineageTablesUnreadable(
-            f"there is no table {name} under {root}",
-            "it comes with the first statements that are taken in: run `audit ingest`, or audit.flush(spark)",
-        ) from error
-    except (DeltaError, OSError, ValueError) as error:
-        raise _UnsupportedStore(str(error)) from error
+        return open_table(root, name, version)
+    except TableMissingError as error:
+        raise LineageTablesUnreadable(*error.args) from error
 
 
 def _read(table: DeltaTable, fields: tuple[str, ...], *, remote: bool) -> pa.Table:
@@ -124,26 +108,18 @@ def _read(table: DeltaTable, fields: tuple[str, ...], *, remote: bool) -> pa.Tab
     # pyarrow.dataset takes longer to import than a usual history to read.
     from pyarrow.parquet import ParquetFile
 
-    def one(uri: str) -> pa.Table:
+    def one(path: str) -> pa.Table:
         # Spark writes INT96, which has nanoseconds if nobody says otherwise.
-        with ParquetFile(
-            _path(table, uri), read_dictionary=dictionary, coerce_int96_timestamp_unit="us"
-        ) as file:
+        with ParquetFile(path, read_dictionary=dictionary, coerce_int96_timestamp_unit="us") as file:
             return file.read(columns=list(fields), use_threads=False)
 
     # Arrow releases Python's lock while it reads a file.
     with ThreadPoolExecutor() as pool:
-        parts = list(pool.map(one, table.file_uris()))
+        parts = list(pool.map(one, data_files(table)))
     if not parts:  # a table without a file yet
         return pa.schema(table.schema().to_arrow()).empty_table().select(list(fields))
     # Files of an older version lack columns.
     return pa.concat_tables(parts, promote_options="permissive")
-
-
-def _path(table: DeltaTable, uri: str) -> str:
-    """A local file; delta-rs gives percent-encoded names."""
-    folder = urlsplit(table.table_uri).path
-    return unquote(folder) + unquote(without_scheme(uri).removeprefix(folder))
 
 
 def _by_spark(spark: SparkSession, root: str) -> History:

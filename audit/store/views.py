@@ -10,13 +10,13 @@ from collections.abc import Collection
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from audit.time_travel.retention.storage_views import TABLES as STORAGE
+from audit.time_travel.retention.storage_names import TABLES as STORAGE
+from audit.time_travel.retention.storage_names import VIEWS as _OF_STORAGE
 from lineage.names import split_name, sql_name
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_OF_STORAGE = ("tables", "schemata", "table_storage_metrics", "table_storage")
 VIEWS = (
     "objects_read", "columns_read", "columns_written", "ddl_history", "statements", "policies_in_force",
     *_OF_STORAGE,

@@ -40,7 +40,7 @@ MISTAKES = {
     "purge": [["x"], ["--conf", "x"]],
     "query": [
         ["nothing"], ["who_read_column", "--param", "x"], ["who_read_column", "--param", "nobody=1"],
-        ["--limit", "-1"], ["--csv", "--json"], ["a", "b"],
+        ["--limit", "-1"], ["--format", "csv", "--json"], ["a", "b"], ["--format", "xlsx"],
     ],
     "retain": [["--days", "0"], ["--days", "x"]],
     "setup": [["x"], ["--archiv"]],

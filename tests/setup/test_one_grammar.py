@@ -35,7 +35,7 @@ ONE_WORD = {
     "audit/policies/model/types.py": "the name of a data type",
     "audit/time_travel/versions/timestamp_eval.py": "the value of a string literal: ISO 8601, RFC 2822",
     "lineage/names.py": "a dotted name",
-    "lineage/sql/commands/time_travel/at_before.py": "a token behind @: v3, 20240101000000000",
+    "lineage/sql/commands/time_travel/at_before.py": "a token behind @: v3; whether a text has a word of a clause at all",
     "lineage/sql/like_patterns.py": "the pattern of a SHOW … LIKE, made into one of `re`",
     "lineage/sql/redaction/rules.py": "the name of an option or column; the form of a key or token",
     "lineage/sql/syntax/spark_syntax.py": "a token behind @: v3",
@@ -45,6 +45,8 @@ TOKENS = {
     "audit/cli/query.py": "a file of SQL is cut at its semicolons",
     "audit/policies/statements/attach_policy.py": "which columns the expression of a mask names",
     "audit/policies/statements/bigquery_row_policy.py": "which columns the expression of a row policy names",
+    "audit/query/tables.py": "a view's columns and query; the tables and parameters of DuckDB's SQL",
+    "audit/query/translation.py": "a query of Spark's SQL, made into DuckDB's",
     "audit/time_travel/versions/replay.py": "where functions stand in a query on record",
     "audit/time_travel/versions/timestamp_eval.py": "the expression of a point in time",
 }

@@ -21,7 +21,7 @@ def at(millis):
 @pytest.mark.parametrize(
     ("many", "picked"),
     [
-        pytest.param(500, 2, marks=pytest.mark.slow("500 commits")),
+        pytest.param(150, 2, marks=pytest.mark.slow("150 commits")),
         pytest.param(10_000, 5, marks=pytest.mark.long("10,000 commits: four minutes")),
     ],
 )

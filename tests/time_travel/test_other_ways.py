@@ -31,8 +31,8 @@ def dropped(session, nouns="TABLES"):
     "way",
     [
         way
-        if way in ("direct", "script")
-        else pytest.param(way, marks=pytest.mark.long("the same by others"))
+        if way == "direct"
+        else pytest.param(way, marks=pytest.mark.long("the same by others; the model sends scripts"))
         for way in WAYS
     ],
 )

@@ -56,6 +56,7 @@ def test_i_replaced_my_table(session, spark, schema, moving_clock):
     assert rows(session, "SELECT a FROM c") == [1]
 
 
+@pytest.mark.long("the model drops in scripts, and brings back")
 def test_i_dropped_it_from_a_script(session, spark, schema, moving_clock):
     """I can bring it back within its retention, wherever it was made."""
     spark.sql(f"CREATE TABLE {schema}.t USING delta AS SELECT 1 AS a")

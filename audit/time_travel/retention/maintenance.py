@@ -18,7 +18,8 @@ from audit.time_travel.retention.periods import DAY, in_force
 from audit.time_travel.retention.purge import Purge, PurgedObject
 from audit.time_travel.retention.retention_rule import RetentionRule
 from audit.time_travel.retention.storage import StorageBytes, StoredTable, bytes_at, measure
-from audit.time_travel.retention.storage_views import SCHEMATA, TABLES, StorageMeasurement, WrittenRows
+from audit.time_travel.retention.storage_names import SCHEMATA, TABLES
+from audit.time_travel.retention.storage_views import StorageMeasurement, WrittenRows
 from audit.time_travel.retention.tables_on_disk import stored_tables
 
 if TYPE_CHECKING:

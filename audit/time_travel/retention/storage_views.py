@@ -16,6 +16,7 @@ from audit.core.clock import to_datetime
 from audit.time_travel.dropped.recreate import created_on
 from audit.time_travel.retention.periods import TRANSIENT, key
 from audit.time_travel.retention.storage import FileSpan, FileSpans, StoredTable, TableContents, bytes_at
+from audit.time_travel.retention.storage_names import SCHEMATA, TABLES, VIEWS
 from audit.time_travel.retention.table_properties import CLONE_GROUP
 from lineage.catalog.object_ids import object_id
 from lineage.names import SESSION_CATALOG, quote_name, sql_name, sql_text
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
 _LONG_TERM = timedelta(days=90)
 """The age from which unchanged data is long-term storage (BigQuery, TABLE_STORAGE view)."""
 
-TABLES = "object_storage"
-SCHEMATA = "object_schemata"
-VIEWS = ("schemata", "table_storage", "table_storage_metrics", "tables")
 
 _COLUMNS: dict[str, tuple[tuple[str, str, str], ...]] = {
     TABLES: (

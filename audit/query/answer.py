@@ -1,0 +1,18 @@
+"""What a query gives.
+
+In: nothing. Out: `Answer`, from DuckDB or from Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The names of the columns, and rows of Python's values; times are UTC, without a zone."""
+
+    columns: tuple[str, ...]
+    rows: Sequence[tuple[Any, ...]]

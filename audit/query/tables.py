@@ -1,0 +1,182 @@
+"""The audit tables and their views in DuckDB.
+
+In: a root. Out: a connection in which they have the names that they have in Spark. Nothing is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp, parse_one
+
+from audit.core.errors import QueryFailed, TableMissingError
+from audit.core.file_paths import local_path
+from audit.query.answer import Answer
+from audit.query.functions import MACROS
+from audit.query.translation import to_duckdb
+from audit.store.delta_files import data_files, open_table
+from audit.store.tables import AUDIT_TABLES, HISTORY_TABLES
+from audit.store.views import VIEWS, definition
+from audit.time_travel.retention.storage_names import SCHEMATA, TABLES
+
+if TYPE_CHECKING:
+    import duckdb
+
+TIMES = {
+    **{table.name: table.time for table in AUDIT_TABLES},
+    **dict.fromkeys(VIEWS[:-4], "query_start_time"),
+    "statements": "start_time",
+}
+"""The column that the partition is made of, by table and view."""
+_NAMES = (*(table.name for table in AUDIT_TABLES), TABLES, SCHEMATA)
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The audit tables of a root. Each is opened when a query first names it, and stays at that version.
+
+    Attributes:
+        root: the folder of the tables.
+        schema: in which they and their views are.
+        now: the present of all queries, UTC without a zone.
+    """
+
+    connection: duckdb.DuckDBPyConnection
+    root: str
+    schema: str
+    now: datetime
+    _shown: set[str] = field(default_factory=set)
+
+    def ask(self, text: str, values: dict[str, Any], limit: int = 0) -> Answer:
+        """The answer to a query in Spark's SQL.
+
+        Args:
+            text: one query.
+            values: of its parameters `:name`, by name.
+            limit: the most rows; 0: all of them.
+
+        Raises:
+            QueryFailed: it has a mistake, or asks for what is not there.
+        """
+        sql = self.translated(text)
+        with _as_query_failed():
+            # A time with a zone would come as one of Python's own: all of the audit's are UTC.
+            kinds = self.connection.execute(f"DESCRIBE {sql}", _used(values, sql)).fetchall()
+            zoned = [
+                f"{_quoted(name)}::TIMESTAMP AS {_quoted(name)}" for name, kind, *_ in kinds if _ZONE in kind
+            ]
+            chosen = f"* REPLACE ({', '.join(zoned)})" if zoned else "*"
+            bounded = f"SELECT {chosen} FROM ({sql})"  # noqa: S608 - the query itself
+            bounded += f" LIMIT {limit}" if limit else ""
+            found = self.connection.execute(bounded, _used(values, sql)).fetchall()
+        return Answer(tuple(name for name, *_ in kinds), found)
+
+    def translated(self, text: str) -> str:
+        """A query as DuckDB is asked it; what it names is there."""
+        sql = to_duckdb(text, self.now, TIMES, self.schema)
+        self._show(text)
+        return sql
+
+    def _show(self, text: str) -> None:
+        lowered = text.lower()
+        for name in (*_NAMES, *VIEWS):
+            if name in lowered and name not in self._shown:
+                self._shown.add(name)
+                show = self._show_view if name in VIEWS else self._show_table
+                show(name)
+
+    def _show_table(self, name: str) -> None:
+        try:
+            table = open_table(self.root, name)
+        except TableMissingError:
+            return  # a query that names it says so
+        if local_path(self.root) is None:
+            # DuckDB has no credentials of the store; delta-rs takes them from the environment.
+            self.connection.register(f"remote_{name}", table.to_pyarrow_dataset())
+            source = f"remote_{name}"
+        elif files := data_files(table):
+            paths = ", ".join(f"'{one}'" for one in (path.replace("'", "''") for path in files))
+            # Files of an older version lack columns, and fields of structs.
+            source = f"read_parquet([{paths}], hive_partitioning = true, union_by_name = true)"
+        else:
+            import pyarrow as pa
+
+            self.connection.register(f"empty_{name}", pa.schema(table.schema().to_arrow()).empty_table())
+            source = f"empty_{name}"
+        found = {one for one, *_ in self.connection.execute(f"DESCRIBE FROM {source}").fetchall()}
+        # In the order of the table: a file has no column for its partition, and DuckDB adds that at the end.
+        columns = [
+            _quoted(one.name) if one.name in found else f"NULL AS {_quoted(one.name)}"
+            for one in table.schema().fields
+        ]
+        listed = ", ".join(columns)
+        self.connection.execute(f"CREATE VIEW {self._full(name)} AS SELECT {listed} FROM {source}")  # noqa: S608 - quoted
+
+    def _show_view(self, name: str) -> None:
+        made = parse_one(definition(name, self.schema), read="spark")
+        columns = [one.name for one in made.this.expressions] if isinstance(made.this, exp.Schema) else []
+        listed = f" ({', '.join(map(_quoted, columns))})" if columns else ""
+        sql = self.translated(made.expression.sql("spark"))
+        # Storage may not be measured yet: a query that names its views says so.
+        if self._is_there(sql):
+            self.connection.execute(f"CREATE VIEW {self._full(name)}{listed} AS {sql}")
+
+    def _is_there(self, sql: str) -> bool:
+        wanted = {one.name for one in parse_one(sql, read="duckdb").find_all(exp.Table) if one.db}
+        found = "SELECT view_name FROM duckdb_views() WHERE schema_name = ?"
+        return wanted <= {name for (name,) in self.connection.execute(found, [self.schema]).fetchall()}
+
+    def _full(self, name: str) -> str:
+        return f"{_quoted(self.schema)}.{_quoted(name)}"
+
+
+_ZONE = "WITH TIME ZONE"
+
+
+@contextmanager
+def opened(root: str, schema: str = "account_usage") -> Iterator[Tables]:
+    """The tables under a root, until the block ends.
+
+    Raises:
+        UnsupportedStore: delta-rs cannot read where it lies.
+        TableMissingError: one of the two tables of statements is not there.
+    """
+    import duckdb
+
+    for table in HISTORY_TABLES:
+        open_table(root, table.name)
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        connection.execute(f"CREATE SCHEMA {_quoted(schema)}")
+        for macro in MACROS:
+            connection.execute(macro)
+        yield Tables(connection, root, schema, datetime.now(timezone.utc).replace(tzinfo=None))
+
+
+def _quoted(name: str) -> str:
+    doubled = name.replace('"', '""')
+    return f'"{doubled}"'
+
+
+def _used(values: dict[str, Any], sql: str) -> dict[str, Any]:
+    """DuckDB refuses values of parameters that a query does not have."""
+    names = {one.name for one in parse_one(sql, read="duckdb").find_all(exp.Parameter, exp.Placeholder)}
+    return {name: value for name, value in values.items() if name in names}
+
+
+@contextmanager
+def _as_query_failed() -> Iterator[None]:
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        first, _, _ = str(error).partition("\n\nLINE")
+        raise QueryFailed(
+            f"the query failed: {' '.join(first.split())}",
+            "mend it; `audit query` lists those that come along, docs/reference/views.md the columns",
+        ) from error

@@ -1,0 +1,177 @@
+"""Spark's SQL as DuckDB's.
+
+In: a query in Spark's SQL, and the present time. Out: the same query in DuckDB's SQL. sqlglot translates;
+what it leaves out is here (sqlglot 30.30, DuckDB 2.0).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
+from sqlglot.optimizer.scope import Scope, traverse_scope
+
+from audit.core.errors import QueryFailed
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+PARTITION = "query_date"
+"""The day (UTC) of the time column, by which the tables are partitioned."""
+_COMPARISONS: Mapping[type[exp.Expr], type[exp.Binary]] = {
+    # A day holds later moments than its first: of `>` and `<` the day itself stays.
+    exp.GT: exp.GTE, exp.GTE: exp.GTE, exp.LT: exp.LTE, exp.LTE: exp.LTE, exp.EQ: exp.EQ,
+}  # fmt: skip
+_TURNED: Mapping[type[exp.Expr], type[exp.Expr]] = {
+    exp.GT: exp.LT, exp.GTE: exp.LTE, exp.LT: exp.GT, exp.LTE: exp.GTE, exp.EQ: exp.EQ,
+}  # fmt: skip
+_ZONED = frozenset({exp.DataType.Type.TIMESTAMPTZ, exp.DataType.Type.TIMESTAMPLTZ})
+_NOW = (exp.CurrentTimestamp, exp.CurrentTimestampLTZ, exp.Localtimestamp, exp.CurrentDatetime)
+
+
+def to_duckdb(text: str, now: datetime, times: Mapping[str, str], schema: str = "account_usage") -> str:
+    """A query of Spark's SQL in DuckDB's.
+
+    Args:
+        text: one query; `:name` is a parameter.
+        now: the present, UTC without a zone.
+        times: by table and view of the audit, in lower case, the column that its partition is made of.
+        schema: of the audit tables.
+
+    Returns:
+        DuckDB's SQL; `$name` is a parameter.
+
+    Raises:
+        QueryFailed: it is no query, or has a mistake.
+    """
+    try:
+        tree = parse_one(text, read="spark")
+    except SqlglotError as error:
+        place = str(error).partition("\n")[0]
+        raise QueryFailed(f"the query has a mistake: {place}", "mend it; Spark's SQL is expected") from error
+    if isinstance(tree, exp.Block):
+        raise QueryFailed("these are several queries", "ask one after the other, or put them into a file")
+    if not isinstance(tree, exp.Query):
+        raise QueryFailed(
+            f"{tree.key.upper()} is no query: the audit tables are read here, and nothing is changed",
+            "ask with SELECT",
+        )
+    _narrow_to_days(tree, times, schema)
+    for node in reversed(list(tree.walk())):  # what is inside a node, before it
+        _mend(node, now)
+    for select in list(tree.find_all(exp.Select)):
+        _explode_in_place(select)
+    return str(tree.sql("duckdb", comments=False))
+
+
+def _mend(node: exp.Expr, now: datetime) -> None:
+    if isinstance(node, _NOW) or (isinstance(node, exp.Anonymous) and node.name.lower() == "now"):
+        # A constant, so that files are left out by their day before they are opened.
+        node.replace(exp.cast(exp.Literal.string(f"{now:%Y-%m-%d %H:%M:%S.%f}"), "timestamp"))
+    elif isinstance(node, exp.CurrentDate):
+        node.replace(exp.cast(exp.Literal.string(f"{now:%Y-%m-%d}"), "date"))
+    elif isinstance(node, exp.DataType) and node.this in _ZONED:
+        # Spark's TIMESTAMP; all times of the audit are UTC, and have no zone in DuckDB.
+        node.set("this", exp.DataType.Type.TIMESTAMP)
+    elif isinstance(node, (exp.ArrayAgg, exp.ArrayUniqueAgg)):
+        _collect(node)
+    elif isinstance(node, exp.Lateral) and node.args.get("outer"):
+        _keep_empty(node)
+    elif isinstance(node, exp.Exists) and isinstance(node.expression, exp.Lambda):
+        found = exp.func("list_filter", node.this, node.expression)
+        node.replace(exp.GT(this=exp.func("len", found), expression=exp.Literal.number(0)))
+    elif isinstance(node, exp.FromJson):
+        made = exp.DataType.build(node.expression.name, dialect="spark")
+        node.replace(exp.cast(exp.cast(node.this, "json", copy=False), made, copy=False))
+
+
+def _collect(node: exp.Expr) -> None:
+    # They leave NULLs out. sqlglot has a FILTER of its own for that, beside that of the query.
+    value, outer = node.this, node.parent
+    wanted: exp.Expr = exp.Not(this=exp.Is(this=value.copy(), expression=exp.Null()))
+    inner = exp.Distinct(expressions=[value]) if isinstance(node, exp.ArrayUniqueAgg) else value
+    listed = exp.Anonymous(this="list", expressions=[inner])
+    if isinstance(outer, exp.Filter):
+        wanted, node = exp.and_(outer.expression.this, wanted), outer
+    # Of no rows it is an empty list, where DuckDB has NULL.
+    filtered = exp.Filter(this=listed, expression=exp.Where(this=wanted))
+    node.replace(exp.func("coalesce", filtered, exp.Array(expressions=[])))
+
+
+def _keep_empty(lateral: exp.Expr) -> None:
+    # LATERAL VIEW OUTER: an empty array gives one row, whose element is NULL. sqlglot forgets OUTER.
+    exploded = lateral.this
+    items = exploded.this
+    none = exp.EQ(
+        this=exp.func("coalesce", exp.func("len", items.copy()), exp.Literal.number(0)),
+        expression=exp.Literal.number(0),
+    )
+    exploded.set("this", exp.If(this=none, true=exp.Array(expressions=[exp.Null()]), false=items.copy()))
+
+
+def _explode_in_place(select: exp.Select) -> None:
+    """LATERAL VIEW explode as `unnest` in a select list: DuckDB takes no filter below a lateral join."""
+    laterals = select.args.get("laterals") or []
+    if not laterals or select.args.get("joins") or not all(map(_is_plain_explode, laterals)):
+        return
+    source = select.args["from_"].this
+    for lateral in laterals:
+        (name,) = lateral.args["alias"].columns
+        unnested = exp.alias_(exp.Unnest(expressions=[lateral.this.this]), name.copy())
+        alias = source.alias_or_name
+        source = exp.select("*", unnested).from_(source).subquery(alias or None)
+    select.args["from_"].set("this", source)
+    select.set("laterals", None)
+
+
+def _is_plain_explode(lateral: exp.Expr) -> bool:
+    return type(lateral.this) is exp.Explode and len(lateral.args["alias"].columns) == 1
+
+
+def _narrow_to_days(tree: exp.Expr, times: Mapping[str, str], schema: str) -> None:
+    """Beside a comparison of a time with a constant put that of its day: no other day's files are opened."""
+    for scope in traverse_scope(tree):
+        for node in list(scope.find_all(*_COMPARISONS, exp.Between)):
+            for condition in _of_days(scope, node, times, schema):
+                node.replace(exp.paren(exp.and_(node.copy(), condition), copy=False))
+
+
+def _of_days(scope: Scope, node: exp.Expr, times: Mapping[str, str], schema: str) -> Iterator[exp.Expr]:
+    sides = (node.this, node.args.get("low") or node.expression)
+    bounds = [side for side in (*sides[1:], node.args.get("high")) if side is not None]
+    column, kind = node.this, type(node)
+    if isinstance(node, exp.Between):
+        kinds: list[type[exp.Binary]] = [exp.GTE, exp.LTE]
+    elif isinstance(node.expression, exp.Column) and not isinstance(node.this, exp.Column):
+        column, bounds, kinds = node.expression, [node.this], [_COMPARISONS[_TURNED[kind]]]
+    else:
+        kinds = [_COMPARISONS[kind]]
+    if not isinstance(column, exp.Column) or any(one.find(exp.Column, exp.Query) for one in bounds):
+        return
+    if not _is_a_time(scope, column, times, schema):
+        return
+    day = exp.column(PARTITION, table=column.args.get("table"))
+    conditions = [
+        compared(this=day.copy(), expression=exp.cast(bound.copy(), "date"))
+        for compared, bound in zip(kinds, bounds, strict=True)
+    ]
+    yield exp.and_(*conditions)
+
+
+def _is_a_time(scope: Scope, column: exp.Column, times: Mapping[str, str], schema: str) -> bool:
+    """Whether a column is what the partition of its table is made of."""
+    if column.table:
+        source = scope.sources.get(column.table)
+    else:
+        # What a LATERAL VIEW makes has no column of such a name.
+        sources = [one for one in scope.sources.values() if not _is_lateral(one)]
+        source = sources[0] if len(sources) == 1 else None
+    if not isinstance(source, exp.Table) or source.db.lower() != schema.lower():
+        return False
+    return times.get(source.name.lower()) == column.name.lower()
+
+
+def _is_lateral(source: exp.Expr | Scope) -> bool:
+    return isinstance(source, Scope) and isinstance(source.expression, exp.Lateral)

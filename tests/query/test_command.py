@@ -1,0 +1,101 @@
+"""`audit query` as it is typed: names, SQL and files; forms of the answer."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from datetime import datetime
+
+import pytest
+from click.testing import CliRunner
+from pyarrow import parquet
+
+from audit.cli import main
+
+from .roots import make_root
+
+NOON = datetime.fromisoformat("2026-11-20T12:00")
+COUNT = "SELECT user_name, count(*) AS n FROM account_usage.query_history GROUP BY ALL ORDER BY 1"
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    """Two statements of ann, one of a user with a hostile name."""
+    users = ("ann", "ann", '=1+1,"x"\n<b>')
+    rows = [{"query_id": f"q{n}", "start_time": NOON, "user_name": user} for n, user in enumerate(users)]
+    return make_root(tmp_path_factory.mktemp("root"), {"query_history": rows})
+
+
+def run(root, *words):
+    """Exit code, stdout, stderr."""
+    done = CliRunner().invoke(main, ["query", *words, "--root", root], catch_exceptions=False)
+    return done.exit_code, done.stdout, done.stderr
+
+
+def test_forms(root, tmp_path):
+    """Each holds the same rows; a file's form is that of its name."""
+    expected = [{"user_name": '=1+1,"x"\n<b>', "n": 1}, {"user_name": "ann", "n": 2}]
+    assert json.loads(run(root, COUNT, "--json")[1]) == expected
+    assert json.loads(run(root, COUNT, "--format", "json")[1]) == expected
+    assert run(root, COUNT, "--format", "csv")[1] == 'user_name,n\n"=1+1,""x""\n<b>",1\nann,2\n'
+    assert "ann" in run(root, COUNT)[1]
+    for name in ("a.json", "a.csv", "a.parquet"):
+        code, said, progress = run(root, COUNT, "-o", str(tmp_path / name))
+        assert (code, said, progress) == (0, "", f"2 rows in {tmp_path / name}\n")
+    assert parquet.read_table(tmp_path / "a.parquet").to_pylist() == expected
+    assert json.loads((tmp_path / "a.json").read_text()) == expected
+
+
+def test_a_limit(root):
+    """The answer is cut, and says so."""
+    code, said, progress = run(root, COUNT, "--limit", "1", "--format", "csv")
+    assert (code, len(said.splitlines()), progress) == (0, 3, "The first 1 rows; --limit 0 shows all\n")
+    assert run(root, COUNT, "--limit", "0", "--format", "csv")[2] == ""
+
+
+def test_names_and_files(root, tmp_path):
+    """A sample query by its name, and queries of a file one after the other."""
+    assert run(root, "failed_and_denied", "--json") == (0, "[]\n", "")
+    file = tmp_path / "two.sql"
+    file.write_text("-- How many?\n-- :who = 'bob'  a user\nSELECT 1 AS a;\nSELECT :who AS who")
+    assert run(root, str(file), "--format", "csv", "--param", "who=eve")[1] == "a\n1\nwho\neve\n"
+    assert run(root, "--list")[1] == run(root)[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["who_read"], "there is no sample query 'who_read'"),
+        (["SELECT nothing FROM account_usage.statements"], "AUDIT_QUERY_FAILED"),
+        (["DELETE FROM account_usage.query_history"], "DELETE is no query"),
+        ([COUNT, "--format", "parquet"], "--format parquet needs a file"),
+        ([COUNT, "--json", "--format", "csv"], "give one"),
+        ([COUNT, "-o", "/nowhere/a.csv"], "/nowhere/a.csv cannot be written"),
+        ([COUNT, "-o", "answer.xlsx"], "give --format"),
+        (["SELECT :who"], "has no value for :who"),
+    ],
+)
+def test_bad_input(root, words, said):
+    """One line says what is wrong."""
+    code, answer, error = run(root, *words)
+    assert (code, answer) == (2, "")
+    assert said in error
+
+
+def test_a_root_that_is_not_there(tmp_path):
+    """It is named, and nothing is made."""
+    code, _, error = run(str(tmp_path / "typo"), COUNT)
+    assert (code, (tmp_path / "typo").exists()) == (2, False)
+    assert str(tmp_path / "typo") in error
+
+
+def test_no_spark_is_imported(root):
+    """Neither PySpark nor pandas: a question is answered within a second."""
+    code = (
+        "import sys; from audit.cli import main\n"
+        f"main(['query', {COUNT!r}, '--root', {root!r}, '--json'], standalone_mode=False)\n"
+        "assert not {'pyspark', 'pandas', 'py4j'} & sys.modules.keys(), sorted(sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

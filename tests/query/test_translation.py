@@ -1,0 +1,105 @@
+"""Spark's SQL as DuckDB's."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import duckdb
+import pytest
+
+from audit.core.errors import QueryFailed
+from audit.query.functions import MACROS
+from audit.query.translation import to_duckdb
+
+NOW = datetime.fromisoformat("2026-11-25T12:30")
+TEN = datetime.fromisoformat("2026-01-01T10:00")
+TIMES = {"access_history": "query_start_time", "query_history": "start_time"}
+
+
+def translated(text):
+    """As DuckDB's, at noon."""
+    return to_duckdb(text, NOW, TIMES)
+
+
+def answer(text):
+    """What DuckDB says to it."""
+    with duckdb.connect() as connection:
+        for macro in MACROS:
+            connection.execute(macro)
+        return connection.execute(translated(text)).fetchall()
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("SELECT current_timestamp()", [(NOW,)]),
+        ("SELECT now() - make_dt_interval(1, 2)", [(datetime.fromisoformat("2026-11-24T10:30"),)]),
+        ("SELECT current_date()", [(NOW.date(),)]),
+        ("SELECT get(array(7, 8), 1)", [(8,)]),
+        ("SELECT arrays_overlap(array(1, 2), array(2, 3))", [(True,)]),
+        ("SELECT size(array(1, 2))", [(2,)]),
+        ("SELECT sort_array(collect_set(a)) FROM VALUES (1), (NULL), (1), (2) AS v(a)", [([1, 2],)]),
+        ("SELECT collect_list(a) FILTER (WHERE a > 1) FROM VALUES (1), (NULL), (2) AS v(a)", [([2],)]),
+        ("SELECT collect_list(a) FROM VALUES (1) AS v(a) WHERE a > 1", [([],)]),
+        ("SELECT collect_list(a) FILTER (WHERE a > 1) FROM VALUES (1) AS v(a)", [([],)]),
+        ("SELECT sort_array(map_keys(from_json('{\"b\": {\"c\": 1}, \"a\": 2}', 'map<string,string>')))",
+         [(["a", "b"],)]),
+        ("SELECT get_json_object('{\"a\": {\"b\": \"x\"}}', '$.a.b')", [("x",)]),
+        ("SELECT o.x FROM VALUES (array(named_struct('x', 1))) AS v(a) LATERAL VIEW explode(a) AS o", [(1,)]),
+        ("SELECT o FROM VALUES (array()), (array(5)) v(l) LATERAL VIEW OUTER explode(l) AS o ORDER BY 1",
+         [(None,), (5,)]),
+        ("SELECT filter(array(1, 2, 3), x -> x > 1)", [([2, 3],)]),
+        ("SELECT exists(array(1, 2), x -> x = 2), transform(array(1), x -> x + 1)", [(True, [2])]),
+        ("SELECT a FROM VALUES (2), (NULL), (1) AS v(a) ORDER BY a", [(None,), (1,), (2,)]),
+        ("SELECT count_if(a > 1), bool_or(a > 1), max_by(a, a) FROM VALUES (1), (2) AS v(a)", [(1, True, 2)]),
+        ("SELECT date_trunc('HOUR', TIMESTAMP '2026-01-01 10:11:12')", [(TEN,)]),
+        ("SELECT if(1 > 2, 'a', 'b'), 'a' RLIKE '^a', nvl(NULL, 1)", [("b", True, 1)]),
+    ],
+)  # fmt: skip
+def test_functions(text, rows):
+    """Those of Spark that the samples and views use, and that people who know Spark would write."""
+    assert answer(text) == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("SELECT * FROM account_usage.access_history WHERE query_start_time >= '2026-11-20'",
+         ["query_date >= CAST('2026-11-20' AS DATE)"]),
+        ("SELECT * FROM account_usage.access_history WHERE '2026-11-20' < query_start_time",
+         ["query_date >= CAST('2026-11-20' AS DATE)"]),
+        ("SELECT * FROM account_usage.query_history q WHERE q.start_time BETWEEN '2026-11-20' AND now()",
+         ["q.query_date >= CAST('2026-11-20' AS DATE)", "q.query_date <= CAST(CAST('2026-11-25"]),
+        ("SELECT 1 FROM account_usage.access_history a, mine.q WHERE a.query_start_time > '2026-11-20'",
+         ["a.query_date >= CAST('2026-11-20' AS DATE)"]),
+        ("WITH c AS (SELECT * FROM account_usage.query_history WHERE start_time = '2026-11-20') FROM c",
+         ["query_date = CAST('2026-11-20' AS DATE)"]),
+        # Not told which table the time is of, or it is not the one that the days are made of.
+        ("SELECT * FROM account_usage.access_history a, account_usage.query_history q WHERE start_time > '2'", []),
+        ("SELECT * FROM account_usage.query_history WHERE end_time > '2026-11-20'", []),
+        ("SELECT * FROM mine.query_history WHERE start_time > '2026-11-20'", []),
+        ("SELECT * FROM account_usage.query_history WHERE start_time > end_time", []),
+        ("WITH query_history AS (SELECT 1 AS start_time) SELECT * FROM query_history WHERE start_time > 0", []),
+    ],
+)  # fmt: skip
+def test_a_bound_on_the_time_bounds_the_day(text, days):
+    """The tables are partitioned by it: files of other days are not opened."""
+    found = translated(text)
+    assert [one for one in days if one not in found] == []
+    assert found.count("query_date") == len(days)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("DROP TABLE account_usage.query_history", "DROP is no query"),
+        ("INSERT INTO account_usage.query_history SELECT 1", "INSERT is no query"),
+        ("SELECT FROM WHERE", "the query has a mistake"),
+        ("COPY x TO '/tmp/y'", "COPY"),
+        ("SELECT 1; SELECT 2", "several queries"),
+    ],
+)
+def test_what_is_no_query(text, said):
+    """Nothing is changed by `audit query`."""
+    with pytest.raises(QueryFailed, match=said):
+        translated(text)
