@@ -121,8 +121,7 @@ class Analyst:
             finding = Finding(Access("STREAM"), "plan")  # its micro-batches read and write
         else:
             finding = self._traced(job, plan)
-        query_id = job.started.query_id
-        finding = self._completed(job.catalog, query_id, executions, finding, query_execution)
+        finding = self._completed(job.catalog, job.started, executions, finding, query_execution)
         if job.request.statement is None and query_execution is not None:
             text = self.plan_text(query_execution)
             finding = replace(
@@ -178,7 +177,7 @@ class Analyst:
 
         finding = attempt(by_plan, failed)
         ran = execution.query_execution
-        return self._completed(catalog, started.query_id, [execution], finding, ran)
+        return self._completed(catalog, started, [execution], finding, ran)
 
     def by_plan(self, catalog: CatalogSnapshot, plan: Any) -> tuple[Access, tuple[ObjectVersion, ...]]:
         """What an analyzed plan accesses, with ids, and the versions that it reads."""
@@ -265,7 +264,7 @@ class Analyst:
     def _completed(
         self,
         catalog: CatalogSnapshot,
-        query_id: str,
+        started: Started,
         executions: Sequence[Execution],
         finding: Finding,
         query_execution: Any | None,
@@ -274,7 +273,7 @@ class Analyst:
 
         def complete() -> Finding:
             places = self._places(finding, query_execution)
-            written = written_versions(catalog.session, finding.access, executions, places, query_id)
+            written = written_versions(catalog.session, finding.access, executions, places, started)
             rows = (written.rows, *(one.rows_written for one in reversed(counted)))
             size = (written.bytes, *(one.bytes_written for one in reversed(counted)))
             return replace(
@@ -286,7 +285,7 @@ class Analyst:
             )
 
         def failed(error: Exception) -> Finding:
-            self._failures.note(error, query_id)
+            self._failures.note(error, started.query_id)
             return finding.doubted([f"{type(error).__name__}: {error}"])
 
         counted = [execution.metrics for execution in executions]

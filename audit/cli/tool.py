@@ -33,6 +33,9 @@ _OF_AUDIT = (
 )  # fmt: skip
 
 
+_NAMES_A_FILE = "[FAILED_READ_FILE"
+
+
 @contextmanager
 def as_spark_failed() -> Iterator[None]:
     """A block whose errors of Spark and Delta become one line, and not a traceback.
@@ -40,14 +43,15 @@ def as_spark_failed() -> Iterator[None]:
     Raises:
         SparkFailed: Spark has raised an error, which it quotes from where it names a file, if it does.
     """
-    from audit.spark.java_errors import CALL_ERRORS, java_message
+    from audit.spark.java_errors import CALL_ERRORS, java_message, java_messages
     from audit.store.error_translation import first_lines
 
     try:
         yield
     except CALL_ERRORS as error:
-        text = java_message(error)
-        _, found, rest = text.partition("[FAILED_READ_FILE")
+        # The innermost says what it was: those around it, that a thread has failed.
+        text = next((one for one in java_messages(error) if _NAMES_A_FILE in one), java_message(error))
+        _, found, rest = text.partition(_NAMES_A_FILE)
         raise SparkFailed(
             f"Spark could not do it: {first_lines(found + rest or text)}",
             "mend what it names: a file of an audit table comes back from a backup, or with RESTORE TABLE;"

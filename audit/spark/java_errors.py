@@ -28,6 +28,11 @@ def java_text(error: BaseException) -> str:
     return str(error.java_exception if isinstance(error, Py4JJavaError) else error)
 
 
+def java_messages(error: BaseException) -> list[str]:
+    """The messages of the Java exception behind an error and of its causes, the outermost first."""
+    return [str(one.getMessage()) for one in _causes(error)]
+
+
 def java_class_name(error: BaseException) -> str:
     """The full name of the Java exception's class; "" for an error of Python's."""
     return str(error.java_exception.getClass().getName()) if isinstance(error, Py4JJavaError) else ""

@@ -45,6 +45,23 @@ def test_a_copy_names_the_columns_of_the_new_table(session, schema):
         assert properties["creationSource"]["objectId"] == source.objectId
 
 
+def test_a_clone_says_which_version_it_read(session, schema):
+    """The latest, or the one that it asks for, beside the one that it wrote."""
+    session.sql("CREATE TABLE src (id INT)")
+    session.sql("INSERT INTO src VALUES (1)")
+    for text, version in (
+        ("CREATE TABLE one CLONE src", 1),
+        ("CREATE TABLE two CLONE src AT (VERSION => 0)", 0),
+        ("CREATE TABLE three SHALLOW CLONE src VERSION AS OF 0", 0),
+        ("CREATE OR REPLACE TABLE three CLONE src", 2),  # the first clone has pinned its source
+    ):
+        row = recorded(session, text)
+        name = text.split(" TABLE ")[1].split()[0]
+        found = {(v.objectName.rpartition(".")[2], v.access): v.version for v in row.object_versions}
+        assert found.get(("src", "read")) == version, (text, found, row.captured_by, row.analysis_reason)
+        assert (name, "write") in found, (text, found)
+
+
 def test_what_did_not_exist_is_not_replaced(session, schema):
     """CREATE OR REPLACE of a new view, or of a new table, is a CREATE."""
     for text in (

@@ -30,9 +30,10 @@ def access(spark, user):
 
 
 def test_attach_is_idempotent(audited):
-    """A second attach gives the same interceptor and doubles no record."""
+    """A second attach gives the same session and doubles no record; it shows whose it is and where."""
     first = audit.attach(audited, user="tester", root=str(audit_root(audited)))
     assert first is audit.attach(audited, user="tester", root=str(audit_root(audited)))
+    assert repr(first) == f"<audit of tester's session under {audit_root(audited)}>"
     with audit.as_user(audited, "once"):
         audited.sql("SELECT 1 AS one").collect()
     assert len(history(audited, "once")) == 1

@@ -83,6 +83,20 @@ def test_verify_finds_what_was_altered(spark, root):
     }
 
 
+def test_a_damaged_file_is_one_line(spark, tmp_path):
+    """It is named, and no traceback is shown."""
+    source = Source(tmp_path)
+    source.run(1)
+    source.spool.close()
+    assert run(tmp_path, "status")[1][0]["state"] == "ended"
+    run(tmp_path, "ingest")
+    (file,) = tmp_path.glob("access_history/query_date=*/*.parquet")
+    file.write_bytes(b"PAR1 no more")
+    code, said = run(tmp_path, "verify")
+    assert (code, said.splitlines()[-1][:27]) == (2, "audit: AUDIT_SPARK_FAILED: ")
+    assert file.name in said, said
+
+
 def test_retain_says_what_it_would_delete(root):
     """A dry run changes nothing; the days of 2026-01-01 are there until they are too old."""
     code, rows = run(root, "retain", "--days", "1", "--dry-run")

@@ -244,6 +244,18 @@ def test_protected_files_stay(held, spelled):
     assert reached == []
 
 
+def test_a_partition_that_is_refused_is_not_there(session, held):
+    """Not in the catalog either, where a later statement of somebody else would come upon it."""
+    with audit.as_user(session, "mallory"):
+        session.sql(PARTED)
+        with pytest.raises(AccessDeniedError):
+            session.sql(ADDED.format(any=held.folder))
+    try:
+        assert session.sql("SHOW PARTITIONS mine.f").collect() == []
+    finally:
+        held.clean_up()
+
+
 def test_what_is_hidden_is_kept_as_long_as_it_was(session, held):
     """Who does not see all of a table makes no UNDROP of it fail: neither there, nor by what is above it."""
     del held

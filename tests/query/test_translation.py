@@ -75,11 +75,11 @@ def test_functions(text, rows):
         ("WITH c AS (SELECT * FROM account_usage.query_history WHERE start_time = '2026-11-20') FROM c",
          ["query_date = CAST('2026-11-20' AS DATE)"]),
         # Not told which table the time is of, or it is not the one that the days are made of.
-        ("SELECT * FROM account_usage.access_history a, account_usage.query_history q WHERE start_time > '2'", []),
+        ("SELECT 1 FROM account_usage.query_history, account_usage.statements WHERE start_time > '2'", []),
         ("SELECT * FROM account_usage.query_history WHERE end_time > '2026-11-20'", []),
         ("SELECT * FROM mine.query_history WHERE start_time > '2026-11-20'", []),
         ("SELECT * FROM account_usage.query_history WHERE start_time > end_time", []),
-        ("WITH query_history AS (SELECT 1 AS start_time) SELECT * FROM query_history WHERE start_time > 0", []),
+        ("WITH query_history AS (SELECT 1 AS start_time) FROM query_history WHERE start_time > 0", []),
     ],
 )  # fmt: skip
 def test_a_bound_on_the_time_bounds_the_day(text, days):

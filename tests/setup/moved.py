@@ -63,6 +63,8 @@ def main():
         "CREATE TABLE fresh AS SELECT 9 AS a",
         "SELECT a FROM t AT (VERSION => 1)",
         "SELECT count(*) FROM account_usage.query_history WHERE query_text = 'INSERT INTO t VALUES (1)'",
+        # The first one's records have none of it.
+        "SELECT count(*) FROM account_usage.query_history WHERE query_text = 'INSERT INTO shared VALUES (3)'",
     )
     changed = sorted(name for name, found in files(first).items() if before.get(name) != found)
     shutil.rmtree(first)

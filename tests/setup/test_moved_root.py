@@ -105,5 +105,5 @@ def test_i_copied_the_whole_root_to_another_place(tmp_path):
     assert told["changed"] == []
     one, two, seven = [["1"]], [["1"], ["2"]], [["7"]]
     message = [["Table dropped successfully restored."]]
-    assert told["seen"] == [one, one, [], [], two, message, seven, [], one, one]
+    assert told["seen"] == [one, one, [], [], two, message, seven, [], one, one, one]
     assert told["alone"] == [[["1"], ["3"]], two, [["9"]]]

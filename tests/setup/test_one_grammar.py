@@ -35,7 +35,7 @@ ONE_WORD = {
     "audit/policies/model/types.py": "the name of a data type",
     "audit/time_travel/versions/timestamp_eval.py": "the value of a string literal: ISO 8601, RFC 2822",
     "lineage/names.py": "a dotted name",
-    "lineage/sql/commands/time_travel/at_before.py": "a token behind @: v3; whether a text has a word of a clause at all",
+    "lineage/sql/commands/time_travel/at_before.py": "a token behind @: v3; whether a text has such a word",
     "lineage/sql/like_patterns.py": "the pattern of a SHOW … LIKE, made into one of `re`",
     "lineage/sql/redaction/rules.py": "the name of an option or column; the form of a key or token",
     "lineage/sql/syntax/spark_syntax.py": "a token behind @: v3",

@@ -43,6 +43,12 @@ def test_storage_by_day(session, schema, root):
     assert (code, "▒ Fail-safe" in said, "▓" in said) == (0, True, True)
 
 
+def test_storage_of_what_is_not_there(root):
+    """It is named; nothing is drawn."""
+    code, said, told = answer("storage", "nosuch.t", root=root)
+    assert (code, said, "of the name nosuch.t" in told) == (2, "", True)
+
+
 def test_nothing_to_purge_or_recover(session, schema, root):
     """Said in a line; what a command cannot do is an error with a way out."""
     session.sql("CREATE TABLE t AS SELECT 1 AS a")

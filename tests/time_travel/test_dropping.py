@@ -124,6 +124,25 @@ def test_a_schema_returns_with_what_was_in_it(session, spark, schema):
     assert session.sql("SELECT a FROM early").collect()[0][0] == 5
 
 
+def test_the_tables_of_a_dropped_schema_are_listed(session, schema):
+    """SHOW TABLES HISTORY asks for it by its name; STARTS WITH and LIMIT … FROM leave what they name."""
+    session.sql("CREATE SCHEMA past")
+    for name in ("one", "other", "two"):
+        session.sql(f"CREATE TABLE past.{name} (a INT)")
+    session.sql("DROP SCHEMA past CASCADE")
+
+    def listed(clauses=""):
+        found = session.sql(f"SHOW TABLES HISTORY IN SCHEMA past {clauses}").collect()
+        return [(row["name"], row["dropped_on"] is not None) for row in found]
+
+    assert sorted(listed()) == [("one", True), ("other", True), ("two", True)]
+    assert sorted(listed("STARTS WITH 'o'")) == [("one", True), ("other", True)]
+    assert listed("LIMIT 1 FROM 'one'") == [("one", True)]
+    session.sql("UNDROP SCHEMA past")
+    assert listed() == [("one", False), ("other", False), ("two", False)]
+    session.sql("DROP SCHEMA past CASCADE")
+
+
 def test_a_view_is_dropped_and_restored(session, schema):
     """With the name of its column and its text."""
     session.sql("CREATE VIEW v AS SELECT 1 AS one")

@@ -141,6 +141,10 @@ def test_a_statement_on_record(session, told):
         ("marked", "BEFORE"): 5, ("marked", "AT"): 6,
     }  # fmt: skip
     session.sql("ALTER TABLE renamed RENAME TO t")
+    # Of two tables in one query the statement touched one.
+    point = f"BEFORE (STATEMENT => '{ids[texts['third']]}')"
+    joined = f"SELECT max(a), count(DISTINCT one) FROM t {point} JOIN other {point} ON TRUE"
+    assert rows(session, joined) == [(2, 1)]
     # A view over two tables, of which the statement touched one.
     before = f"SELECT max(a), count(DISTINCT one) FROM both BEFORE (STATEMENT => '{ids[texts['third']]}')"
     assert rows(session, before) == [(2, 1)]

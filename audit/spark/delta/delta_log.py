@@ -29,6 +29,7 @@ class LoggedCommit:
         operation: WRITE, MERGE …, as Delta calls it.
         metrics: what Delta counted.
         query_id: the statement that the commit names in its userMetadata, None for none.
+        cloned: the version of its source that a CLONE took; None for anything else.
     """
 
     version: int
@@ -36,6 +37,7 @@ class LoggedCommit:
     operation: str
     metrics: dict[str, str]
     query_id: str | None = None
+    cloned: int | None = None
 
 
 def delta_log(spark: SparkSession, location: str) -> Any:
@@ -71,7 +73,11 @@ def commits_since(spark: SparkSession, location: str, since_ms: int) -> list[Log
         counted = {} if metrics is None else dict(_pairs(metrics))
         # The text of `spark.databricks.delta.commitInfo.userMetadata` in the committing session.
         query_id = option(info.userMetadata())
-        found.append(LoggedCommit(version, info.getTimestamp(), info.operation(), counted, query_id))
+        operation, cloned = info.operation(), None
+        if operation == "CLONE":
+            # Delta keeps the parameters of an operation as JSON: a number as its digits.
+            cloned = int(dict(_pairs(info.operationParameters()))["sourceVersion"])
+        found.append(LoggedCommit(version, info.getTimestamp(), operation, counted, query_id, cloned))
     return found
 
 
