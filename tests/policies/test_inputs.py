@@ -115,11 +115,13 @@ def test_the_column_of_a_row_policy(session, guarded):
         session, "ALTER TABLE work.r DROP COLUMN region", "ALTER TABLE work.r DROP COLUMNS (region, other)"
     )
     with audit.as_user(session, "mallory"):
-        run("CREATE TABLE work.own CLONE work.r")
+        run("CREATE TABLE work.cloned CLONE work.r")
     _refused(
-        session, "ALTER TABLE work.own DROP COLUMN region", "ALTER TABLE work.own DROP COLUMNS (id, region)"
+        session,
+        "ALTER TABLE work.cloned DROP COLUMN region",
+        "ALTER TABLE work.cloned DROP COLUMNS (id, region)",
     )
-    assert _seen(session, "SELECT id FROM work.own") == [(1,)]
+    assert _seen(session, "SELECT id FROM work.cloned") == [(1,)]
     with audit.as_user(session, "mallory"):
         run("ALTER TABLE work.r RENAME COLUMN region TO was")
         run("ALTER TABLE work.r RENAME COLUMN other TO region")

@@ -6,5 +6,5 @@ TABLES = "object_storage"
 """The Delta table with a row for each table."""
 SCHEMATA = "object_schemata"
 """The Delta table with a row for each schema."""
-VIEWS = ("schemata", "table_storage", "table_storage_metrics", "tables")
+VIEWS = ("tables", "schemata", "table_storage_metrics", "table_storage")
 """The views that read them."""
