@@ -76,7 +76,8 @@ def written_versions(
         ):
             counted.append(None)
             continue
-        quiet |= not mine and access.statement_type in _DML
+        # Without an execution nobody knows whether there was something to write.
+        quiet |= bool(executions) and not mine and access.statement_type in _DML
         versions += (ObjectVersion(modified.name, "write", c.version, modified.object_id) for c in mine)
         versions += _cloned(access, mine)
         counted += mine
@@ -88,13 +89,11 @@ def written_versions(
 def _cloned(access: Access, commits: Sequence[LoggedCommit]) -> list[ObjectVersion]:
     """The version that a CLONE read: its commit says it, and no plan of Spark's does."""
     sources = {one.name: one for one in access.base_objects_accessed}
+    if len(sources) != 1:
+        return []
+    (source,) = sources.values()
     taken = [commit.cloned for commit in commits if commit.cloned is not None]
-    return [
-        ObjectVersion(source.name, "read", version, source.object_id)
-        for source in sources.values()
-        for version in taken
-        if len(sources) == 1
-    ]
+    return [ObjectVersion(source.name, "read", version, source.object_id) for version in taken]
 
 
 def _sum(what: Callable[[LoggedCommit], int | None], commits: list[LoggedCommit | None]) -> int | None:

@@ -16,7 +16,7 @@ import orjson
 from audit.cli.output import Output, json_option
 from audit.cli.tool import Tool, root_option
 from audit.core.errors import QueryFailed
-from audit.query.answer import Answer
+from audit.query.answer import WAY_OUT, Answer
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 
 _LIMIT = 1_000
-
-
 FORMATS = ("table", "json", "csv", "parquet")
 
 
@@ -225,10 +223,7 @@ class _InSpark:
             frame = self.spark.sql(text, args=values or None)
             rows = (frame.limit(limit) if limit else frame).collect()
         except CALL_ERRORS as error:
-            raise QueryFailed(
-                f"the query failed: {first_lines(java_message(error))}",
-                "mend it; `audit query` lists those that come along, docs/reference/views.md the columns",
-            ) from error
+            raise QueryFailed(f"the query failed: {first_lines(java_message(error))}", WAY_OUT) from error
         return Answer(tuple(frame.columns), [tuple(row.asDict(recursive=True).values()) for row in rows])
 
 

@@ -9,6 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+WAY_OUT = "mend it; `audit query` lists those that come along, docs/reference/views.md the columns"
+"""What to do about a query that is refused, or fails."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:

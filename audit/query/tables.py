@@ -5,7 +5,7 @@ In: a root. Out: a connection in which they have the names that they have in Spa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -15,20 +15,22 @@ from sqlglot import exp, parse_one
 
 from audit.core.errors import QueryFailed, TableMissingError
 from audit.core.file_paths import local_path
-from audit.query.answer import Answer
+from audit.query.answer import WAY_OUT, Answer
 from audit.query.functions import MACROS
 from audit.query.translation import to_duckdb
 from audit.store.delta_files import data_files, open_table
 from audit.store.tables import AUDIT_TABLES, HISTORY_TABLES
 from audit.store.views import VIEWS, definition
 from audit.time_travel.retention.storage_names import SCHEMATA, TABLES
+from audit.time_travel.retention.storage_names import VIEWS as STORAGE_VIEWS
 
 if TYPE_CHECKING:
     import duckdb
+    from deltalake import DeltaTable
 
 TIMES = {
     **{table.name: table.time for table in AUDIT_TABLES},
-    **dict.fromkeys(VIEWS[:-4], "query_start_time"),
+    **{view: "query_start_time" for view in VIEWS if view not in STORAGE_VIEWS},
     "statements": "start_time",
 }
 """The column that the partition is made of, by table and view."""
@@ -37,7 +39,9 @@ _NAMES = (*(table.name for table in AUDIT_TABLES), TABLES, SCHEMATA)
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The audit tables of a root. Each is opened when a query first names it, and stays at that version.
+    """The audit tables of a root, each at its version of when it was opened.
+
+    The two tables of statements are opened at the beginning, the others when a query first names them.
 
     Attributes:
         root: the folder of the tables.
@@ -49,6 +53,7 @@ class Tables:
     root: str
     schema: str
     now: datetime
+    _history: Mapping[str, DeltaTable]
     _shown: set[str] = field(default_factory=set)
 
     def ask(self, text: str, values: dict[str, Any], limit: int = 0) -> Answer:
@@ -63,16 +68,17 @@ class Tables:
             QueryFailed: it has a mistake, or asks for what is not there.
         """
         sql = self.translated(text)
+        used = _used(values, sql)
         with _as_query_failed():
             # A time with a zone would come as one of Python's own: all of the audit's are UTC.
-            kinds = self.connection.execute(f"DESCRIBE {sql}", _used(values, sql)).fetchall()
+            kinds = self.connection.execute(f"DESCRIBE {sql}", used).fetchall()
             zoned = [
                 f"{_quoted(name)}::TIMESTAMP AS {_quoted(name)}" for name, kind, *_ in kinds if _ZONE in kind
             ]
             chosen = f"* REPLACE ({', '.join(zoned)})" if zoned else "*"
             bounded = f"SELECT {chosen} FROM ({sql})"  # noqa: S608 - the query itself
             bounded += f" LIMIT {limit}" if limit else ""
-            found = self.connection.execute(bounded, _used(values, sql)).fetchall()
+            found = self.connection.execute(bounded, used).fetchall()
         return Answer(tuple(name for name, *_ in kinds), found)
 
     def translated(self, text: str) -> str:
@@ -91,7 +97,7 @@ class Tables:
 
     def _show_table(self, name: str) -> None:
         try:
-            table = open_table(self.root, name)
+            table = self._history[name] if name in self._history else open_table(self.root, name)
         except TableMissingError:
             return  # a query that names it says so
         if local_path(self.root) is None:
@@ -147,14 +153,13 @@ def opened(root: str, schema: str = "account_usage") -> Iterator[Tables]:
     """
     import duckdb
 
-    for table in HISTORY_TABLES:
-        open_table(root, table.name)
+    history = {table.name: open_table(root, table.name) for table in HISTORY_TABLES}
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         connection.execute(f"CREATE SCHEMA {_quoted(schema)}")
         for macro in MACROS:
             connection.execute(macro)
-        yield Tables(connection, root, schema, datetime.now(timezone.utc).replace(tzinfo=None))
+        yield Tables(connection, root, schema, datetime.now(timezone.utc).replace(tzinfo=None), history)
 
 
 def _quoted(name: str) -> str:
@@ -176,7 +181,4 @@ def _as_query_failed() -> Iterator[None]:
         yield
     except duckdb.Error as error:
         first, _, _ = str(error).partition("\n\nLINE")
-        raise QueryFailed(
-            f"the query failed: {' '.join(first.split())}",
-            "mend it; `audit query` lists those that come along, docs/reference/views.md the columns",
-        ) from error
+        raise QueryFailed(f"the query failed: {' '.join(first.split())}", WAY_OUT) from error
