@@ -8,7 +8,7 @@ from audit.core import errors
 from audit.core.shadowing import require_own_packages
 
 if TYPE_CHECKING:
-    from audit.api import as_user, attach, coverage, detach, flush, procedure, session, suppress
+    from audit.api import as_user, attach, coverage, detach, flush, procedure, session, suppress, tagged
     from audit.capture.audited_session import AuditedSession
     from audit.capture.coverage import Coverage
     from audit.graph import LineageGraph, diff
@@ -29,6 +29,7 @@ __all__ = [
     "procedure",
     "session",
     "suppress",
+    "tagged",
 ]
 
 require_own_packages(__file__)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from audit import attached_sessions
@@ -17,12 +17,12 @@ from audit.analysis.work_items import StatementRequest
 from audit.capture.audited_session import AuditedSession
 from audit.capture.coverage import Coverage, measure_coverage
 from audit.core import identity
-from audit.core.config import load
+from audit.core.config import LONGEST_TAG, load
 from audit.core.errors import AttachError, ConfigInvalid, ProcedureError
-from audit.core.identity import Identity, user_tag
-from audit.core.job_tags import SUPPRESS_TAG
-from audit.spark.pyspark_api.job_tags import tagged
-from audit.spark.sessions import active_context, is_stopped, require_session, session_of_block
+from audit.core.identity import Identity, Tagging, user_tag
+from audit.spark.pyspark_api import job_tags
+from audit.spark.sessions import is_stopped, require_session, session_of_block
+from audit.spark.unrecorded import unrecorded
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -154,7 +154,7 @@ def as_user(spark: SparkSession, user: str, roles: Sequence[str] = ()) -> Iterat
     with ExitStack() as block:
         block.enter_context(identity.acting_as(Identity(user, tuple(roles))))
         block.enter_context(session_of_block(spark))
-        block.enter_context(tagged(spark.sparkContext, user_tag(user)))
+        block.enter_context(job_tags.tagged(spark.sparkContext, user_tag(user)))
         for application in attached_sessions.open_applications():
             policies = application.services.policies
             block.enter_context(policies.acting_as(audited.session_id, user, tuple(roles)))
@@ -162,10 +162,41 @@ def as_user(spark: SparkSession, user: str, roles: Sequence[str] = ()) -> Iterat
 
 
 @contextmanager
+def tagged(query_tag: str | None = None, *, purpose: str | None = None) -> Iterator[None]:
+    """Statements of this thread (and task) inside are recorded with that tag and purpose.
+
+    They go before `SET audit.query_tag = …` and `SET audit.purpose = …`, and those before what
+    `audit.attach(query_tag=…, purpose=…)` was given.
+
+    Args:
+        query_tag: what this work is called, up to 2,000 characters; None: as outside.
+        purpose: what it is done for, up to 2,000 characters; None: as outside.
+
+    Raises:
+        ConfigInvalid: one of them is no text, is empty or too long.
+    """
+    for name, text in (("query_tag", query_tag), ("purpose", purpose)):
+        if text is not None and not (isinstance(text, str) and 0 < len(text.strip()) <= LONGEST_TAG):
+            raise ConfigInvalid(
+                f"the {name} of audit.tagged is {text!r:.80}",
+                f"give a text of 1 to {LONGEST_TAG} characters",
+            )
+    with identity.tagged_as(Tagging(query_tag, purpose)):
+        yield
+
+
+@contextmanager
 def suppress() -> Iterator[None]:
-    """A block whose statements, on this thread, are not recorded: the audit's own reads and writes."""
-    context = active_context()
-    with identity.suppress(), nullcontext() if context is None else tagged(context, SUPPRESS_TAG):
+    """A block whose statements, on this thread, are not recorded; that it began and ended is.
+
+    Raises:
+        SpoolUnavailableError: its begin cannot be recorded, and `on_record_failure` is "block".
+    """
+    with ExitStack() as block:
+        if not identity.is_suppressed():
+            for application in attached_sessions.open_applications():
+                block.enter_context(application.pause("audit.suppress"))
+        block.enter_context(unrecorded())
         yield
 
 

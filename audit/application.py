@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import atexit
 import threading
-from collections.abc import Collection
-from contextlib import ExitStack
-from typing import TYPE_CHECKING
+import warnings
+from collections.abc import Collection, Mapping
+from contextlib import AbstractContextManager, ExitStack
+from typing import TYPE_CHECKING, Any
 
 from audit.capture.audited_session import AuditedSession
-from audit.core.identity import acting
+from audit.capture.logging_events import LoggingEvents
+from audit.core.config import configuration
+from audit.core.errors import RecordLossWarning
+from audit.core.guard import attempt
+from audit.core.identity import Identity, acting, current_identity
 from audit.policies import attached as governed
 from audit.recorder import Recorder
 from audit.services import build
@@ -26,8 +31,9 @@ if TYPE_CHECKING:
 
     from audit.core.clock import Clock
     from audit.core.config import Config
-    from audit.core.identity import Identity
+    from audit.core.identity import Tagging
     from audit.core.ids import IdGenerator
+    from audit.record.logging_event import LoggingEvent
 
 
 class Application:
@@ -62,6 +68,9 @@ class Application:
         # Now, while the disk takes it: a statement whose text is redacted must not wait for it.
         assert self.services.redaction.key  # noqa: S101
         self.recorder = Recorder(self.services, spool, clock, former)
+        self._events = LoggingEvents(
+            spool, self.services.origin, clock, ids, self.services.application_id
+        )
         self._attached: dict[str, AuditedSession] = {}
         self._closing = threading.Lock()
         # A program that ends without detach still gets its records ingested.
@@ -72,18 +81,46 @@ class Application:
         """Whether it has been closed, with its last session or its SparkContext."""
         return self.services.sessions.is_closed
 
-    def attach(self, spark: SparkSession, identity: Identity) -> AuditedSession:
+    def attach(self, spark: SparkSession, identity: Identity, tagging: Tagging) -> AuditedSession:
         """Audit a session of this application until it is released."""
-        session = self.adopt(spark, identity)
+        session = self.adopt(spark, identity, tagging)
         if acting() is None:
             thread = self.services.enforcer.thread
             thread.set(thread.of_session(session.session_id))
         self._attached[session.session_id] = session
+        self._note("AUDIT_ATTACH", session, "audit.attach", configuration(self.services.config))
         return session
 
-    def adopt(self, spark: SparkSession, identity: Identity) -> AuditedSession:
+    def pause(self, action: str) -> AbstractContextManager[None]:
+        """A block in which this thread records nothing, which is on record itself."""
+        who = current_identity(Identity(self.services.config.user))
+        return self._events.pause(who.user, action)
+
+    def _note(
+        self, kind: LoggingEvent, session: AuditedSession, action: str, details: Mapping[str, Any]
+    ) -> None:
+        self._events.note(
+            kind,
+            session.identity.user,
+            action,
+            details,
+            session_id=session.session_id,
+            tagging=session.given_tagging,
+        )
+
+    def _note_end(self, session: AuditedSession, action: str) -> None:
+        """A session is attached no longer; its audit ends, whether the disk takes that or not."""
+
+        def failed(error: Exception) -> None:
+            warnings.warn(f"the end of the audit is not on record: {error}", RecordLossWarning, stacklevel=5)
+
+        attempt(lambda: self._note("AUDIT_DETACH", session, action, {}), failed)
+
+    def adopt(self, spark: SparkSession, identity: Identity, tagging: Tagging) -> AuditedSession:
         """Audit a session as long as it is used and one is attached."""
-        session = self._bound(AuditedSession(spark, identity, self.services, self.recorder))
+        session = self._bound(
+            AuditedSession(spark, identity, self.services, self.recorder, tagging=tagging)
+        )
         # Clones of the session in the JVM, as foreachBatch has one, are found by the mark.
         self.services.enforcer.marks.set(spark, session.session_id)
         self.services.policies.install(spark, session.session_id, identity.user, identity.roles)
@@ -121,7 +158,8 @@ class Application:
 
     def release(self, session: AuditedSession) -> None:
         """Stop auditing a session and its clones; the last one closes the application."""
-        self._attached.pop(session.session_id, None)
+        if self._attached.pop(session.session_id, None) is not None:
+            self._note_end(session, "audit.detach")
         for known in self._sessions_in_use():
             if known.session_id == session.session_id:
                 self.services.sessions.discard(known.jvm_id)
@@ -135,13 +173,19 @@ class Application:
         """See `Recorder.flush`."""
         self.recorder.flush()
 
-    def close(self) -> None:
-        """Finish and ingest the records, and free the spool; it can be called twice."""
+    def close(self, action: str = "exit") -> None:
+        """Finish and ingest the records, and free the spool; it can be called twice.
+
+        Args:
+            action: what ends it: "exit", or the call.
+        """
         with self._closing:
             if self.is_closed:
                 return
             self.services.sessions.close()
         atexit.unregister(self.close)
+        for session in self._attached.values():
+            self._note_end(session, action)
         with ExitStack() as steps:  # from the last one up; each is taken, whatever the others raise
             steps.callback(self._forget_sessions)
             if sessions.is_running(self.services.spark.sparkContext):

@@ -16,7 +16,7 @@ from audit.application import Application
 from audit.capture.jvm_statements import JvmStatements
 from audit.capture.wrappers import install
 from audit.core.clock import SystemClock
-from audit.core.config import ARGUMENT
+from audit.core.config import ARGUMENT, OF_A_SESSION, tagging_of
 from audit.core.errors import AttachError
 from audit.core.guard import attempt
 from audit.core.ids import IdGenerator
@@ -63,7 +63,7 @@ def attach(spark: SparkSession, config: Config, identity: Identity, clock: Clock
         require_file_system(spark, config.root)
         require_internals(spark)
         application = _application(spark, config, clock or SystemClock())
-        audited = application.attach(spark, identity)
+        audited = application.attach(spark, identity, tagging_of(config))
         # After the application is ready: a wrapped call must find it.
         if _REGISTRY.patches is None:
             _REGISTRY.patches = install(find, _adopt, stopping, in_callback)
@@ -89,7 +89,7 @@ def stopping(spark: SparkSession) -> None:
     context = spark.sparkContext
     for application in list(_REGISTRY.applications.values()):
         if application.services.spark.sparkContext is context:
-            _close(application)
+            _close(application, "SparkSession.stop")
 
 
 def find(spark: SparkSession) -> AuditedSession | None:
@@ -125,7 +125,7 @@ def _application_of(audited: AuditedSession) -> Application:
 def _adopt(parent: AuditedSession, child: SparkSession) -> None:
     """Audit a session that an audited one created."""
     if not parent.is_closed:
-        _application_of(parent).adopt(child, parent.identity)
+        _application_of(parent).adopt(child, parent.identity, parent.given_tagging)
 
 
 def _application(spark: SparkSession, config: Config, clock: Clock) -> Application:
@@ -140,12 +140,12 @@ def _application(spark: SparkSession, config: Config, clock: Clock) -> Applicati
     return application
 
 
-def _close(application: Application) -> None:
+def _close(application: Application, action: str = "SparkContext.stop") -> None:
     def failed(error: Exception) -> None:  # Spark stops whatever the audit's disk does
         name = application.services.application_id
         warnings.warn(f"the audit of {name} did not close in order: {error!r}", stacklevel=5)
 
-    attempt(application.close, failed)
+    attempt(lambda: application.close(action), failed)
 
 
 def _forget_closed() -> None:
@@ -175,12 +175,19 @@ def _require_same(found: AuditedSession, config: Config, identity: Identity) -> 
             f"this session is audited as {found.identity}, not {identity}",
             "use `with audit.as_user(spark, …)`, or call audit.detach(spark) first",
         )
+    for name in ("query_tag", "purpose"):
+        holds, asked = getattr(found.given_tagging, name), getattr(config, name)
+        if config.sources[name] == ARGUMENT and holds != asked:
+            raise AttachError(
+                f"this session is audited with {name} = {holds!r}, not {asked!r}",
+                f"use `with audit.tagged(…)` or `SET audit.{name} = …`, or call audit.detach(spark) first",
+            )
     _require_same_options(found.services.config, config)
 
 
 def _require_same_options(attached: Config, config: Config) -> None:
     for name, source in config.sources.items():
-        if source != ARGUMENT or name in ("root", "user", "role"):
+        if source != ARGUMENT or name in OF_A_SESSION:
             continue
         holds, asked = getattr(attached, name), getattr(config, name)
         if holds != asked:

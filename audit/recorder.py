@@ -12,12 +12,13 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from audit.analysis.analyst import Analyst
-from audit.analysis.child_statements import ExecutionRows
+from audit.analysis.child_statements import ExecutionRows, Issuer
 from audit.analysis.execution_claims import ExecutionClaims
 from audit.analysis.running_statements import RunningStatements
 from audit.analysis.streams import Streams
 from audit.analysis.tag_propagation import TagPropagation
 from audit.analysis.worker import Worker
+from audit.core.config import tagging_of
 from audit.core.errors import IngestError, RecordLossWarning
 from audit.core.job_tags import QUIET_TAGS, STATEMENT_TAG
 from audit.ingest.thread import IngestThread
@@ -79,7 +80,7 @@ class Recorder:
             services.catalog,
             services.new_id,
             services.application_id,
-            config.user,
+            Issuer(config.user, services.origin, tagging_of(config)),
         )
         self.worker = Worker(
             context,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from audit.analysis.sessions import Sessions
 from audit.core.actor import Actor
 from audit.core.guard import Failures
+from audit.core.origin import Origin, measured
 from audit.graph import LineageGraph, Question, answer
 from audit.graph.errors import LineageNameUnknown
 from audit.policies.service import Policies
@@ -62,6 +63,7 @@ class Services:
         clock: UTC microseconds.
         new_id: gives query ids and ids of events, UUIDv7.
         application_id: Spark's.
+        origin: of all statements of this process.
         spark: a session of the audit's own, which no policy governs.
         redaction: takes secrets out of what goes on record.
         failures: guarded errors of the audit.
@@ -78,6 +80,7 @@ class Services:
     clock: Callable[[], int]
     new_id: Callable[[], str]
     application_id: str
+    origin: Origin
     spark: SparkSession
     redaction: Redaction
     failures: Failures
@@ -145,6 +148,7 @@ def build(
         clock.now,
         ids.new,
         str(spark.sparkContext.applicationId),
+        measured(),
         own,
         redaction,
         failures,

@@ -14,6 +14,7 @@ from pyspark.sql.types import ArrayType, DataType, Row, StructType, TimestampTyp
 
 from audit import attached_sessions
 from audit.core.errors import AttachError, IngestError
+from audit.record.logging_event import LOGGING_EVENTS
 from audit.spark.sessions import require_session
 from audit.spool import read_segment
 from audit.spool.layout import Layout
@@ -70,8 +71,8 @@ def records(spark: SparkSession) -> list[Record]:
         # open one.
         for path in (*layout.sealed_segments(), *layout.open_segments())
         for entry in read_segment(path).entries
-        # As ingest does: a gap is a row of query_history, too.
-        if entry.kind in ("R", "G")
+        # As ingest does: a gap is a row of query_history, too. What happens to the logging is no statement.
+        if entry.kind in ("R", "G") and entry.payload["query"]["query_type"] not in LOGGING_EVENTS
     ]
     return sorted(found, key=lambda record: (record.query["start_time"], record.query["query_id"]))
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import audit
+from audit.spark.unrecorded import unrecorded
+
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,7 +27,7 @@ def register_catalog(spark: SparkSession, *, without: tuple[str, ...] = ("accoun
     Returns:
         The name of the view.
     """
-    with audit.suppress():
+    with unrecorded():
         rows = [
             (f"{table.catalog}.{schema.name}.{table.name}", schema.name, _domain(table.tableType))
             # `listTables` without a schema lists the current one alone.

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import audit
 from audit.core.errors import AuditError
 from audit.spark.sessions import require_session
+from audit.spark.unrecorded import unrecorded
 from audit.store.tables import HISTORY_TABLES
 from audit.store.views import VIEWS, create_views, definition
 from audit.time_travel.attached import is_attached, time_travel_of
@@ -46,7 +46,7 @@ def install(spark: SparkSession, schema: str = "account_usage") -> tuple[str, ..
         ViewsError: the audit tables are not in that schema.
     """
     _require_tables(require_session(spark), schema)
-    with audit.suppress():
+    with unrecorded():
         if is_attached(spark):
             travel: TimeTravel = time_travel_of(spark)
             travel.measure()

@@ -13,8 +13,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import audit
 from audit.core.errors import AuditError
+from audit.spark.unrecorded import unrecorded
 from views import catalog
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Query:
             QueryParameterError: the query has no such parameter.
         """
         arguments = self.arguments(given)
-        with audit.suppress():
+        with unrecorded():
             if catalog.NAME in self.sql:
                 catalog.register_catalog(spark, without=(schema,))
             # Bound as parameters: a value is never read as SQL.

@@ -7,12 +7,14 @@ own under its parent's job tag; an execution without a tag did not come through 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import lineage
 from audit.analysis.analyst import PARENTS, plan_hash
-from audit.record.access_record import CapturedBy, Ended, Started
+from audit.core.identity import Tagging
+from audit.core.origin import Origin
+from audit.record.access_record import CapturedBy, Ended, Started, issued
 from audit.spark.plans import query_executions
 from lineage.sql.script import statement_at
 
@@ -29,6 +31,15 @@ if TYPE_CHECKING:
 Row = tuple[str, dict[str, Any]]
 
 
+@dataclass(frozen=True, slots=True)
+class Issuer:
+    """Who issues what nobody is known to have issued."""
+
+    user: str
+    origin: Origin
+    tagging: Tagging
+
+
 class ExecutionRows:
     """Rows of executions, made on the worker's thread.
 
@@ -41,7 +52,7 @@ class ExecutionRows:
         catalog: for the executions of sessions that are not audited.
         new_id: gives query ids.
         application_id: Spark's.
-        user: of executions of unknown sessions.
+        issuer: of executions of unknown sessions: the user, where they come from, what they are called.
     """
 
     def __init__(
@@ -54,7 +65,7 @@ class ExecutionRows:
         catalog: SessionCatalog,
         new_id: Callable[[], str],
         application_id: str,
-        user: str,
+        issuer: Issuer,
     ) -> None:
         self._analyst = analyst
         self._tags = tags
@@ -64,7 +75,7 @@ class ExecutionRows:
         self._catalog = catalog
         self._new_id = new_id
         self._application_id = application_id
-        self._default_user = user
+        self._issuer = issuer
 
     def children(self, job: Job, executions: Sequence[Execution], problems: list[str]) -> Iterator[Row]:
         """The statements that a script or EXECUTE IMMEDIATE ran, in order.
@@ -127,7 +138,9 @@ class ExecutionRows:
             is_sql=statement is not None,
             query_hash=None if statement else plan_hash(plan),
         )
+        tagging = self._issuer.tagging if session is None else session.tagging()
         if parent is not None:
+            tagging = Tagging(parent.query_tag, parent.purpose)
             started = replace(
                 started,
                 user_name=parent.user_name,
@@ -138,6 +151,7 @@ class ExecutionRows:
                 parent_query_id=parent.query_id,
                 root_query_id=parent.root_query_id,
             )
+        started = issued(started, self._issuer.origin, tagging)
         catalog = self._catalog if session is None else session.catalog
         attachments = self._policies.attachments_at(execution.start_time, token)
         query_id, row = self._row(catalog.snapshot(), started, execution, "listener", attachments, [])
@@ -192,7 +206,7 @@ class ExecutionRows:
         for tag in execution.tags:
             if tag.startswith(_CONNECT):
                 return tag.removeprefix(_CONNECT).partition("_Session_")[0]
-        return self._default_user
+        return self._issuer.user
 
 
 def _hands_over(execution: Execution) -> bool:

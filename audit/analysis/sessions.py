@@ -15,7 +15,7 @@ from audit.spark import sessions
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from audit.core.identity import Identity
+    from audit.core.identity import Identity, Tagging
     from audit.spark.catalog.session_catalog import SessionCatalog
 
 
@@ -40,6 +40,10 @@ class Session(Protocol):
     @property
     def catalog(self) -> SessionCatalog:
         """Its look-ups of names."""
+        ...
+
+    def tagging(self) -> Tagging:
+        """The query tag and the purpose of its statements."""
         ...
 
     def quiet(self) -> AbstractContextManager[None]:

@@ -19,6 +19,7 @@ from audit.analysis.execution_claims import AnalysisFailureClaim
 from audit.analysis.running_statements import RunningStatement
 from audit.analysis.work_items import Job, RecordCompletion, StatementRequest
 from audit.capture.failure import describe_failure
+from audit.capture.session_settings import SessionSettings
 from audit.capture.sql_requests import may_hand_on, request_of_sql, without_tree
 from audit.capture.statement_log import StatementLog
 from audit.capture.thread_state import ThreadState
@@ -27,7 +28,7 @@ from audit.core import identity as identities
 from audit.core.actor import Actor
 from audit.core.errors import TagsNotPropagatedWarning
 from audit.core.guard import attempt
-from audit.core.identity import Ancestry, Identity, child_of, current_identity, current_parent
+from audit.core.identity import Ancestry, Identity, Tagging, child_of, current_identity, current_parent
 from audit.core.job_tags import ANALYSIS_TAG, STATEMENT_TAG, SUPPRESS_TAG
 from audit.pipeline import chained, handlers_of
 from audit.policies.enforcement.enforcer import refusal_of
@@ -70,6 +71,7 @@ class AuditedSession:
         identity: who runs its statements, where `as_user` names nobody else.
         services: of its application.
         recorder: of its application.
+        tagging: of its statements, where neither `audit.tagged` nor its settings say another one.
         anonymous: nobody has attached it: the record has a user, and the policies know nobody.
         clone_of: the session that Spark has cloned it from: on record, and for policies, it is that one.
 
@@ -85,6 +87,7 @@ class AuditedSession:
         services: Services,
         recorder: Recorder,
         *,
+        tagging: Tagging = Tagging(),  # noqa: B008 - it is frozen
         anonymous: bool = False,
         clone_of: AuditedSession | None = None,
     ) -> None:
@@ -98,7 +101,8 @@ class AuditedSession:
         self._log = StatementLog(self.session_id, identity, services, recorder)
         self._writers = WriterTagging(spark, services)
         self.is_anonymous = anonymous
-        self._current: tuple[str, str] | None = None
+        self._settings = SessionSettings(spark)
+        self.given_tagging = tagging
         self._thread: ThreadState = ThreadState() if clone_of is None else clone_of._thread  # noqa: SLF001
 
     def of_clone(self, spark: SparkSession) -> AuditedSession:
@@ -107,7 +111,13 @@ class AuditedSession:
         A statement of the clone runs in the clone, whose temporary views are its own.
         """
         return AuditedSession(
-            spark, self.identity, self.services, self.recorder, anonymous=self.is_anonymous, clone_of=self
+            spark,
+            self.identity,
+            self.services,
+            self.recorder,
+            tagging=self.given_tagging,
+            anonymous=self.is_anonymous,
+            clone_of=self,
         )
 
     def __repr__(self) -> str:
@@ -442,9 +452,12 @@ class AuditedSession:
 
     def current_schema(self) -> tuple[str, str]:
         """The current catalog and schema of the session; cached until a statement may change them."""
-        if self._current is None:
-            self._current = sessions.current_schema(self.spark)
-        return self._current
+        return self._settings.current_schema()
+
+    def tagging(self) -> Tagging:
+        """The query tag and the purpose that its settings say, else those that it was attached with."""
+        said = self.services.failures.guard(self._settings.tagging, Tagging())
+        return said.else_of(self.given_tagging)
 
     def catalog_facts(self, statement: lineage.Statement) -> CatalogFacts | None:
         """The targets of a DDL statement as they are now; None for one without targets."""
@@ -467,7 +480,7 @@ class AuditedSession:
 
     def _start(self, request: StatementRequest) -> Started | None:
         current = self.services.failures.guard(self.current_schema, ("", ""))
-        return self._log.start(request, current)
+        return self._log.start(request, current, self.tagging())
 
     def _end(
         self,
@@ -480,7 +493,7 @@ class AuditedSession:
     ) -> None:
         ended = self._log.end(started, ended, request)
         if request.changes_session:
-            self._current = None
+            self._settings.forget()
             self.services.sessions.catalog_changed()
         governance, token = self._thread.governance or GovernanceState(), self._thread.token
         attachments = partial(self.services.policies.attachments, state=governance, token=token)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from audit.capture.audited_session import AuditedSession
 from audit.capture.result_columns import columns_of
 from audit.capture.table_plans import QUESTIONS, told_of_table
+from audit.core.config import tagging_of
 from audit.core.guard import attempt
 from audit.core.identity import Identity, acting_as, child_of
 from audit.core.job_tags import QUIET_TAGS
@@ -228,7 +229,14 @@ class JvmStatements:
             audited = known if known.jvm_id == session_id else known.of_clone(spark)
             return _Caller(audited, inside, known=True)
         services, recorder = applications[0].services, applications[0].recorder
-        nobody = AuditedSession(spark, Identity(services.config.user), services, recorder, anonymous=True)
+        nobody = AuditedSession(
+            spark,
+            Identity(services.config.user),
+            services,
+            recorder,
+            tagging=tagging_of(services.config),
+            anonymous=True,
+        )
         return _Caller(nobody, inside, known=False)
 
 

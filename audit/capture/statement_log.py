@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from audit.core.errors import SpoolClosedError, SpoolError
-from audit.core.identity import current_identity, current_parent
-from audit.record.access_record import Ended, Started
+from audit.core.identity import current_identity, current_parent, current_tagging
+from audit.record.access_record import Ended, Started, issued
 
 if TYPE_CHECKING:
     from audit.analysis.work_items import StatementRequest
-    from audit.core.identity import Identity
+    from audit.core.identity import Identity, Tagging
     from audit.recorder import Recorder
     from audit.services import Services
     from audit.spool import Durability, Kind
@@ -42,14 +42,21 @@ class StatementLog:
     services: Services
     recorder: Recorder
 
-    def start(self, request: StatementRequest, current_schema: tuple[str, str]) -> Started | None:
+    def start(
+        self, request: StatementRequest, current_schema: tuple[str, str], tagging: Tagging
+    ) -> Started | None:
         """Write the START of a statement; None if the session was detached meanwhile.
+
+        Args:
+            request: what is about to run.
+            current_schema: of the session, with its catalog.
+            tagging: of the session; `audit.tagged` comes first.
 
         Raises:
             SpoolUnavailableError: it could not be written, and `on_record_failure` is "block".
         """
         # Here, and nowhere later: what is on disk once has been told.
-        started = self.services.redaction.started(self._started(request, *current_schema))
+        started = self.services.redaction.started(self._started(request, *current_schema, tagging))
         try:
             # A change is synced to disk before it runs, a query before its result is returned
             # (`Spool.confirm`).
@@ -82,11 +89,11 @@ class StatementLog:
             kind, query_id, payload, durability if self.services.config.durable else "later"
         )
 
-    def _started(self, request: StatementRequest, catalog: str, schema: str) -> Started:
+    def _started(self, request: StatementRequest, catalog: str, schema: str, tagging: Tagging) -> Started:
         identity, parent = current_identity(self.identity), request.parent or current_parent()
         services = self.services
         now = services.clock()
-        return Started(
+        started = Started(
             query_id=services.new_id(),
             start_time=now,
             user_name=identity.user,
@@ -103,3 +110,4 @@ class StatementLog:
             application_id=services.application_id,
             objects_tried=request.objects_tried,
         )
+        return issued(started, services.origin, current_tagging().else_of(tagging))

@@ -17,6 +17,7 @@ from audit.analysis.execution_claims import PlanRunClaim
 from audit.analysis.work_items import StatementRequest
 from audit.capture import api_statements
 from audit.capture.audited_session import AuditedSession
+from audit.capture.session_settings import Changes
 from audit.capture.streaming import InCallback, bind_batches, bind_listener, start_stream
 from audit.capture.time_travel_readers import reader_load, reader_table, session_table
 from audit.policies.enforcement.enforcer import refusal_of
@@ -67,6 +68,8 @@ def install(
             patches.wrap(owner, name, partial(_wrapper_for(methods, name), find))
     patches.wrap(_load(STREAM_WRITER.owner), "foreachBatch", partial(_foreach_batch, find))
     patches.wrap(_load(STREAMS), "addListener", partial(_add_listener(in_callback), find))
+    for name in ("set", "unset"):
+        patches.wrap(_load("pyspark.sql.conf.RuntimeConfig"), name, partial(_setting, find))
     session = _load(SESSION.owner)
     patches.wrap(session, "newSession", partial(_new_session(adopt), find))
     patches.wrap(session, "stop", partial(_stop(stopping), find))
@@ -357,6 +360,11 @@ def _stop(stopping: Callable[[SparkSession], None]) -> Wrapper:
         return original(self, *args, **kwargs)
 
     return wrapper
+
+
+def _setting(_find: Find, original: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
+    original(self, *args, **kwargs)
+    Changes.note(args[0] if args else kwargs.get("key"))
 
 
 def _active_session(_find: Find, original: Callable[..., Any], cls: Any, args: Any, kwargs: Any) -> Any:

@@ -9,6 +9,7 @@ import click
 
 from audit.cli.output import Output, json_option
 from audit.cli.tool import Tool, root_option
+from audit.core.clock import SystemClock
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,7 +32,10 @@ def ingest(context: click.Context, tool: Tool, output: Output, watch: bool, crea
     """
     with tool.spark() as spark:
         while True:
+            began = SystemClock().now()
             rows = ingest_all(spark, tool, output, create=create)
+            if any(row["statements"] for row in rows):
+                tool.note("AUDIT_INGEST", "audit ingest", {"spools": rows}, began=began)
             if rows or not watch:
                 output.rows(rows, title=f"Taken into {tool.root}")
             if not watch:
@@ -44,7 +48,6 @@ def ingest(context: click.Context, tool: Tool, output: Output, watch: bool, crea
 def ingest_all(spark: SparkSession, tool: Tool, output: Output, *, create: bool = False) -> list[Row]:
     """One round over all spools and files in quarantine; a row for each with new records."""
     # Imported here, as in every command: `audit --help` needs no PySpark, whose import takes 0.3 s.
-    from audit.core.clock import SystemClock
     from audit.ingest.adopt import ingest_spools, salvage_all
     from audit.store.commit_lock import commit_lock
     from audit.store.error_translation import as_ingest_error

@@ -9,7 +9,7 @@ from audit.cli.tool import Tool, root_option
 
 
 @click.command()
-@click.option("--days", type=click.IntRange(min=1), help="Days to keep; default: retention_days.")
+@click.option("--days", type=click.IntRange(min=1), help="Days to keep, of all tables; default: retention_days and retention_by_table.")
 @click.option("--dry-run", is_flag=True, help="Only list what would be deleted.")
 @root_option
 @json_option
@@ -22,12 +22,21 @@ def retain(tool: Tool, output: Output, days: int | None, dry_run: bool) -> None:
     from audit.core.clock import SystemClock
     from audit.store.retention import retain as delete
 
-    keep = days or tool.config.retention_days
-    output.progress(
-        f"{'Looking for' if dry_run else 'Deleting'} records older than {keep} days under {tool.root}"
-    )
+    days_of = (lambda _table: days) if days else tool.config.days_of
+    own = "" if days else tool.config.retention_by_table
+    kept = f"{days or tool.config.retention_days} days{f' ({own})' if own else ''}"
+    output.progress(f"{'Looking for' if dry_run else 'Deleting'} records older than {kept} under {tool.root}")
+    clock = SystemClock()
+    began = clock.now()
     with tool.spark() as spark:
-        deleted = delete(spark, tool.root, keep, SystemClock(), dry_run=dry_run)
+        deleted = delete(spark, tool.root, days_of, clock, dry_run=dry_run)
+    if not dry_run:
+        tables = [
+            {"table": one.table, "days_kept": days_of(one.table), "oldest_kept": one.oldest_kept.isoformat(), "rows": one.rows,
+             "days": [day.isoformat() for day in one.days]}
+            for one in deleted
+        ]  # fmt: skip
+        tool.note("AUDIT_RETAIN", "audit retain", {"deleted": tables}, began=began)
     output.rows(
         [
             {

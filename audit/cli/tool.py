@@ -6,7 +6,7 @@ In: options. Out: a `Tool`. Nothing here is audited, and no metastore is needed.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from audit.core.actor import Actor
+    from audit.record.logging_event import LoggingEvent
     from audit.services import Services
     from audit.spark.catalog.session_catalog import SessionCatalog
     from audit.time_travel.retention.maintenance import Maintenance
@@ -88,6 +89,39 @@ class Tool:
             f"the root {local} {state}",
             "check --root (`audit doctor` shows the default), or attach a session",
         )
+
+    def note(
+        self, kind: LoggingEvent, action: str, details: Mapping[str, Any], *, began: int | None = None
+    ) -> None:
+        """Record what a command has done to the logging: the next ingest brings it into query_history.
+
+        Args:
+            kind: what.
+            action: the command.
+            details: what else there is to say.
+            began: UTC microseconds; None: now.
+
+        Raises:
+            SpoolUnavailableError: it could not be written.
+        """
+        from audit.capture.logging_events import LoggingEvents
+        from audit.core.clock import SystemClock
+        from audit.core.ids import IdGenerator
+        from audit.core.origin import measured
+        from audit.spool import Spool
+        from audit.spool.home import claim_home
+
+        claim_home(self.config)
+        clock = SystemClock()
+        ids = IdGenerator(clock)
+        spool = Spool.open(self.config.spool_home, clock=clock, ids=ids)
+        try:
+            events = LoggingEvents(spool, measured(), clock, ids)
+            events.note(
+                kind, self.config.user, action, details, began=began, tagging=config.tagging_of(self.config)
+            )
+        finally:
+            spool.close()
 
     @contextmanager
     def spark(self) -> Iterator[SparkSession]:
@@ -161,6 +195,7 @@ class Tool:
     def actor(self) -> Actor:
         """Who asks, and when."""
         from audit.core.actor import Actor
+    from audit.record.logging_event import LoggingEvent
         from audit.core.clock import SystemClock
         from audit.core.ids import IdGenerator
 

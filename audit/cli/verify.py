@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 
 import click
 
 from audit.cli.output import Output, Row, json_option
 from audit.cli.tool import Tool, root_option
+from audit.core.clock import SystemClock
+from audit.core.config import TABLE_NAMES
+from audit.core.guard import attempt
 
 _DAY = click.DateTime(formats=["%Y-%m-%d"])
 _SHOWN = 100
@@ -31,14 +34,23 @@ def verify(
     from audit.store.verification import verify as check
 
     output.progress(f"Reading the records under {tool.root}")
+    began = SystemClock().now()
     with tool.spark() as spark:
         found = check(
             spark,
             tool.root,
             since.date() if since else None,
             until.date() if until else None,
+            _paired_since(tool),
             progress=lambda done: output.progress(f"{done:,} records"),
         )
+    days = {"since": str(since.date()) if since else None, "until": str(until.date()) if until else None}
+    counts = {"records": found.records, "statements": found.statements, "faults": len(found.faults)}
+    # Who verifies may have no right to write: the answer does not depend on it.
+    attempt(
+        lambda: tool.note("AUDIT_VERIFY", "audit verify", {**days, **counts}, began=began),
+        lambda error: output.progress(f"that it was verified is not on record: {error}"),
+    )
     # A damaged table may have a million faults; the title has their number.
     rows: list[Row] = [{"query_id": fault.query_id, "fault": fault.fault} for fault in found.faults[:_SHOWN]]
     if not rows:
@@ -48,3 +60,11 @@ def verify(
         title=f"{len(found.faults)} faults in {found.records:,} records of {found.statements:,} statements",
     )
     context.exit(1 if found.faults else 0)
+
+
+def _paired_since(tool: Tool) -> date | None:
+    """The first day that all tables keep, where the configuration keeps some longer."""
+    from audit.store.retention import oldest_kept
+
+    kept = {tool.config.days_of(table) for table in TABLE_NAMES}
+    return oldest_kept(SystemClock().now(), min(kept)) if len(kept) > 1 else None

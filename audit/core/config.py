@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from audit.core.errors import ConfigInvalid, ConfigUnknownKey, ConfigUnreadable
 from audit.core.file_paths import local_path
+from audit.core.identity import Tagging
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 
 FILE_NAME = "audit.toml"
 GIB = 1 << 30
+TABLE_NAMES = frozenset({"access_history", "query_history", "column_lineage", "table_lineage"})
+"""The audit tables; `audit.store.tables` has their columns."""
+LONGEST_TAG = 2_000
+"""Characters of a query tag or a purpose, as Snowflake's QUERY_TAG."""
 # Variables of the environment that are no fields: see audit.spark.embedded.jars, and AUDIT_CONFIG below.
 _OTHER_VARIABLES = ("AUDIT_CONFIG", "AUDIT_JARS_DIR", "AUDIT_MAVEN_URL")
 _BOOLEANS = {
@@ -44,6 +49,8 @@ _BOOLEANS = {
 }
 
 
+OF_A_SESSION = ("root", "user", "role", "query_tag", "purpose")
+"""What each session of an application may have of its own, or is checked by itself."""
 ARGUMENT = "argument"  # the source, in `Config.sources`, of a field that the caller gave
 
 
@@ -66,6 +73,8 @@ class Config:
             the command `audit ingest`, which you schedule.
         ingest_interval_seconds: the time between two ingests of the thread, or of `audit ingest --watch`.
         retention_days: how many days records are kept.
+        retention_by_table: how many days single audit tables are kept, where it is another number:
+            `access_history=2190, query_history=2555`. HIPAA asks for six years, SOX for seven.
         listener: also record what runs past PySpark's methods (calls into the JVM), seen by Spark's listener.
         cross_check: the share of statements, 0.0 to 1.0, that are analysed from text and from Spark's plan,
             column by column. A difference is written to the record, whose analysis is `partial` then, and
@@ -81,6 +90,8 @@ class Config:
             spark.sql.redaction.options.regex, spark.sql.redaction.string.regex) and ours say. `literals`: all
             literals as well, and the values that errors quote.
         redact_pattern: a regular expression: what it matches in a text is not written down either.
+        query_tag: what records call statements that neither `audit.tagged` nor `SET audit.query_tag` name.
+        purpose: what records say they are done for, where neither `audit.tagged` nor `SET audit.purpose` does.
         sources: where each value comes from, by field.
     """
 
@@ -95,6 +106,7 @@ class Config:
     ingest: Literal["thread", "external"] = "thread"
     ingest_interval_seconds: int = 300
     retention_days: int = 365
+    retention_by_table: str = ""
     listener: bool = True
     cross_check: float = 0.1
     account: str = "local"
@@ -103,6 +115,8 @@ class Config:
     propagate_tags: bool = False
     redact: Literal["keys", "literals"] = "keys"
     redact_pattern: str = ""
+    query_tag: str = ""
+    purpose: str = ""
     # Not compared: equal values from other sources are the same configuration.
     sources: Mapping[str, str] = field(
         default_factory=lambda: MappingProxyType({}), compare=False, repr=False
@@ -114,10 +128,25 @@ class Config:
         folder = Path(self.spool_dir)
         return folder.parent if folder.name == "spool" else folder
 
+    def days_of(self, table: str) -> int:
+        """How many days the records of an audit table are kept."""
+        return _by_table(self.retention_by_table).get(table, self.retention_days)
+
     @property
     def local_root(self) -> Path | None:
         """The root as a path of this machine, None for a root elsewhere (`s3a://…`)."""
         return local_path(self.root)
+
+
+def tagging_of(config: Config) -> Tagging:
+    """The query tag and the purpose of a configuration."""
+    return Tagging(config.query_tag or None, config.purpose or None)
+
+
+def configuration(config: Config) -> dict[str, str | int | float | bool | None]:
+    """All fields by name, as the record of an attach has them; not the pattern of what is to be hidden."""
+    values = {name: getattr(config, name) for name in _types()}
+    return {**values, "redact_pattern": "given" if config.redact_pattern else ""}
 
 
 def load(
@@ -294,6 +323,27 @@ def _types() -> dict[str, str]:
     return {f.name: str(f.type) for f in fields(Config) if f.name != "sources"}
 
 
+def _by_table(text: str) -> dict[str, int]:
+    """Days by table.
+
+    >>> _by_table("access_history=2190, query_history = 2555")
+    {'access_history': 2190, 'query_history': 2555}
+
+    Raises:
+        ValueError: it is no such list.
+    """
+    pairs = [one.partition("=") for one in text.split(",") if text.strip()]
+    return {table.strip(): int(days) for table, _, days in pairs}
+
+
+def _is_by_table(text: str) -> bool:
+    try:
+        found = _by_table(text)
+    except ValueError:
+        return False
+    return found.keys() <= TABLE_NAMES and all(days >= 1 for days in found.values())
+
+
 def _compiles(pattern: str) -> bool:
     try:
         return not pattern or re.compile(pattern).search("") is None
@@ -311,12 +361,19 @@ _RULES: Mapping[str, tuple[type, Callable[[Any], object], str]] = MappingProxyTy
             _compiles,
             "a regular expression of Python's that does not match an empty text",
         ),
+        "query_tag": (str, lambda text: len(text) <= LONGEST_TAG, f"text of up to {LONGEST_TAG} characters"),
+        "purpose": (str, lambda text: len(text) <= LONGEST_TAG, f"text of up to {LONGEST_TAG} characters"),
         "ingest": (str, ("thread", "external").__contains__, "'thread' or 'external'"),
         # The spool needs fsync, flock and atomic renames, which object stores lack.
         "spool_dir": (str, lambda path: path and local_path(path), "a folder of this machine"),
         "spool_max_bytes": (int, lambda size: size >= 1 << 20, "a number of bytes, at least 1048576 (1 MiB)"),
         "ingest_interval_seconds": (int, lambda seconds: seconds >= 1, "a number of seconds, at least 1"),
         "retention_days": (int, lambda days: days >= 1, "a number of days, at least 1"),
+        "retention_by_table": (
+            str,
+            _is_by_table,
+            f"table=days, separated by commas; the tables are {', '.join(sorted(TABLE_NAMES))}",
+        ),
         "durable": (bool, lambda _: True, "true or false"),
         "propagate_tags": (bool, lambda _: True, "true or false"),
         "listener": (bool, lambda _: True, "true or false"),

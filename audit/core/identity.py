@@ -1,6 +1,6 @@
-"""Who runs a statement, and on whose behalf: user, roles, parent statement, suppression.
+"""Who runs a statement, on whose behalf, and why: user, roles, parent statement, tag, purpose, suppression.
 
-In: `as_user`, `audit.procedure`, `suppress`. Out: context variables, so that threads and coroutines
+In: `as_user`, `audit.procedure`, `audit.tagged`, `suppress`. Out: context variables, so that threads and coroutines
 keep their own. A thread that a user starts begins with the session's user, not its creator's.
 """
 
@@ -36,6 +36,19 @@ class Ancestry:
     root_query_id: str
 
 
+@dataclass(frozen=True, slots=True)
+class Tagging:
+    """What a statement is called, and what it is done for; None where nobody has said it."""
+
+    query_tag: str | None = None
+    purpose: str | None = None
+
+    def else_of(self, other: Tagging) -> Tagging:
+        """The same; what it does not say is as the other says."""
+        tag = other.query_tag if self.query_tag is None else self.query_tag
+        return Tagging(tag, other.purpose if self.purpose is None else self.purpose)
+
+
 _USER_TAG = f"{PREFIX}user-"
 
 
@@ -58,6 +71,7 @@ def user_of_tag(tag: str) -> str | None:
 # creator's.
 _IDENTITY: ContextVar[Identity | None] = ContextVar("audit_identity", default=None)
 _PARENT: ContextVar[Ancestry | None] = ContextVar("audit_parent", default=None)
+_TAGGING: ContextVar[Tagging] = ContextVar("audit_tagging", default=Tagging())  # noqa: B039 - it is frozen
 _SUPPRESSED: ContextVar[bool] = ContextVar("audit_suppressed", default=False)
 
 
@@ -76,6 +90,11 @@ def current_parent() -> Ancestry | None:
     return _PARENT.get()
 
 
+def current_tagging() -> Tagging:
+    """What `audit.tagged` says here."""
+    return _TAGGING.get()
+
+
 def is_suppressed() -> bool:
     """Whether the code runs inside `suppress()`."""
     return _SUPPRESSED.get()
@@ -89,6 +108,16 @@ def acting_as(identity: Identity) -> Iterator[None]:
         yield
     finally:
         _IDENTITY.reset(token)
+
+
+@contextmanager
+def tagged_as(tagging: Tagging) -> Iterator[None]:
+    """A block of that tag and purpose; what it does not say is as the block around it says."""
+    token = _TAGGING.set(tagging.else_of(_TAGGING.get()))
+    try:
+        yield
+    finally:
+        _TAGGING.reset(token)
 
 
 @contextmanager

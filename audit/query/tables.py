@@ -32,6 +32,7 @@ TIMES = {
     **{table.name: table.time for table in AUDIT_TABLES},
     **{view: "query_start_time" for view in VIEWS if view not in STORAGE_VIEWS},
     "statements": "start_time",
+    "logging_history": "event_time",
 }
 """The column that the partition is made of, by table and view."""
 _NAMES = (*(table.name for table in AUDIT_TABLES), TABLES, SCHEMATA)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import lineage
 from audit.core.clock import to_iso
@@ -21,6 +21,10 @@ from audit.record.lineage_edges import edges
 from audit.record.record_hash import record_hash
 from lineage.model import Access, Analysis, Domain
 from lineage.names import qualify, quote_name
+
+if TYPE_CHECKING:
+    from audit.core.identity import Tagging
+    from audit.core.origin import Origin
 
 _LOG = logging.getLogger("audit")
 
@@ -53,6 +57,13 @@ class Started:
     query_hash: str | None = None
     query_parameterized_hash: str | None = None
     objects_tried: tuple[str, ...] = ()
+    query_tag: str | None = None
+    purpose: str | None = None
+    client_address: str | None = None
+    client_host: str | None = None
+    client_program: str | None = None
+    client_version: str | None = None
+    os_user: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The payload of a START entry, without what nobody has said."""
@@ -67,6 +78,20 @@ class Started:
         """Read a START entry back."""
         # JSON has no tuples.
         return Started(**{**payload, "objects_tried": tuple(payload.get("objects_tried") or ())})
+
+
+def issued(started: Started, origin: Origin, tagging: Tagging) -> Started:
+    """The same, with where it came from, what it is called and what it is for."""
+    return replace(
+        started,
+        query_tag=tagging.query_tag,
+        purpose=tagging.purpose,
+        client_address=origin.client_address,
+        client_host=origin.client_host,
+        client_program=origin.client_program,
+        client_version=origin.client_version,
+        os_user=origin.os_user,
+    )
 
 
 _STARTED = tuple(one.name for one in fields(Started))

@@ -62,9 +62,15 @@ class Redaction:
         what has been hidden. `query_parameterized_hash` is of the redacted text.
         """
         found = self._of(started.query_text)
-        tried = tuple(map(self.rules.without_forms, started.objects_tried))
+        hide = self.rules.without_forms
         # Thrift's server and spark-sql make a statement's text the description of its jobs.
-        started = replace(started, action=self.text(started.action), objects_tried=tried)
+        started = replace(
+            started,
+            action=self.text(started.action),
+            objects_tried=tuple(map(hide, started.objects_tried)),
+            query_tag=None if started.query_tag is None else hide(started.query_tag),
+            purpose=None if started.purpose is None else hide(started.purpose),
+        )
         if found.text == found.original:
             return started
         if not started.is_sql or started.query_hash is not None:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 Kind = Literal["S", "E", "F", "R", "G"]
 """S: a statement starts. E: it ended. F: a fact that its analysis needs. R: its record, the rows of
-the audit tables. G: a gap, a counted loss."""
+the audit tables. G: a row of query_history that is no statement: a gap, which is a counted loss, or what has
+happened to the logging itself."""
 
 Durability = Literal["now", "soon", "later"]
 """When the disk has an entry. now: before its append returns. soon: a thread syncs it while its writer goes

@@ -13,6 +13,7 @@ deleted; who must have it gone sooner sets that property on each table, knowing 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import partial
@@ -62,14 +63,14 @@ def oldest_kept(now: int, days: int) -> date:
 
 
 def retain(
-    spark: SparkSession, root: str, days: int, clock: Clock, *, dry_run: bool = False
+    spark: SparkSession, root: str, days_of: Callable[[str], int], clock: Clock, *, dry_run: bool = False
 ) -> tuple[Deleted, ...]:
-    """Delete days older than `days` days from all tables, and VACUUM.
+    """Delete days that are too old from all tables, and VACUUM.
 
     Args:
         spark: a session with Delta.
         root: folder of the audit tables.
-        days: how long records are kept, in days; see `oldest_kept` for the boundary.
+        days_of: how long the records of a table are kept, in days; see `oldest_kept` for the boundary.
         clock: tells the time. VACUUM goes by the file system's.
         dry_run: only list the days to delete.
 
@@ -77,13 +78,16 @@ def retain(
         IngestError: Spark or Delta refused.
         TableAlteredError: a table is not as this version made it, or gone.
     """
-    first = oldest_kept(clock.now(), days)
+    now = clock.now()
     spark = own_session(spark)
     # VACUUM (Delta 4.4) lists a table's folders in this many tasks: 10,000, minutes for a handful of days.
     spark.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", _LISTING_TASKS)
     with commit_lock(spark, root), as_ingest_error(f"retention under {root} could not be done"):
         require_tables(spark, root, upgrade=True)
-        return tuple(_retain(spark, table, root, first, dry_run=dry_run) for table in AUDIT_TABLES)
+        return tuple(
+            _retain(spark, table, root, oldest_kept(now, days_of(table.name)), dry_run=dry_run)
+            for table in AUDIT_TABLES
+        )
 
 
 def _retain(spark: SparkSession, table: AuditTable, root: str, first: date, *, dry_run: bool) -> Deleted:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from audit.core.errors import TableAlteredError, TableMissingError
 from audit.core.file_paths import local_path
+from audit.core.origin import ORIGIN_FIELDS
 from audit.spark import scala_values
 from audit.spark.delta import delta_log
 from audit.spark.delta.conflicts import retried
@@ -137,7 +138,7 @@ QUERY_HISTORY = AuditTable(
         ("end_time", "TIMESTAMP", "When it ended; null while it runs or after a crash"),
         ("total_elapsed_time", "BIGINT", "Milliseconds between the two"),
         ("query_text", "STRING", "The SQL text, or the DataFrame action with its plan"),
-        ("query_type", "STRING", "SELECT, INSERT, MERGE, CREATE_TABLE, ...; GAP: what is not on record"),
+        ("query_type", "STRING", "SELECT, INSERT, MERGE, CREATE_TABLE, ...; GAP: what is not on record; AUDIT_…: of the logging"),
         ("role_name", "STRING", "The role in force"),
         ("database_name", "STRING", "The current catalog"),
         ("schema_name", "STRING", "The current schema"),
@@ -155,6 +156,13 @@ QUERY_HISTORY = AuditTable(
         ("action", "STRING", "The Python call that ran it"),
         ("session_id", "STRING", "The Spark session"),
         ("application_id", "STRING", "The Spark application"),
+        ("query_tag", "STRING", "What the session or the program calls this work: audit.query_tag"),
+        ("purpose", "STRING", "What it is done for: audit.purpose"),
+        ("client_address", "STRING", "The IP address of the machine that it came from"),
+        ("client_host", "STRING", "The name of that machine"),
+        ("client_program", "STRING", "The script, module or shell that issued it"),
+        ("client_version", "STRING", "Its Python and PySpark"),
+        ("os_user", "STRING", "The user of the operating system, whoever user_name is"),
     ),
 )
 
@@ -255,6 +263,12 @@ _UPGRADES = (
         _POLICY_DETAILS,
     ),
 )
+
+_ADDED_COLUMNS = {
+    # Before a statement said where it came from, and what for.
+    QUERY_HISTORY: frozenset(("query_tag", "purpose", *ORIGIN_FIELDS)),
+}
+"""Whole columns that a table has gained."""
 
 _TOGETHER = (HISTORY_TABLES, LINEAGE_TABLES)
 # Made together. A root that is older than lineage has the first pair alone, and gains the second.
@@ -377,9 +391,14 @@ def _missing(table: AuditTable, root: str) -> TableMissingError:
 def _check(spark: SparkSession, table: AuditTable, root: str, *, upgrade: bool) -> None:
     path = table.location(root)
     found = dict(_types(spark.read.format("delta").load(path).schema))
+    added = _ADDED_COLUMNS.get(table, frozenset()) - found.keys()
+    if added and upgrade:
+        columns = [f"{name} {kind} COMMENT '{text}'" for name, kind, text in table.columns if name in added]
+        add = f"ALTER TABLE {path_name(table, root)} ADD COLUMNS ({', '.join(columns)})"
+        retried(partial(spark.sql, add))
     for name, wanted in _types(_fields(table.row_schema)):
         there = found.get(name)
-        if there == wanted:
+        if there == wanted or name in added:
             continue
         older = [one for one in _UPGRADES if _types(_fields(one.before)) == [(name, there)]]
         if older:

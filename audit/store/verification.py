@@ -12,6 +12,7 @@ from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from audit.record.logging_event import LOGGING_EVENTS
 from audit.record.record_hash import record_hash
 from audit.store.tables import (
     ACCESS_HISTORY,
@@ -49,6 +50,7 @@ def verify(
     root: str,
     since: date | None = None,
     until: date | None = None,
+    paired_since: date | None = None,
     progress: Callable[[int], None] = lambda _done: None,
 ) -> Verification:
     """Check every row between two days (UTC, both included).
@@ -61,6 +63,8 @@ def verify(
         root: folder of the audit tables.
         since: the first day; None: from the beginning.
         until: the last day; None: to the end.
+        paired_since: the first day that all tables keep, where their retention differs: before it a
+            statement may have no record. None: they keep the same days.
         progress: told the number of records looked at, now and then.
 
     Raises:
@@ -72,10 +76,12 @@ def verify(
     read = partial(_read, spark, root, " AND ".join(days) or "true")
     access, query = read(ACCESS_HISTORY), read(QUERY_HISTORY)
     records, altered = _hash_faults(access, progress)
-    faults = [*altered, *_pairing_faults(access, query)]
+    paired = f"query_date >= DATE'{paired_since}'" if paired_since else "true"
+    both = access.where(paired)
+    faults = [*altered, *_pairing_faults(both, query.where(paired))]
     for table in LINEAGE_TABLES:
         if table in there:
-            faults += _edge_faults(table, read(table), access)
+            faults += _edge_faults(table, read(table).where(paired), both)
     return Verification(records, query.count(), tuple(faults))
 
 
@@ -99,7 +105,9 @@ def _hash_faults(access: DataFrame, progress: Callable[[int], None]) -> tuple[in
 def _pairing_faults(access: DataFrame, query: DataFrame) -> list[Fault]:
     from pyspark.sql import functions as f
 
-    succeeded = query.where("execution_status = 'SUCCESS'")
+    # What has happened to the logging itself is no statement, and has no record.
+    events = ", ".join(f"'{kind}'" for kind in sorted(LOGGING_EVENTS))
+    succeeded = query.where(f"execution_status = 'SUCCESS' AND query_type NOT IN ({events})")
     doubled = query.groupBy("query_id").count().where(f.col("count") > 1)
     found = {
         "the statement succeeded and has no record in access_history": succeeded.join(

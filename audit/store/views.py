@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 VIEWS = (
     "objects_read", "columns_read", "columns_written", "ddl_history", "statements", "policies_in_force",
+    "logging_history",
     *_OF_STORAGE,
 )  # fmt: skip
 """Each after those that it reads."""

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from audit.analysis.analyst import Analyst
-from audit.analysis.child_statements import ExecutionRows
+from audit.analysis.child_statements import ExecutionRows, Issuer
 from audit.analysis.execution_claims import ExecutionClaims
 from audit.analysis.sessions import Sessions
 from audit.analysis.streams import Streams
@@ -15,6 +15,8 @@ from audit.analysis.tag_propagation import TagPropagation
 from audit.analysis.work_items import Job, RecordCompletion, StatementRequest
 from audit.analysis.worker import Worker
 from audit.core.guard import Failures
+from audit.core.identity import Tagging
+from audit.core.origin import Origin
 from audit.policies.model.state import GovernanceState
 from audit.record.access_record import Ended, Started
 from audit.record.redaction import Redaction
@@ -59,7 +61,15 @@ class Pipe:
             policies, lambda: NOW, lambda: "event", self.failures, enabled=policies is not None
         )
         rows = ExecutionRows(
-            analyst, tags, policies, REDACTION, Sessions(), None, lambda: "child", "app", "ann"
+            analyst,
+            tags,
+            policies,
+            REDACTION,
+            Sessions(),
+            None,
+            lambda: "child",
+            "app",
+            Issuer("ann", Origin(), Tagging()),
         )
         streams = Streams(analyst, tags, policies, REDACTION, lambda: "batch")
         context = SimpleNamespace(addJobTag=lambda tag: None)

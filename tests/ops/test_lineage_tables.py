@@ -9,10 +9,12 @@ from dataclasses import replace
 import pytest
 
 from audit.core.errors import TableMissingError
+from audit.core.origin import ORIGIN_FIELDS
 from audit.ingest.folder import ingest_folder
+from audit.query.tables import opened
 from audit.record.record_hash import record_hash
 from audit.store.commit_lock import commit_lock
-from audit.store.tables import ACCESS_HISTORY, create_tables
+from audit.store.tables import ACCESS_HISTORY, QUERY_HISTORY, create_tables
 from audit.store.verification import verify
 from lineage import MemoryCatalog, analyze
 from lineage.model import Column, Function
@@ -122,6 +124,24 @@ def test_a_root_of_before_functions_gains_their_fields(spark, source, tmp_path):
     (column,) = row.objects_modified[0].columns
     said = [(one.objectDomain, one.columnName, one.argumentSignature) for one in column.directSources]
     assert said == [("Table", "a", None), ("FUNCTION", None, "(n INT)")]
+
+
+def test_a_root_of_before_origins_gains_their_columns(spark, source, tmp_path):
+    """What an older version wrote says nothing of where it came from; DuckDB and Spark read both."""
+    shutil.rmtree(tmp_path / "query_history")
+    added = {"query_tag", "purpose", *ORIGIN_FIELDS}
+    columns = tuple(one for one in QUERY_HISTORY.columns if one[0] not in added)
+    spark.sql(replace(QUERY_HISTORY, columns=columns).create_sql(str(tmp_path)))
+    rows = spark.createDataFrame([("q", "SUCCESS")], "query_id STRING, execution_status STRING")
+    rows = rows.selectExpr("*", "TIMESTAMP'2026-01-01 00:00:00' AS start_time")
+    rows.write.format("delta").mode("append").save(f"{tmp_path}/query_history")
+    source.run()
+    take(spark, source, tmp_path)
+    found = {row.query_id: row for row in read(spark, tmp_path)}
+    assert {found["q"][name] for name in added} == {None}
+    with opened(str(tmp_path)) as tables:
+        said = tables.ask("SELECT query_id, os_user FROM account_usage.query_history ORDER BY query_id", {})
+    assert sorted(said.rows) == sorted((key, row.os_user) for key, row in found.items())
 
 
 OLD = {"policyName": "c.s.m", "policyId": 1, "policyKind": "MASKING_POLICY"}

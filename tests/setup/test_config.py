@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from audit.core.config import Config, ConfigInvalid, load
+from audit.core.config import TABLE_NAMES, Config, ConfigInvalid, load
+from audit.store.tables import AUDIT_TABLES
 
 
 def made(tmp_path, environ=None, **arguments):
@@ -75,6 +76,15 @@ def test_environment_is_typed(tmp_path):
     assert (found.durable, found.retention_days, found.role) == (False, 30, None)
 
 
+def test_tables_may_be_kept_for_longer(tmp_path):
+    """Six years of access, seven of statements, and the rest as all."""
+    found = made(tmp_path, retention_by_table="access_history=2190, query_history = 2555")
+    assert {name: found.days_of(name) for name in TABLE_NAMES} == {
+        "access_history": 2_190, "query_history": 2_555, "column_lineage": 365, "table_lineage": 365,
+    }  # fmt: skip
+    assert {table.name for table in AUDIT_TABLES} == TABLE_NAMES
+
+
 def test_other_softwares_variables_are_left_alone(tmp_path):
     """AUDIT_LOG_PATH and the like belong to others and do no harm."""
     assert made(tmp_path, {"AUDIT_LOG_PATH": "/var/log", "AUDIT_JARS_DIR": "/opt"}).user == "ada"
@@ -98,6 +108,9 @@ def test_other_softwares_variables_are_left_alone(tmp_path):
             r"on_record_failure \(argument\) is 'ignore'; it is 'block' or 'warn'",
         ),
         ({}, {"retention_days": 0}, "retention_days .* at least 1"),
+        ({}, {"retention_by_table": "access_histry=9"}, "retention_by_table .* the tables are access_history"),
+        ({"AUDIT_RETENTION_BY_TABLE": "query_history=long"}, {}, "AUDIT_RETENTION_BY_TABLE"),
+        ({}, {"query_tag": "x" * 2_001}, "query_tag .* up to 2000 characters"),
         ({}, {"retention_days": True}, "retention_days .* is True"),
         ({}, {"spool_max_bytes": 10}, r"spool_max_bytes .*\(1 MiB\)"),
         ({}, {"schema": "a.b"}, "schema .* is 'a.b'"),

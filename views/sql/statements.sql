@@ -1,5 +1,6 @@
 -- One row for each statement: query_history beside what the analysis made of it. The flags are null for
 -- statements that have no row in access_history: those that did not succeed, were denied, or still run.
+-- What has happened to the logging itself is no statement: logging_history has it.
 CREATE OR REPLACE VIEW {schema}.statements COMMENT 'Statements: query_history with how each was analysed' AS
 SELECT q.*, a.captured_by, a.analysis, a.analysis_reason,
   if(a.query_id IS NULL, NULL, coalesce(size(a.base_objects_accessed), 0) > 0) AS reads_data,
@@ -7,3 +8,4 @@ SELECT q.*, a.captured_by, a.analysis, a.analysis_reason,
   if(a.query_id IS NULL, NULL, a.object_modified_by_ddl IS NOT NULL) AS is_ddl
 FROM {schema}.query_history q
 LEFT JOIN {schema}.access_history a ON a.query_id = q.query_id AND a.query_start_time = q.start_time
+WHERE NOT startswith(q.query_type, 'AUDIT_')
