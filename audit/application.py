@@ -68,9 +68,7 @@ class Application:
         # Now, while the disk takes it: a statement whose text is redacted must not wait for it.
         assert self.services.redaction.key  # noqa: S101
         self.recorder = Recorder(self.services, spool, clock, former)
-        self._events = LoggingEvents(
-            spool, self.services.origin, clock, ids, self.services.application_id
-        )
+        self._events = LoggingEvents(spool, self.services.origin, clock, ids, self.services.application_id)
         self._attached: dict[str, AuditedSession] = {}
         self._closing = threading.Lock()
         # A program that ends without detach still gets its records ingested.
@@ -118,9 +116,7 @@ class Application:
 
     def adopt(self, spark: SparkSession, identity: Identity, tagging: Tagging) -> AuditedSession:
         """Audit a session as long as it is used and one is attached."""
-        session = self._bound(
-            AuditedSession(spark, identity, self.services, self.recorder, tagging=tagging)
-        )
+        session = self._bound(AuditedSession(spark, identity, self.services, self.recorder, tagging=tagging))
         # Clones of the session in the JVM, as foreachBatch has one, are found by the mark.
         self.services.enforcer.marks.set(spark, session.session_id)
         self.services.policies.install(spark, session.session_id, identity.user, identity.roles)

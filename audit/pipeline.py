@@ -18,9 +18,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from audit.copy_into import run_copy
-from audit.core.job_tags import ANALYSIS_TAG, SUPPRESS_TAG
+from audit.core.job_tags import SUPPRESS_TAG
 from audit.spark.pyspark_api import job_tags
-from audit.spark.pyspark_api.commit_tagging import leaves_a_commit
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -67,31 +66,6 @@ class PastVersions:
         return handler
 
 
-class CommitTags:
-    """Tags Delta commits of a statement with its query id."""
-
-    def handler_for(self, statement: Statement, services: Services) -> Handler | None:
-        """Runs a write in a session whose commits carry the query id."""
-        return partial(self._tagged, statement, services) if leaves_a_commit(statement) else None
-
-    @staticmethod
-    def _tagged(
-        statement: Statement, services: Services, spark: SparkSession, text: str, actor: Actor, run: Run
-    ) -> Any:
-        # Executions under ANALYSIS_TAG belong to no statement, so there is no query id for the commit.
-        query_id = actor.query_id
-        if query_id is None or query_id == ANALYSIS_TAG:
-            return run(spark, text)
-
-        def tagged() -> SparkSession:
-            known = services.sessions.delta_targets(spark)
-            if not services.time_travel.creation.writes_delta(spark, statement, known):
-                return spark
-            return services.commit_tags.tagged_session(spark, query_id)
-
-        return run(services.failures.guard(tagged, spark), text)
-
-
 class PoliciesStage:
     """Masking and row access policies, tags, roles, grants."""
 
@@ -105,7 +79,7 @@ class PoliciesStage:
         quiet = partial(job_tags.tagged, spark.sparkContext, SUPPRESS_TAG)
         found = services.time_travel.creation.stage_table(spark, text, run, quiet)
         if found is not None:
-            for session in services.sessions.living():  # `spark` is a clone of one of them
+            for session in services.sessions.living():
                 session.catalog.note_staged_table(found.place, found.name)
         return found
 
@@ -118,12 +92,10 @@ class TimeTravelStage:
         return services.time_travel.handler_for(statement)
 
 
-# A stage hands its session and its text to the next one: so policies and Time Travel see the resolved
-# versions, and what they commit is tagged.
+# A stage hands its session and its text to the next one: so policies and Time Travel see the resolved versions.
 STAGES: tuple[Stage, ...] = (
     CopyInto(),
     PastVersions(),
-    CommitTags(),
     PoliciesStage(),
     TimeTravelStage(),
 )

@@ -23,7 +23,6 @@ from audit.spark import jvm
 from audit.spark.catalog.session_catalog import SessionCatalog
 from audit.spark.plans.plan_facts import PlanFactsReader
 from audit.spark.plans.rdd_origins import RddOrigins
-from audit.spark.pyspark_api.commit_tagging import CommitTagging
 from audit.spark.redaction_patterns import redaction_rules
 from audit.spark.sessions import own_session
 from audit.spool.home import hash_key
@@ -73,7 +72,6 @@ class Services:
         sessions: the audited ones.
         policies: masking and row access policies, tags, roles, grants.
         time_travel: old versions, drops, retention.
-        commit_tags: tags commits with query ids.
     """
 
     config: Config
@@ -90,7 +88,6 @@ class Services:
     sessions: Sessions
     policies: Policies
     time_travel: TimeTravel
-    commit_tags: CommitTagging
 
     @property
     def enforcer(self) -> Enforcer:
@@ -158,7 +155,6 @@ def build(
         sessions,
         policies,
         travel,
-        CommitTagging(spark),
     )
 
 

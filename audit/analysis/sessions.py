@@ -85,12 +85,6 @@ class Sessions:
         found = self.find(sessions.session_id(spark))
         return nullcontext() if found is None else found.quiet()
 
-    def delta_targets(self, spark: SparkSession) -> set[tuple[str, ...]]:
-        """The names that a session's statements have written to, and that stand for Delta tables."""
-        found = self.find(sessions.session_id(spark))
-        # A clone in which an older version is read is none of these.
-        return set() if found is None else found.catalog.snapshot().delta_targets
-
     def catalog_changed(self) -> None:
         """Drop cached look-ups: a statement may have changed the catalog."""
         for session in self.living():

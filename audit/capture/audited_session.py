@@ -23,7 +23,6 @@ from audit.capture.session_settings import SessionSettings
 from audit.capture.sql_requests import may_hand_on, request_of_sql, without_tree
 from audit.capture.statement_log import StatementLog
 from audit.capture.thread_state import ThreadState
-from audit.capture.writer_tagging import WriterTagging
 from audit.core import identity as identities
 from audit.core.actor import Actor
 from audit.core.errors import TagsNotPropagatedWarning
@@ -36,6 +35,7 @@ from audit.policies.model.state import GovernanceState
 from audit.record.access_record import Ended, Started, names_in
 from audit.spark import sessions
 from audit.spark.catalog.session_catalog import CatalogFacts, SessionCatalog
+from audit.spark.commit_marks import install_commit_marks
 from audit.spark.java_errors import java_message
 from audit.spark.plans import query_executions
 from audit.spark.pyspark_api import frames, job_tags
@@ -99,7 +99,7 @@ class AuditedSession:
         self.session_id: str = self.jvm_id if clone_of is None else clone_of.session_id
         self.catalog = SessionCatalog(spark, services.plans)
         self._log = StatementLog(self.session_id, identity, services, recorder)
-        self._writers = WriterTagging(spark, services)
+        services.failures.guard(lambda: install_commit_marks(spark), None)
         self.is_anonymous = anonymous
         self._settings = SessionSettings(spark)
         self.given_tagging = tagging
@@ -171,7 +171,7 @@ class AuditedSession:
 
         def call() -> Any:
             way = chained(handlers, self._actor(), in_spark) if handlers else in_spark
-            # A handler may run the text in a clone, which has the views that this session has by then.
+            # A handler may run the text in another session.
             with nullcontext() if template is None else template.views_for(text):
                 return way(self.spark, text)
 
@@ -182,7 +182,7 @@ class AuditedSession:
         frame, started = done.result, done.started
         # PySpark's `DataFrame.sparkSession` returns this attribute (4.2); the user compares it with their
         # own.
-        frame.__dict__["_session"] = self.spark  # not the clone that ran it
+        frame.__dict__["_session"] = self.spark  # not one that a handler has run it in
         if may_hand_on(statement) and not frames.has_run(frame):
             # Of a query inside, only the analysis has run: its actions are the children.
             frame.__dict__["_audit_parent"] = None if started is None else _ancestry(started)
@@ -380,19 +380,6 @@ class AuditedSession:
             return False
         self._end(request, started, describe_failure(error, self.services.clock()), None, None)
         return True
-
-    def write(
-        self,
-        action: str,
-        original: Callable[..., T],
-        writer: Any,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-    ) -> T:
-        """Make a call on a writer; where it commits to Delta, its commits carry the query id."""
-        query_id = self._thread.query_id
-        own = None if query_id == ANALYSIS_TAG else query_id
-        return self._writers.write(action, original, writer, args, kwargs, own)
 
     # -- identity ---------------------------------------------------------------------------------
 

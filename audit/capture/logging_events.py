@@ -77,7 +77,7 @@ class LoggingEvents:
             SpoolError: the begin could not be written; the block has not run.
         """
         began = self.clock.now()
-        self.note("AUDIT_SUPPRESS", user, action, {})
+        self.note("AUDIT_SUPPRESS", user, action, {}, began=began)
         try:
             yield
         finally:

@@ -142,9 +142,7 @@ def _recorded(query_type: str, action: str, *, changes: bool) -> Wrapper:
         entered = frames.is_frame(self)
         mine = audited.own(self) if entered else self
         request = _request(mine, query_type, action, args, changes=changes)
-        result = audited.run(
-            request, lambda: audited.write(action, original, mine, args, kwargs), entered=entered
-        )
+        result = audited.run(request, lambda: original(mine, *args, **kwargs), entered=entered)
         if action in MAKES_RDD:
             services = audited.services
             services.failures.guard(lambda: services.rdd_origins.remember(mine, result), None)

@@ -9,7 +9,11 @@ from audit.cli.tool import Tool, root_option
 
 
 @click.command()
-@click.option("--days", type=click.IntRange(min=1), help="Days to keep, of all tables; default: retention_days and retention_by_table.")
+@click.option(
+    "--days",
+    type=click.IntRange(min=1),
+    help="Days to keep, of all tables; default: retention_days and retention_by_table.",
+)
 @click.option("--dry-run", is_flag=True, help="Only list what would be deleted.")
 @root_option
 @json_option

@@ -68,7 +68,7 @@ def event_row(event: Event, origin: Origin, tagging: Tagging) -> dict[str, Any]:
         session_id=event.session_id,
         application_id=event.application_id,
     )
-    row: dict[str, Any] = build_row(
-        issued(started, origin, tagging), Ended("SUCCESS", event.ended), None
-    )["query"]
+    row: dict[str, Any] = build_row(issued(started, origin, tagging), Ended("SUCCESS", event.ended), None)[
+        "query"
+    ]
     return row

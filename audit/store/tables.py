@@ -138,7 +138,11 @@ QUERY_HISTORY = AuditTable(
         ("end_time", "TIMESTAMP", "When it ended; null while it runs or after a crash"),
         ("total_elapsed_time", "BIGINT", "Milliseconds between the two"),
         ("query_text", "STRING", "The SQL text, or the DataFrame action with its plan"),
-        ("query_type", "STRING", "SELECT, INSERT, MERGE, CREATE_TABLE, ...; GAP: what is not on record; AUDIT_…: of the logging"),
+        (
+            "query_type",
+            "STRING",
+            "SELECT, INSERT, MERGE, CREATE_TABLE, ...; GAP: what is not on record; AUDIT_…: of the logging",
+        ),
         ("role_name", "STRING", "The role in force"),
         ("database_name", "STRING", "The current catalog"),
         ("schema_name", "STRING", "The current schema"),

@@ -10,7 +10,7 @@ import pytest
 import lineage
 from audit.copy_into import run_copy
 from audit.core.actor import Actor
-from audit.pipeline import STAGES, CommitTags, CopyInto, PastVersions, chained, handlers_of
+from audit.pipeline import STAGES, CopyInto, PastVersions, chained, handlers_of
 
 ACTOR = Actor(5, "ann", "q", lambda: "id")
 
@@ -18,7 +18,7 @@ ACTOR = Actor(5, "ann", "q", lambda: "id")
 def test_the_order_of_the_stages():
     """COPY INTO is run as other statements; the past is read before anything is decided about a text."""
     assert [type(stage).__name__ for stage in STAGES] == [
-        "CopyInto", "PastVersions", "CommitTags", "PoliciesStage", "TimeTravelStage",
+        "CopyInto", "PastVersions", "PoliciesStage", "TimeTravelStage",
     ]  # fmt: skip
 
 
@@ -58,10 +58,6 @@ def test_copy_into_is_answered_by_its_stage(text, answers):
 class Travel:
     """Time Travel as the stages ask it: every text that is about the past reads version 3."""
 
-    def __init__(self, *, is_delta=True):
-        self.is_delta = is_delta
-        self.creation = self
-
     def reads_versions(self, statement):
         """By its points in time."""
         return bool(statement.points)
@@ -71,22 +67,13 @@ class Travel:
         """To a version."""
         yield statement.text.replace("@v3", " VERSION AS OF 3")
 
-    def writes_delta(self, _spark, _statement, _known):
-        """As it was made."""
-        return self.is_delta
-
     def handler_for(self, _statement):
         """None."""
 
 
 def _services(travel):
-    tags = SimpleNamespace(tagged_session=lambda spark, query_id: f"{spark} tagged {query_id}")
-    failures = SimpleNamespace(guard=lambda ask, _otherwise: ask())
     policies = SimpleNamespace(handler_for=lambda _statement, _staging: None)
-    sessions = SimpleNamespace(delta_targets=lambda _spark: set())
-    return SimpleNamespace(
-        time_travel=travel, commit_tags=tags, failures=failures, policies=policies, sessions=sessions
-    )
+    return SimpleNamespace(time_travel=travel, policies=policies)
 
 
 def _run(text, services, actor=ACTOR):
@@ -106,19 +93,3 @@ def test_the_past_is_read_by_version():
     assert PastVersions().handler_for(lineage.parse("SELECT a FROM t"), services) is None
 
 
-@pytest.mark.parametrize(
-    ("actor", "is_delta", "session"),
-    [
-        (ACTOR, True, "session tagged q"),
-        (ACTOR, False, "session"),
-        (Actor(5, "ann", None, lambda: "id"), True, "session"),
-        (Actor(5, "ann", "audit-analysis", lambda: "id"), True, "session"),
-    ],
-)
-def test_commits_carry_the_query_id(actor, is_delta, session):
-    """Of a write to Delta that is on record: in a session of its own."""
-    assert _run("INSERT INTO t SELECT 1", _services(Travel(is_delta=is_delta)), actor) == (
-        session,
-        "INSERT INTO t SELECT 1",
-    )
-    assert CommitTags().handler_for(lineage.parse("SELECT 1"), None) is None

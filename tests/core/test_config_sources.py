@@ -33,6 +33,9 @@ VALUES = {
     "propagate_tags": (True, False, True),
     "redact": ("literals", "keys", "literals"),
     "redact_pattern": ("a+", "b+", "c+"),
+    "retention_by_table": ("access_history=9", "query_history=8, column_lineage=7", "table_lineage=6"),
+    "query_tag": ("nightly", "load 4", "x"),
+    "purpose": ("billing", "art. 15", "y"),
 }
 LAYERS = ("argument", "environment", "file")
 DEFAULTS = {
@@ -51,6 +54,9 @@ DEFAULTS = {
     "propagate_tags": False,
     "redact": "keys",
     "redact_pattern": "",
+    "retention_by_table": "",
+    "query_tag": "",
+    "purpose": "",
 }
 
 

@@ -99,7 +99,7 @@ def test_two_roots_of_one_jvm_answer_each_for_its_own(spark, tmp_path):
         other.sql("CREATE MASKING POLICY none AS (v STRING) RETURNS STRING -> 'masked'")
         other.sql("ALTER TABLE secrets ALTER COLUMN v SET MASKING POLICY none")
         assert other.table("secrets").first()[0] == "masked"
-        # Of the other root's policies this one knows nothing; a clone of its session writes.
+        # Of the other root's policies this one knows nothing.
         one.sql("CREATE TABLE copies AS SELECT v, current_role() AS role FROM secrets")
         assert tuple(one.table("copies").first()) == ("x", "READER")
         audit.detach(one)

@@ -137,18 +137,13 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class CatalogSnapshot:
-    """The objects of names between two changes of the catalog.
-
-    Attributes:
-        delta_targets: names that a statement has written to, and that stand for Delta tables.
-    """
+    """The objects of names between two changes of the catalog."""
 
     session: SessionCatalog
     relations: dict[Key, Relation | None] = field(default_factory=dict)
     functions: dict[Key, Function | None] = field(default_factory=dict)
     variables: Variables = field(init=False)
     places: dict[str, str] | None = None
-    delta_targets: set[tuple[str, ...]] = field(default_factory=set)
     _delta_tables: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:

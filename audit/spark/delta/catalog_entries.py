@@ -51,10 +51,6 @@ class CatalogEntries(InSession):
             return None
         return None if found is None else self.entry(found)
 
-    def is_cached(self, parts: Sequence[str]) -> bool:
-        """Whether this session keeps the file listing of a table of a name; Spark keeps none of Delta's."""
-        return bool(self._java.catalog.isCached(self._session, sql_name(parts)))
-
     def registered(self, location: str) -> Table | None:
         """The table of the session catalog that lies at a location; all schemas are looked through."""
         # A metastore finds tables by name only, so the entries of each schema are compared.

@@ -14,14 +14,12 @@ _EXECUTION = "org.apache.spark.sql.execution"
 _LOGICAL = f"{_CATALYST}.plans.logical"
 _ANALYSIS = f"{_CATALYST}.analysis"
 _DELTA = "org.apache.spark.sql.delta"
-_CATALOG_MANAGER = "org.apache.spark.sql.connector.catalog.DefaultCatalogManager"
 _SEQ = "scala.collection.immutable.Seq"
 _OPTIONS = f"{_CATALYST}.util.CaseInsensitiveMap"
-_HASH_MAP = "scala.collection.mutable.HashMap"
 _OPTION = "scala.Option"
 _JAVA = "java/src/main/java/io/sparkaccesshistory"
 _ENFORCEMENT = f"{_JAVA}/policies/Enforcement.java"
-_MARKED = f"{_JAVA}/capture/MarkedSessions.java"
+_MARKS = f"{_JAVA}/capture/CommitMarks.java"
 _FACTS = f"{_JAVA}/capture/PlanFacts.java"
 _MEMBERS = f"{_JAVA}/capture/Members.java"
 _STORE = f"{_JAVA}/timetravel/CatalogStore.java"
@@ -89,86 +87,17 @@ _STREAM_WRITER = Surface(
     ),
     reflective=words("extraOptions outputMode"),
 )
-_CLONES = Surface(
-    "What a cloned session lacks",
+_COMMIT_MARKS = Surface(
+    "The mark of a statement's commits",
     Side.SPARK,
-    (_MARKED,),
-    "a writing statement runs in a clone of its session, whose setting marks its Delta commits: the clone"
-    " gets the"
-    " variables, the current catalog and schema, the opened catalogs and the observations, which Spark does"
-    " not clone",
-    "writing statements do not see the session's variables, catalogs or observations",
-    "none: `cloneSession` is the only way to have a setting for one statement without a leak to other"
-    " threads, and"
-    " CatalogManager has no way to copy its state",
-    fields(
-        _CATALOG_MANAGER,
-        _currentNamespace=_OPTION,
-        _currentCatalogName=_OPTION,
-        _sessionPath=_OPTION,
-        catalogs=_HASH_MAP,
-    )
-    + fields(f"{_CATALYST}.catalog.TempVariableManager", variables=_HASH_MAP)
-    + fields(f"{_CLASSIC}.SparkSession", observationManager=f"{_CLASSIC}.ObservationManager")
-    + methods(f"{_CLASSIC}.SparkSession", "cloneSession observationManager sessionUUID")
-    + methods(_CATALOG_MANAGER, "tempVariableManager v2SessionCatalog"),
-    reflective=words(
-        "observationManager variables catalogs _currentNamespace _currentCatalogName _sessionPath"
-    ),
-)
-_WRITERS = Surface(
-    "Writers moved into a cloned session",
-    Side.SPARK,
-    (_MARKED,),
-    "the API's writers know their session by fields: a copy of each, field by field, writes in the clone"
-    " that marks its commit",
-    "what the API writes is not marked with its statement, or `audit.attach` is refused",
-    "none: none of these classes can be made for another session, and a copy through their public methods"
-    " would have"
-    " to repeat all that a user may have set",
-    fields(
-        f"{_CLASSIC}.DataFrameWriter",
-        df=f"{_CLASSIC}.Dataset",
-        source="java.lang.String",
-    )
-    + fields(
-        f"{_CLASSIC}.DataFrameWriterV2",
-        df=f"{_CLASSIC}.Dataset",
-        sparkSession=f"{_CLASSIC}.SparkSession",
-        tableName=_SEQ,
-        provider=_OPTION,
-    )
-    + fields(f"{_CLASSIC}.MergeIntoWriter", df=f"{_CLASSIC}.Dataset", sparkSession=f"{_CLASSIC}.SparkSession")
-    + methods(f"{_CLASSIC}.Dataset", "ofRows/2")
-    + methods(f"{_CLASSIC}.Dataset", "queryExecution sparkSession"),
-    reflective=words("source provider identifier tableName"),
-)
-_DELTA_WRITERS = Surface(
-    "Delta's builders moved into a cloned session",
-    Side.DELTA,
-    (_MARKED,),
-    "as for Spark's writers: DeltaTable, and the builders of merge, optimize and create",
-    "what Delta's API writes is not marked with its statement, or `audit.attach` is refused",
-    "none: DeltaTable.forPath in the clone would lose what the builders have been told",
-    fields(
-        "io.delta.tables.DeltaTable",
-        _df="org.apache.spark.sql.Dataset",
-        table=f"{_DELTA}.catalog.DeltaTableV2",
-    )
-    + fields("io.delta.tables.DeltaMergeBuilder", targetTable="io.delta.tables.DeltaTable")
-    + fields("io.delta.tables.DeltaOptimizeBuilder", table=f"{_DELTA}.catalog.DeltaTableV2")
-    + fields("io.delta.tables.DeltaTableBuilder", spark="org.apache.spark.sql.SparkSession")
-    + fields(f"{_DELTA}.catalog.DeltaTableV2", spark="org.apache.spark.sql.SparkSession"),
-)
-_UNSAFE = Surface(
-    "Instances without a constructor",
-    Side.JDK,
-    (_MARKED,),
-    "makes the empty copy of a writer, whose fields are set afterwards",
-    "what the API writes is not marked with its statement",
-    "none: the writers' constructors are private to Spark and Delta, and differ from version to version",
-    fields("sun.misc.Unsafe", theUnsafe="sun.misc.Unsafe") + methods("sun.misc.Unsafe", "allocateInstance/1"),
-    reflective=words("sun.misc.Unsafe allocateInstance theUnsafe"),
+    (_MARKS,),
+    "the settings of a session answer Delta, when it commits, with the statement that the thread runs",
+    "Delta's commits are not marked with their statement: AT (STATEMENT => …) finds no version of them",
+    "none: a setting of a session is one for all its threads, and Spark has no hook for Delta's commits",
+    fields("org.apache.spark.sql.internal.SQLConf", reader="org.apache.spark.internal.config.ConfigReader")
+    + methods("org.apache.spark.internal.config.ConfigReader", "get/1")
+    + methods("org.apache.spark.SparkContext", "getJobTags"),
+    reflective=words("reader"),
 )
 _CATALOG_TABLE = Surface(
     "Final fields of what the catalog knows of a table",
@@ -361,10 +290,7 @@ JVM_SURFACES = (
     _CACHES,
     _FUNCTIONS,
     _STREAM_WRITER,
-    _CLONES,
-    _WRITERS,
-    _DELTA_WRITERS,
-    _UNSAFE,
+    _COMMIT_MARKS,
     _CATALOG_TABLE,
     _HIVE,
     _PLAN_RELATIONS,

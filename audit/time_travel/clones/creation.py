@@ -223,45 +223,6 @@ class Creation:
             self.failures.guard(lambda: catalog.set_schema_property(name, CREATED, str(actor.time)), None)
         return made
 
-    def is_delta(self, spark: SparkSession, table: tuple[str, ...], provider: str) -> bool:
-        """Whether a DataFrame writer writes to a Delta table.
-
-        Args:
-            spark: whose tables count.
-            table: the parts of a name; () for a path.
-            provider: of a missing table; "" for the session's default.
-        """
-        found = self.catalog_of(spark).find(table) if table else None
-        if found is not None:
-            return isinstance(found, Table) and found.provider == "delta"
-        return (provider or _default_provider(spark)).lower() == "delta"
-
-    def writes_delta(self, spark: SparkSession, statement: Statement, known: set[tuple[str, ...]]) -> bool:
-        """Whether a statement writes Delta tables.
-
-        Other tables must be written in the user's own session, whose catalog caches their file listings.
-
-        Args:
-            spark: whose tables count.
-            statement: that writes.
-            known: names that stand for Delta tables since the catalog changed last; new ones are added. A
-                metastore takes three times as long to answer as all else that the front door does.
-        """
-        typed = statement.typed
-        if isinstance(typed, CloneTable) or (statement.changes and isinstance(typed, CreateTable)):
-            return True  # a CREATE with policies is refused for other providers
-        if statement.statement_type.startswith(("CREATE_TABLE", "REPLACE_TABLE")):
-            return self._makes_delta(spark, typed)
-        asked = {target.parts for target in statement.targets}
-        catalog = self.catalog_of(spark)
-        # Another driver may have put a table of another provider in the place of a known one. It is the
-        # listing in this session's cache that has to be kept up to date: where there is none, all is well.
-        found = [catalog.find(one) for one in asked if one not in known or catalog.is_cached(one)]
-        if not asked or not all(isinstance(one, Table) and one.provider == "delta" for one in found):
-            return False
-        known |= asked
-        return True
-
     def _makes_delta(self, spark: SparkSession, typed: Typed | None) -> bool:
         provider = typed.provider if isinstance(typed, CreateTable) else None
         if provider is None and isinstance(typed, CreateTable) and typed.like:

@@ -76,20 +76,6 @@ public class CatalogStore {
     }
   }
 
-  /**
-   * Whether a session keeps the file listing of the table that a name means; it keeps none of
-   * Delta's. The metastore is not asked.
-   */
-  public boolean isCached(SparkSession spark, String name) throws Exception {
-    Identifier id =
-        inSessionCatalog(spark, spark.sessionState().sqlParser().parseMultipartIdentifier(name));
-    if (id == null || id.namespace().length != 1) return false;
-    var key =
-        new QualifiedTableName(
-            "spark_catalog", folded(spark, id.namespace()[0]), folded(spark, id.name()));
-    return spark.sessionState().catalog().getCachedTable(key) != null;
-  }
-
   /** Whether a name is that of a temporary view, made by SQL or of a DataFrame. */
   public boolean isTemporary(SparkSession spark, String name) throws Exception {
     return spark
