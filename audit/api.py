@@ -175,7 +175,8 @@ def tagged(query_tag: str | None = None, *, purpose: str | None = None) -> Itera
     Raises:
         ConfigInvalid: one of them is no text, is empty or too long.
     """
-    for name, text in (("query_tag", query_tag), ("purpose", purpose)):
+    given: dict[str, Any] = {"query_tag": query_tag, "purpose": purpose}
+    for name, text in given.items():
         if text is not None and not (isinstance(text, str) and 0 < len(text.strip()) <= LONGEST_TAG):
             raise ConfigInvalid(
                 f"the {name} of audit.tagged is {text!r:.80}",

@@ -92,7 +92,7 @@ class TimeTravelStage:
         return services.time_travel.handler_for(statement)
 
 
-# A stage hands its session and its text to the next one: so policies and Time Travel see the resolved versions.
+# A stage hands its session and its text to the next one: policies and Time Travel see the resolved versions.
 STAGES: tuple[Stage, ...] = (
     CopyInto(),
     PastVersions(),

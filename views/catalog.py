@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from audit.spark.unrecorded import unrecorded
 
-
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 

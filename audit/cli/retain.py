@@ -36,8 +36,10 @@ def retain(tool: Tool, output: Output, days: int | None, dry_run: bool) -> None:
         deleted = delete(spark, tool.root, days_of, clock, dry_run=dry_run)
     if not dry_run:
         tables = [
-            {"table": one.table, "days_kept": days_of(one.table), "oldest_kept": one.oldest_kept.isoformat(), "rows": one.rows,
-             "days": [day.isoformat() for day in one.days]}
+            {
+                "table": one.table, "days_kept": days_of(one.table), "rows": one.rows,
+                "oldest_kept": one.oldest_kept.isoformat(), "days": [day.isoformat() for day in one.days],
+            }
             for one in deleted
         ]  # fmt: skip
         tool.note("AUDIT_RETAIN", "audit retain", {"deleted": tables}, began=began)

@@ -91,7 +91,8 @@ class Config:
             literals as well, and the values that errors quote.
         redact_pattern: a regular expression: what it matches in a text is not written down either.
         query_tag: what records call statements that neither `audit.tagged` nor `SET audit.query_tag` name.
-        purpose: what records say they are done for, where neither `audit.tagged` nor `SET audit.purpose` does.
+        purpose: what records say they are done for, where neither `audit.tagged` nor `SET audit.purpose`
+            does.
         sources: where each value comes from, by field.
     """
 

@@ -1,7 +1,7 @@
-"""Who runs a statement, on whose behalf, and why: user, roles, parent statement, tag, purpose, suppression.
+"""Who runs a statement, for whom, and why: user, roles, parent statement, tag, purpose, suppression.
 
-In: `as_user`, `audit.procedure`, `audit.tagged`, `suppress`. Out: context variables, so that threads and coroutines
-keep their own. A thread that a user starts begins with the session's user, not its creator's.
+In: `as_user`, `audit.procedure`, `audit.tagged`, `suppress`. Out: context variables, so that threads and
+coroutines keep their own. A thread that a user starts begins with the session's user, not its creator's.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ def user_of_tag(tag: str) -> str | None:
 # creator's.
 _IDENTITY: ContextVar[Identity | None] = ContextVar("audit_identity", default=None)
 _PARENT: ContextVar[Ancestry | None] = ContextVar("audit_parent", default=None)
-_TAGGING: ContextVar[Tagging] = ContextVar("audit_tagging", default=Tagging())  # noqa: B039 - it is frozen
+_NOTHING = Tagging()
+_TAGGING: ContextVar[Tagging] = ContextVar("audit_tagging", default=_NOTHING)
 _SUPPRESSED: ContextVar[bool] = ContextVar("audit_suppressed", default=False)
 
 

@@ -1,7 +1,7 @@
 """Where statements come from: the machine, the program and the user of the operating system.
 
-In: this process. Out: `Origin`, which each record carries: PCI DSS 10.2.2 asks for the origination of an event,
-whoever the audited user is.
+In: this process. Out: `Origin`, which each record carries: PCI DSS 10.2.2 asks for the origination of an
+event, whoever the audited user is.
 """
 
 from __future__ import annotations

@@ -328,10 +328,11 @@ class TimeTravel:
         self._moves_are_finished = True
 
     def _reader(self, catalog: DeltaCatalog) -> VersionReader:
+        # Each once a statement: it may name a table many times, and a look at records reads two tables.
         return VersionReader(
             catalog,
-            partial(self.retention.version_limits, catalog),
-            # Once a statement: each look takes in waiting records and reads two tables.
+            cache(catalog.find),
+            cache(partial(self.retention.version_limits, catalog)),
             cache(self._recorded),
             self._clock(),
             self._clock,

@@ -41,22 +41,27 @@ def table(session, schema):
     return f"{schema}.t"
 
 
+def rows_of(session):
+    """Three rows for the table."""
+    return session.range(3).selectExpr("CAST(id AS INT) a", "'x' b")
+
+
 WRITES = {
     "INSERT": lambda s, t: s.sql("INSERT INTO t VALUES (2, 'two')"),
     "UPDATE": lambda s, t: s.sql("UPDATE t SET b = 'x'"),
     "DELETE": lambda s, t: s.sql("DELETE FROM t WHERE a = 1"),
-    "MERGE": lambda s, t: s.sql("MERGE INTO t USING (SELECT 7 a) s ON t.a = s.a WHEN NOT MATCHED THEN INSERT (a) VALUES (7)"),
+    "MERGE": lambda s, t: s.sql("MERGE INTO t USING (SELECT 1 a) s ON t.a = s.a WHEN MATCHED THEN DELETE"),
     "ALTER": lambda s, t: s.sql("ALTER TABLE t ADD COLUMN c INT"),
     "OPTIMIZE": lambda s, t: s.sql("OPTIMIZE t"),
-    "by name": lambda s, t: s.range(3).selectExpr("CAST(id AS INT) a", "'x' b").write.mode("append").saveAsTable(t),
-    "insertInto": lambda s, t: s.range(3).selectExpr("CAST(id AS INT) a", "'x' b").write.insertInto(t),
-    "writeTo": lambda s, t: s.range(3).selectExpr("CAST(id AS INT) a", "'x' b").writeTo(t).append(),
+    "by name": lambda s, t: rows_of(s).write.mode("append").saveAsTable(t),
+    "insertInto": lambda s, t: rows_of(s).write.insertInto(t),
+    "writeTo": lambda s, t: rows_of(s).writeTo(t).append(),
     "mergeInto": lambda s, t: (
-        s.sql("SELECT 9 a, 'x' b").alias("s").mergeInto(t, expr("t.a = s.a")).whenNotMatched().insertAll().merge()
+        rows_of(s).alias("s").mergeInto(t, expr("t.a = s.a + 9")).whenNotMatched().insertAll().merge()
     ),
     "DeltaTable.update": lambda s, t: DeltaTable.forName(s, t).update(set={"b": "'y'"}),
     "DeltaTable.merge": lambda s, t: (
-        DeltaTable.forName(s, t).alias("t").merge(s.range(3).alias("s"), "t.a = s.id").whenMatchedDelete().execute()
+        DeltaTable.forName(s, t).merge(s.range(3).alias("s"), "a = s.id").whenMatchedDelete().execute()
     ),
     "optimize": lambda s, t: DeltaTable.forName(s, t).optimize().executeCompaction(),
     "EXECUTE IMMEDIATE": lambda s, t: s.sql("EXECUTE IMMEDIATE 'UPDATE t SET b = 5'"),

@@ -91,5 +91,3 @@ def test_the_past_is_read_by_version():
     services = _services(Travel())
     assert _run("SELECT a FROM t@v3", services) == ("session", "SELECT a FROM t VERSION AS OF 3")
     assert PastVersions().handler_for(lineage.parse("SELECT a FROM t"), services) is None
-
-

@@ -108,7 +108,11 @@ def test_other_softwares_variables_are_left_alone(tmp_path):
             r"on_record_failure \(argument\) is 'ignore'; it is 'block' or 'warn'",
         ),
         ({}, {"retention_days": 0}, "retention_days .* at least 1"),
-        ({}, {"retention_by_table": "access_histry=9"}, "retention_by_table .* the tables are access_history"),
+        (
+            {},
+            {"retention_by_table": "access_histry=9"},
+            "retention_by_table .* the tables are access_history",
+        ),
         ({"AUDIT_RETENTION_BY_TABLE": "query_history=long"}, {}, "AUDIT_RETENTION_BY_TABLE"),
         ({}, {"query_tag": "x" * 2_001}, "query_tag .* up to 2000 characters"),
         ({}, {"retention_days": True}, "retention_days .* is True"),

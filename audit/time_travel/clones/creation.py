@@ -37,7 +37,6 @@ from audit.time_travel.retention.table_properties import (
 )
 from lineage.names import SESSION_CATALOG, qualify, quote_name
 from lineage.sql.commands.create import CreateSchema, CreateTable
-from lineage.sql.commands.time_travel.clone import CloneTable
 from lineage.sql.commands.time_travel.retention import RETENTION
 from lineage.sql.parse import typed_of
 
@@ -49,7 +48,6 @@ if TYPE_CHECKING:
     from audit.spark.delta.delta_catalog import DeltaCatalog
     from audit.spark.handler import Run
     from audit.time_travel.dropped.drop_registry import DropRegistry
-    from lineage.sql.statement import Statement
     from lineage.sql.typed import Typed
 
 

@@ -79,6 +79,7 @@ class VersionReader:
 
     Attributes:
         catalog: look-ups in the user's session.
+        find: what a name means there.
         limits: the limits of a table's versions.
         records: gives statements on record.
         now: UTC microseconds, one moment for the whole statement.
@@ -86,6 +87,7 @@ class VersionReader:
     """
 
     catalog: DeltaCatalog
+    find: Callable[[tuple[str, ...]], Table | View | None]
     limits: Callable[[Table], VersionLimits]
     records: Records
     now: int
@@ -158,7 +160,7 @@ class VersionReader:
     def _relation(self, clause: VersionClause, *, is_kept: bool) -> str:
         """SQL of a table or view at its point, for a FROM clause."""
         asked, parts = evaluate(clause, self.catalog, self.now, self.clock), clause.table
-        entry = self.catalog.find(parts)
+        entry = self.find(parts)
         if isinstance(entry, Table):
             return self._table(entry, asked, is_kept=is_kept)
         # A temporary view of a DataFrame has no text, so no entry.
