@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from audit.capture.audited_session import AuditedSession
 from audit.capture.logging_events import LoggingEvents
-from audit.core.config import configuration
+from audit.core.config import OF_A_SESSION, configuration
 from audit.core.errors import RecordLossWarning
 from audit.core.guard import attempt
 from audit.core.identity import Identity, acting, current_identity
@@ -23,7 +23,7 @@ from audit.recorder import Recorder
 from audit.services import build
 from audit.spark import sessions
 from audit.spool import Spool
-from audit.spool.home import claim_home
+from audit.spool.home import changed_configuration, claim_home
 from audit.time_travel import attached
 
 if TYPE_CHECKING:
@@ -86,7 +86,14 @@ class Application:
             thread = self.services.enforcer.thread
             thread.set(thread.of_session(session.session_id))
         self._attached[session.session_id] = session
-        self._note("AUDIT_ATTACH", session, "audit.attach", configuration(self.services.config))
+        config = self.services.config
+        found = configuration(config)
+        shared = {name: value for name, value in found.items() if name not in OF_A_SESSION}
+        if config.sources["admins"] == "default":
+            shared["admins"] = ""  # whoever attaches
+        if changed := changed_configuration(config.spool_home, shared):
+            self._note("AUDIT_CONFIGURE", session, "audit.attach", changed)
+        self._note("AUDIT_ATTACH", session, "audit.attach", found)
         return session
 
     def pause(self, action: str) -> AbstractContextManager[None]:

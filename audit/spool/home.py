@@ -1,7 +1,8 @@
-"""What lies beside the spools of a root: the key of hashes over redacted texts, and whose the folder is.
+"""What lies beside the spools of a root: a key, the configuration of the last attach, whose the folder is.
 
 In: the folder that holds `spool/`. Out: 32 random bytes, the same for all drivers that use it: a table
-shows the hash, and who has no key cannot try out what the text has lost. And a refusal for another root.
+shows hashes over redacted texts, and who has no key cannot try out what a text has lost. What has changed
+since the last attach. And a refusal for another root.
 """
 
 from __future__ import annotations
@@ -9,18 +10,24 @@ from __future__ import annotations
 import os
 import secrets
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import orjson
 
 from audit.core.errors import ConfigInvalid
+from audit.core.json_text import to_json
 from audit.spool.failure import spool_errors
+from audit.spool.layout import write_file
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from audit.core.config import Config
 
 _KEY = "hash.key"
 _OWNER = "spool.root"
+_CONFIGURATION = "configuration.json"
 _BYTES = 32
 
 
@@ -51,6 +58,21 @@ def claim_home(config: Config) -> None:
             f"spool_dir is {config.spool_dir}, which holds what {owner} has recorded, not {root}",
             "give each root a folder of its own, or leave spool_dir out",
         )
+
+
+def changed_configuration(home: Path, values: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """What another attach had configured otherwise: before and now, by field. It is kept for the next one.
+
+    Raises:
+        SpoolUnavailableError: the file cannot be read or written.
+    """
+    path = home / _CONFIGURATION
+    with spool_errors(home):
+        before = orjson.loads(path.read_bytes()) if path.exists() else dict(values)
+        changed = {name: (before.get(name), now) for name, now in values.items() if before.get(name) != now}
+        if changed or not path.exists():
+            write_file(path, to_json(dict(values), sort_keys=True))
+    return changed
 
 
 def _once(home: Path, name: str, content: bytes) -> bytes:

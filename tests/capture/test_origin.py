@@ -151,6 +151,18 @@ def test_the_logging_is_on_record(spark, tmp_path):
         assert records(session) == []
 
 
+def test_another_configuration_is_on_record(spark, tmp_path):
+    """What it was before, and what it is now; nothing where it is the same."""
+    with attached(spark, tmp_path, **NO_TABLES) as session:
+        assert [row["query_type"] for row in events(session)] == ["AUDIT_ATTACH"]
+    with attached(spark, tmp_path, **NO_TABLES, retention_days=30, query_tag="x") as session:
+        changed, began = events(session)
+        assert (changed["query_type"], began["query_type"]) == ("AUDIT_CONFIGURE", "AUDIT_ATTACH")
+        assert json.loads(changed["query_text"]) == {"retention_days": [365, 30]}
+    with attached(spark, tmp_path, **NO_TABLES, retention_days=30, user="bob") as session:
+        assert [row["query_type"] for row in events(session)] == ["AUDIT_ATTACH"]
+
+
 def test_the_end_is_on_record(spark, tmp_path):
     """Of one session, and of those that end with their Spark."""
     with attached(spark, tmp_path, **NO_TABLES) as session:
