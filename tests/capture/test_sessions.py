@@ -516,7 +516,9 @@ def test_detach_takes_pysparks_methods_back(spark, tmp_path):
     session.sql("SELECT 2 AS two").collect()
     assert interceptor.is_closed
     rows = session.read.format("delta").load(str(tmp_path / "query_history")).collect()
-    assert [r.query_text for r in rows] == ["SELECT 1 AS one"]
+    rows.sort(key=lambda row: row.query_id)
+    assert [row.query_type for row in rows] == ["AUDIT_ATTACH", "SELECT", "AUDIT_DETACH"]
+    assert rows[1].query_text == "SELECT 1 AS one"
     with pytest.raises(AttachError, match="attach"):
         audit.flush(session)
     del DataFrame

@@ -23,7 +23,9 @@ def test_the_tables_get_what_it_gives(audited):
     audit.flush(audited)
     assert records(audited) == []
     with audit.suppress():
-        queries = audited.table("account_usage.query_history").drop("query_date").collect()
+        queries = audited.table("account_usage.query_history").drop("query_date")
+        # What has happened to the logging itself is no statement's record.
+        queries = queries.where("NOT startswith(query_type, 'AUDIT_')").collect()
         access = audited.table("account_usage.access_history").drop("query_date").collect()
     assert sorted(queries) == sorted(record.query for record in made)
     by_id = {row.query_id: row for row in access}
