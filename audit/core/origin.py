@@ -63,7 +63,8 @@ def _program() -> str | None:
         return "ipykernel"
     if spec is not None:  # python -m package.module
         return str(spec.name).removesuffix(".__main__")
-    return Path(sys.argv[0]).name or "python" if sys.argv else "python"
+    name = Path(sys.argv[0]).name if sys.argv else ""
+    return "python" if name in ("", "-c") else name  # a prompt, or a text that was handed over
 
 
 def _version() -> str:

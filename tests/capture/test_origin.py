@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import getpass
 import json
+import os
 import platform
 import socket
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +25,7 @@ from tests.sessions import NO_TABLES, attached
 
 pytestmark = pytest.mark.spark
 
+SHOWS = "from audit.core.origin import measured; print(measured().client_program)"
 ATTACH = {**NO_TABLES, "query_tag": "by default", "purpose": "tests"}
 
 
@@ -54,10 +59,35 @@ def test_each_record_says_where_it_comes_from(session):
     session.sql("SELECT 1").collect()
     found = last(session)
     assert (found.client_host, found.os_user) == (socket.gethostname(), getpass.getuser())
-    assert found.client_program == measured().client_program == "pytest"
+    assert found.client_program == measured().client_program
     assert found.client_version.startswith(f"Python {platform.python_version()}, PySpark 4.")
     assert socket.inet_aton(found.client_address)
     assert found.user_name != found.os_user or found.user_name == "root"
+
+
+@pytest.mark.parametrize(
+    ("command", "program"),
+    [
+        (["-c", SHOWS], "python"),
+        (["nightly.py"], "nightly.py"),
+        (["-m", "jobs.nightly"], "jobs.nightly"),
+        (["-m", "jobs"], "jobs"),
+    ],
+)
+def test_the_program(tmp_path, command, program):
+    """Its name alone: arguments and folders may hold secrets."""
+    (tmp_path / "jobs").mkdir()
+    for name in ("nightly.py", "jobs/__init__.py", "jobs/__main__.py", "jobs/nightly.py"):
+        (tmp_path / name).write_text("" if "init" in name else SHOWS)
+    done = subprocess.run(
+        [sys.executable, *command, "--password=x"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == program
 
 
 @pytest.mark.parametrize(
