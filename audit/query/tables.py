@@ -82,6 +82,11 @@ class Tables:
             found = self.connection.execute(bounded, used).fetchall()
         return Answer(tuple(name for name, *_ in kinds), found)
 
+    def has(self, name: str) -> bool:
+        """Whether there is a table or view: older roots lack some, storage may not be measured yet."""
+        self._show(name)
+        return self._is_there(f"FROM {self._full(name)}")
+
     def translated(self, text: str) -> str:
         """A query as DuckDB is asked it; what it names is there."""
         sql = to_duckdb(text, self.now, TIMES, self.schema)

@@ -44,6 +44,9 @@ def answer(text):
         ("SELECT collect_list(a) FILTER (WHERE a > 1) FROM VALUES (1) AS v(a)", [([],)]),
         ("SELECT sort_array(map_keys(from_json('{\"b\": {\"c\": 1}, \"a\": 2}', 'map<string,string>')))",
          [(["a", "b"],)]),
+        (("SELECT o.* FROM VALUES ('[{\"table\": 1, \"z\": 2}, {}]'), ('no json') AS v(a)"
+          " LATERAL VIEW explode(from_json(a, 'array<struct<`table`:int,b:string>>')) AS o ORDER BY 1"),
+         [(None, None), (1, None)]),
         ("SELECT get_json_object('{\"a\": {\"b\": \"x\"}}', '$.a.b')", [("x",)]),
         ("SELECT o.x FROM VALUES (array(named_struct('x', 1))) AS v(a) LATERAL VIEW explode(a) AS o", [(1,)]),
         ("SELECT o FROM VALUES (array()), (array(5)) v(l) LATERAL VIEW OUTER explode(l) AS o ORDER BY 1",
