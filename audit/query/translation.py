@@ -83,6 +83,9 @@ def _mend(node: exp.Expr, now: datetime) -> None:
     elif isinstance(node, exp.Exists) and isinstance(node.expression, exp.Lambda):
         found = exp.func("list_filter", node.this, node.expression)
         node.replace(exp.GT(this=exp.func("len", found), expression=exp.Literal.number(0)))
+    elif isinstance(node, exp.CountIf):
+        # Of no rows, and of NULLs alone, DuckDB's has NULL, where Spark counts none.
+        node.replace(exp.Count(this=exp.case().when(node.this, "1")))
     elif isinstance(node, exp.FromJson):
         node.replace(_from_json(node))
 
