@@ -64,7 +64,7 @@ def report(
     Each number, table and chart has its query, which `audit query` runs. Without a report, --pack gives all
     that the norm asks for. DuckDB answers from the tables' files: no Spark starts.
     """
-    from audit.report.file import content
+    from audit.report.forms.file import content
     from audit.report.period import period_of
 
     kind, pack = _asked(report, name, norm)
@@ -98,7 +98,7 @@ def _asked(report: str | None, name: str | None, norm: str | None) -> tuple[Kind
 
 def _form(output: Output, form: str | None, path: Path | None) -> str:
     """The format: as asked for, else by the end of the file's name."""
-    from audit.report.file import format_of
+    from audit.report.forms.file import format_of
 
     if output.as_json and form not in (None, "json"):
         raise click.UsageError(f"--json and --format {form} are two formats: give one")
@@ -152,7 +152,7 @@ def _opened(tool: Tool) -> Iterator[Tables]:
 @contextmanager
 def _writing(path: Path | None) -> Iterator[Callable[[bytes], object]]:
     """What takes the content: a file, or stdout."""
-    from audit.report.file import written
+    from audit.report.forms.file import written
 
     if path is None:
         yield sys.stdout.buffer.write

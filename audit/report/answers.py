@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from audit.report.binding import bound
+from audit.report.binding import Value, bound
 from audit.report.kinds import KINDS, all_figures
 from audit.report.kinds.records import COVER, RECORDS
-from audit.report.model import About, Figure, Kind, Pack, Picture, Requirement, Section, Table, Value
+from audit.report.model import About, Figure, Kind, Pack, Picture, Requirement, Section, Table
 from audit.report.period import Period
 
 if TYPE_CHECKING:

@@ -10,10 +10,11 @@ import re
 from collections.abc import Mapping
 from datetime import date
 
-from audit.report.model import Value
 from audit.report.plain import escaped
 from lineage.names import sql_text
 
+Value = date | str | int | tuple[int, ...]
+"""The value of a parameter `:name` of a figure's SQL; a tuple stands after IN."""
 SCHEMA = "account_usage"
 # Not the second colon of a cast `::`.
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")

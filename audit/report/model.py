@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import date
 from typing import TYPE_CHECKING
+
+from audit.report.binding import Value
+from audit.report.period import Period
 
 if TYPE_CHECKING:
     from audit.query.tables import Tables
-    from audit.report.period import Period
-
-Value = date | str | int | tuple[int, ...]
-"""The value of a parameter `:name` of a figure's SQL; a tuple stands after IN."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,7 @@ class Hours:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Boxes with arrows from source to target: the columns are those of `audit.report.picture`."""
+    """Boxes with arrows from source to target: the columns are those of `audit.report.forms.picture`."""
 
 
 Shown = Table | KeyFigures | Bars | Days | Hours | Picture

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, timedelta
 
+from audit.report.binding import Value
 from audit.report.errors import ReportPeriodInvalid
-from audit.report.model import Value
 
 _USUAL = 30  # days
 _BY_DAY, _BY_WEEK = 92, 731

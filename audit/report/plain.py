@@ -98,12 +98,8 @@ def cell(value: Any, column: str = "") -> str:
         return ", ".join(cell(one) for one in value)
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, (int, float)):
-        return _number(value, column)
-    return escaped(f"{value:%Y-%m-%d %H:%M:%S}" if isinstance(value, datetime) else str(value), _LINES)
-
-
-def _number(value: float, column: str) -> str:
+    if isinstance(value, int):
+        return str(value) if column.endswith("_id") else f"{value:,}"
     if isinstance(value, float):
         return f"{value:,.3f}".rstrip("0").rstrip(".")
-    return str(value) if column.endswith("_id") else f"{value:,}"
+    return escaped(f"{value:%Y-%m-%d %H:%M:%S}" if isinstance(value, datetime) else str(value), _LINES)

@@ -14,11 +14,11 @@ from datetime import date, datetime
 
 import pytest
 
-from audit.report.data import as_csv, as_json, harmless
 from audit.report.errors import BrowserMissing, PrintFailed, ReportUnwritable
-from audit.report.file import content, format_of, written
-from audit.report.html import page
-from audit.report.paper import browser, printed
+from audit.report.forms.data import as_csv, as_json, harmless
+from audit.report.forms.file import content, format_of, written
+from audit.report.forms.html import page
+from audit.report.forms.paper import browser, printed
 
 from .roots import HOSTILE
 
@@ -138,8 +138,8 @@ def test_without_the_extra(report):
     code = (
         "import sys; sys.modules['altair'] = sys.modules['jinja2'] = None\n"
         "from audit.report.errors import ReportExtraMissing\n"
-        "from audit.report.extra import required\n"
-        "import audit.report.data, audit.cli.report\n"
+        "from audit.report.forms.extra import required\n"
+        "import audit.report.forms.data, audit.cli.report\n"
         "try: required('jinja2')\n"
         "except ReportExtraMissing as error: print(error)\n"
     )

@@ -10,8 +10,8 @@ import pytest
 from deltalake import write_deltalake
 
 from audit.query.tables import opened
-from audit.report.cover import tiles
-from audit.report.html import LONGEST, css_text, page
+from audit.report.forms.cover import tiles
+from audit.report.forms.html import LONGEST, css_text, page
 from audit.report.kinds import KINDS
 from audit.report.model import KeyFigures, Table
 from audit.report.period import Period

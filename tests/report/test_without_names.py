@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from audit.report.data import as_csv, as_json
-from audit.report.html import page
+from audit.report.forms.data import as_csv, as_json
+from audit.report.forms.html import page
 from audit.report.names import LEFT_OUT, Pseudonyms
 
 from .conftest import made

@@ -13,12 +13,12 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from audit.report.answers import SHOWN_ROWS, Filled, Report
-from audit.report.charts import chart
-from audit.report.cover import tiles
-from audit.report.extra import required
 from audit.report.findings import findings
+from audit.report.forms.charts import chart
+from audit.report.forms.cover import tiles
+from audit.report.forms.extra import required
+from audit.report.forms.picture import is_wide, picture
 from audit.report.model import KeyFigures, Picture, Table
-from audit.report.picture import is_wide, picture
 from audit.report.plain import NOTHING, cell, escaped, heading
 
 if TYPE_CHECKING:

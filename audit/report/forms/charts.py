@@ -11,7 +11,7 @@ from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from audit.graph.forms.texts import cut, width
-from audit.report.extra import required
+from audit.report.forms.extra import required
 from audit.report.model import Bars, Days, Hours
 from audit.report.plain import cell, escaped, heading
 

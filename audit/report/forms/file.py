@@ -71,15 +71,15 @@ def content(report: Report, form: str) -> bytes:
         PrintFailed: it has not printed it.
     """
     # Imported here: csv and json need neither altair nor jinja2.
-    from audit.report.data import as_csv, as_json
+    from audit.report.forms.data import as_csv, as_json
 
     if form == "csv":
         # With the mark by which Excel knows UTF-8.
         return as_csv(report).encode("utf-8-sig", "backslashreplace")
     if form == "json":
         return as_json(report).encode()
-    from audit.report.html import page
-    from audit.report.paper import browser, printed
+    from audit.report.forms.html import page
+    from audit.report.forms.paper import browser, printed
 
     if form == "html":
         return page(report).encode("utf-8", "backslashreplace")
