@@ -27,6 +27,7 @@ _SECONDS = 180
 _FLAGS = (
     "--headless", "--disable-gpu", "--no-first-run", "--no-default-browser-check", "--disable-extensions",
     "--disable-background-networking", "--disable-sync", "--disable-dev-shm-usage", "--no-pdf-header-footer",
+    "--generate-pdf-document-outline",
 )  # fmt: skip
 _ANY = "HTML prints as well: name a file that ends with .html, and print it from any browser"
 
