@@ -18,6 +18,7 @@ __all__ = ["main"]
         "lineage",
         "purge",
         "query",
+        "report",
         "retain",
         "setup",
         "status",

@@ -68,11 +68,15 @@ class LineageGraph(Graph):
 
         return to_mermaid(self)
 
-    def to_svg(self) -> str:
-        """A picture: tables as boxes with their columns, data flows from left to right; no script."""
+    def to_svg(self, heading: str = "") -> str:
+        """A picture: tables as boxes with their columns, data flows from left to right; no script.
+
+        Args:
+            heading: of a graph that is about no single object, of which none is marked then.
+        """
         from audit.graph.forms.svg import to_svg
 
-        return to_svg(self)
+        return to_svg(self, heading)
 
     # Jupyter asks an object for this method and shows what it gives.
     def _repr_html_(self) -> str:

@@ -6,6 +6,7 @@ what it leaves out is here (sqlglot 30.30, DuckDB 2.0).
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -82,9 +83,18 @@ def _mend(node: exp.Expr, now: datetime) -> None:
     elif isinstance(node, exp.Exists) and isinstance(node.expression, exp.Lambda):
         found = exp.func("list_filter", node.this, node.expression)
         node.replace(exp.GT(this=exp.func("len", found), expression=exp.Literal.number(0)))
+    elif isinstance(node, exp.CountIf):
+        # Of no rows, and of NULLs alone, DuckDB's has NULL, where Spark counts none.
+        node.replace(exp.Count(this=exp.case().when(node.this, "1")))
     elif isinstance(node, exp.FromJson):
-        made = exp.DataType.build(node.expression.name, dialect="spark")
-        node.replace(exp.cast(exp.cast(node.this, "json", copy=False), made, copy=False))
+        node.replace(_from_json(node))
+
+
+def _from_json(node: exp.Expr) -> exp.Expr:
+    # Not a cast, which fails on a key that the type lacks: Spark leaves it out, and what is missing is NULL.
+    made = exp.DataType.build(node.expression.name, dialect="spark").sql("duckdb")
+    text = exp.TryCast(this=node.this, to=exp.DataType.build("json"))
+    return exp.Anonymous(this="from_json", expressions=[text, exp.Literal.string(json.dumps(made))])
 
 
 def _collect(node: exp.Expr) -> None:

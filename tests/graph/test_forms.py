@@ -51,6 +51,17 @@ def test_the_picture_is_xml_without_script(evil):
     assert "<script" not in evil._repr_html_()
 
 
+def test_a_picture_about_no_single_object_marks_none():
+    """It has the heading that it is given."""
+    story = Story()
+    story.write("s.b", {"c": ["s.a.c"]})
+    graph = story.ask("s.b").by_table()
+    assert 'class="lg-start"' in graph.to_svg()
+    picture = graph.to_svg(heading="All <of> it")
+    assert 'class="lg-start"' not in picture
+    assert picture.count("All &lt;of&gt; it") == 2
+
+
 def test_long_names_are_cut_and_stand_in_the_tooltip(evil):
     """What is shown is short; the title has all of it."""
     root = ET.fromstring(evil.to_svg())  # noqa: S314 - our own text

@@ -20,6 +20,7 @@ COMMANDS = {
     "lineage": ["s.t"],
     "purge": [],
     "query": ["who_read_column"],
+    "report": ["access"],
     "retain": [],
     "setup": [],
     "status": [],
@@ -41,6 +42,11 @@ MISTAKES = {
     "query": [
         ["nothing"], ["who_read_column", "--param", "x"], ["who_read_column", "--param", "nobody=1"],
         ["--limit", "-1"], ["--format", "csv", "--json"], ["a", "b"], ["--format", "xlsx"],
+    ],
+    "report": [
+        [], ["acces"], ["access", "bob"], ["user"], ["access", "--from", "soon"], ["--pack", "pci"],
+        ["access", "--from", "2026-02-01", "--to", "2026-01-01"], ["access", "--format", "xlsx"],
+        ["access", "b", "c"],
     ],
     "retain": [["--days", "0"], ["--days", "x"]],
     "setup": [["x"], ["--archiv"]],

@@ -36,25 +36,31 @@ _COLOURS = (
 )
 
 
-def to_svg(graph: Graph) -> str:
-    """The picture."""
+def to_svg(graph: Graph, heading: str = "") -> str:
+    """The picture.
+
+    Args:
+        graph: what is drawn.
+        heading: of a graph that is about no single object, of which none is marked then.
+    """
     drawing = draw(graph)
+    start = None if heading else graph.nodes[0]
     # 30: an edge from a box to itself bends 26 pixels out.
     width = max(drawing.layout.width, 420.0) + 2 * _MARGIN + 30
     height = drawing.layout.height + 2 * _MARGIN + _TITLE
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="lineage-graph" {_size(width, height)}',
-        f'role="img" aria-label="{xml(_heading(graph))}">',
+        f'role="img" aria-label="{xml(heading or _heading(graph))}">',
         f"<style>{_style()}</style>",
         '<rect class="lg-page" width="100%" height="100%"/>',
-        *_caption(drawing, width),
+        *_caption(drawing, width, heading or _heading(graph)),
         f'<g transform="translate({_MARGIN:.0f} {_MARGIN + _TITLE:.0f})">',
         *_edges(drawing),
         *(
             line
             # The layout has more boxes than cards: the stand-ins of long edges.
             for card, box in zip(drawing.cards, drawing.layout.boxes, strict=False)
-            for line in _card(card, box, graph.nodes[0])
+            for line in _card(card, box, start)
         ),
         "</g>",
         "</svg>",
@@ -96,11 +102,10 @@ def _heading(graph: Graph) -> str:
     return text + (f", as of {graph.as_of:%Y-%m-%d %H:%M} UTC" if graph.as_of else "")
 
 
-def _caption(drawing: Drawing, width: float) -> Iterator[str]:
+def _caption(drawing: Drawing, width: float, heading: str) -> Iterator[str]:
     # 7.9 pixels a letter, at the 13 pixels of the heading.
     letters = int((width - 2 * _MARGIN) / 7.9)
-    heading = cut(_heading(drawing.graph), letters)
-    yield _text(heading, _MARGIN, _MARGIN + 6, "lg-text lg-bold lg-heading")
+    yield _text(cut(heading, letters), _MARGIN, _MARGIN + 6, "lg-text lg-bold lg-heading")
     notes = [f"{_many(len(drawing.cards), 'object')}, {_many(len(drawing.graph.edges), 'edge')}"]
     if any(edge.is_indirect for edge in drawing.graph.edges):
         notes.append("dashed: filters, joins, sorts")
@@ -115,15 +120,16 @@ def _many(number: int, of: str) -> str:
     return f"{number} {of}" if number == 1 else f"{number:,} {of}s"
 
 
-def _card(card: Card, box: Box, start: Node) -> Iterator[str]:
-    node, here = card.node, card.node.object_id == start.object_id
+def _card(card: Card, box: Box, start: Node | None) -> Iterator[str]:
+    node, marked = card.node, start is not None and start.column_id is None
+    here = start is not None and card.node.object_id == start.object_id
     gone = " lg-gone" if node.dropped else ""
     tooltip = f"{node.object_name} ({node.object_domain})" + (
         f", dropped {node.dropped:%Y-%m-%d %H:%M} UTC" if node.dropped else ""
     )
     kind = "view" if "VIEW" in node.object_domain.upper() else "table"
     kind = kind if kind == "view" or node.object_domain.upper() == "TABLE" else "other"
-    kind = "start" if here and start.column_id is None else kind
+    kind = "start" if here and marked else kind
     x, y, width = box.x, box.y, box.width
     dash = ' stroke-dasharray="4 3"' if node.dropped else ""
     yield f'<g class="lg-card{gone}" transform="translate({x:.1f} {y:.1f})"><title>{xml(tooltip)}</title>'
@@ -135,7 +141,7 @@ def _card(card: Card, box: Box, start: Node) -> Iterator[str]:
     for row in card.rows:
         middle = card.row_y(row)
         full = row.column_name or ""
-        if row.key == start.key:
+        if start is not None and row.key == start.key:
             yield (
                 f'<rect class="lg-start" x="3" y="{middle - ROW / 2 + 1:.1f}" width="{width - 6:.1f}"'
                 f' height="{ROW - 2:.1f}" rx="3"/>'

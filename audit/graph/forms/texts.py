@@ -22,7 +22,16 @@ def visible(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(_BLANK if unicodedata.category(letter) in _HIDDEN else letter for letter in text)
+    return "".join(_BLANK if is_hidden(letter) else letter for letter in text)
+
+
+def is_hidden(letter: str) -> bool:
+    """Whether a letter cannot be seen, or steers what is around it.
+
+    >>> is_hidden("a"), is_hidden(chr(0x202E))
+    (False, True)
+    """
+    return unicodedata.category(letter) in _HIDDEN
 
 
 def xml(text: str) -> str:

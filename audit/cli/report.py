@@ -1,0 +1,172 @@
+"""`audit report`: figures for an auditor, each with its SQL, as one file, without a JVM."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from audit.cli.output import Output, json_option
+from audit.cli.tool import Tool, root_option
+
+if TYPE_CHECKING:
+    from audit.query.tables import Tables
+    from audit.report.answers import Made, Report
+    from audit.report.model import Kind, Pack
+    from audit.report.period import Period
+
+FORMATS = ("html", "pdf", "csv", "json")
+
+
+@click.command()
+@click.argument("report", required=False, metavar="[REPORT")
+@click.argument("name", required=False, metavar="[NAME]]")
+@click.option(
+    "--from",
+    "first",
+    metavar="DAY",
+    help="First day (UTC), as 2026-01-31; by default 30 days up to the last.",
+)
+@click.option("--to", "last", metavar="DAY", help="Last day (UTC), a part of the period; today by default.")
+@click.option(
+    "--output", "-o", "path", type=click.Path(path_type=Path), help="The file: .html, .pdf, .csv or .json."
+)
+@click.option(
+    "--format", "form", type=click.Choice(FORMATS), help="The format, where the file's name does not tell."
+)
+@click.option(
+    "--pack", "norm", metavar="NORM", help="Order by a norm: pci-dss-10, hipaa-164.312-b, sox, gdpr-30."
+)
+@click.option("--without-names", is_flag=True, help="Give users pseudonyms; leave out what may name them.")
+@root_option
+@json_option
+def report(
+    tool: Tool,
+    output: Output,
+    report: str | None,
+    name: str | None,
+    first: str | None,
+    last: str | None,
+    path: Path | None,
+    form: str | None,
+    norm: str | None,
+    *,
+    without_names: bool,
+) -> None:
+    """Write a report for an auditor.
+
+    The reports: access, sensitive-data, changes, privileges, lineage, retention, user NAME, object NAME.
+
+    Each number, table and chart has its query, which `audit query` runs. Without a report, --pack gives all
+    that the norm asks for. DuckDB answers from the tables' files: no Spark starts.
+    """
+    from audit.report.forms.file import content
+    from audit.report.period import period_of
+
+    kind, pack = _asked(report, name, norm)
+    made = _made(tool)
+    period = period_of(first, last, made.at.date())
+    tool.require_audit()
+    chosen = _form(output, form, path)
+    with _writing(path) as write, _opened(tool) as tables:
+        filled = _filled(tool, tables, kind, pack, name, period, made, without_names=without_names)
+        write(content(filled, chosen))
+    if path is not None:
+        output.progress(f"{path}: {period}")
+
+
+def _asked(report: str | None, name: str | None, norm: str | None) -> tuple[Kind | None, Pack | None]:
+    from audit.report.kinds import KINDS, kind_of
+    from audit.report.packs import pack_of
+
+    kind = None if report is None else kind_of(report)
+    pack = None if norm is None else pack_of(norm)
+    if kind is None and pack is None:
+        raise click.UsageError(f"name a report ({', '.join(KINDS)}), or a norm by --pack")
+    if kind is not None and kind.find is not None and not name:
+        raise click.UsageError(
+            f"{kind.name} is a report about one {kind.name}: audit report {kind.name} NAME"
+        )
+    if kind is not None and kind.find is None and name:
+        raise click.UsageError(f"{kind.name} is a report about the whole root, and takes no name")
+    return kind, pack
+
+
+def _form(output: Output, form: str | None, path: Path | None) -> str:
+    """The format: as asked for, else by the end of the file's name."""
+    from audit.report.forms.file import format_of
+
+    if output.as_json and form not in (None, "json"):
+        raise click.UsageError(f"--json and --format {form} are two formats: give one")
+    chosen = "json" if output.as_json else form
+    if path is not None:
+        return format_of(path, chosen)
+    if chosen in (None, "pdf"):
+        raise click.UsageError("name the file: --output report.html, .pdf, .csv or .json")
+    return chosen
+
+
+def _filled(
+    tool: Tool,
+    tables: Tables,
+    kind: Kind | None,
+    pack: Pack | None,
+    name: str | None,
+    period: Period,
+    made: Made,
+    *,
+    without_names: bool,
+) -> Report:
+    """The report with its rows."""
+    from audit.report.answers import Asking, fill
+    from audit.report.names import Pseudonyms
+    from audit.spool.home import hash_key
+
+    names = None
+    if without_names:
+        names = Pseudonyms.of(tables, hash_key(tool.config.spool_home), [made.by])
+    about = kind.find(tables, name, period) if kind and kind.find and name else None
+    return fill(Asking.of(tables, period, about, names), made, period, kind, pack, about)
+
+
+@contextmanager
+def _opened(tool: Tool) -> Iterator[Tables]:
+    from audit.query.tables import opened
+    from audit.report.errors import ReportRootUnreadable
+    from audit.store.delta_files import UnsupportedStore
+
+    try:
+        with opened(tool.root, tool.config.schema) as tables:
+            yield tables
+    except UnsupportedStore as error:
+        raise ReportRootUnreadable(
+            f"delta-rs cannot read {tool.root} ({error})",
+            "copy the tables to a disk or an object store that it knows, and name that as --root",
+        ) from error
+
+
+@contextmanager
+def _writing(path: Path | None) -> Iterator[Callable[[bytes], object]]:
+    """What takes the content: a file, or stdout."""
+    from audit.report.forms.file import written
+
+    if path is None:
+        yield sys.stdout.buffer.write
+        return
+    with written(path) as write:
+        yield write
+
+
+def _made(tool: Tool) -> Made:
+    """By whom, when, with which version."""
+    from importlib import metadata
+
+    from audit.core.clock import SystemClock, to_datetime
+    from audit.report.answers import Made
+
+    now = to_datetime(SystemClock().now()).replace(tzinfo=None, microsecond=0)
+    return Made(tool.config.user, now, metadata.version("spark-access-history"))

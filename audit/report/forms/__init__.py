@@ -1,0 +1,1 @@
+"""The formats of a report, a file each; `templates/` beside has the page."""

@@ -1,0 +1,108 @@
+"""A report as CSV and as JSON.
+
+In: a report. Out: its text. Both hold what the page holds: the same figures, under the same numbers.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from datetime import date, datetime
+from typing import Any
+
+import orjson
+
+from audit.report.answers import Filled, Report
+from audit.report.findings import findings
+from audit.report.plain import escaped
+
+_FIGURE = ("figure", "name", "title")
+# What a spreadsheet takes for a formula (OWASP, CSV Injection).
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def as_csv(report: Report) -> str:
+    """All figures in one table: `figure`, `name` and `title` say whose row it is, before its own columns.
+
+    A column that a figure does not have is empty in its rows. A text that a spreadsheet would take for a
+    formula begins with an apostrophe.
+    """
+    columns = list(dict.fromkeys(column for one in report.figures for column in one.columns))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, [*_FIGURE, *columns], restval="", lineterminator="\r\n")
+    writer.writeheader()
+    for one in report.figures:
+        whose = dict(zip(_FIGURE, (one.number, one.figure.name, one.figure.title), strict=True))
+        for row in one.rows:
+            writer.writerow({**whose, **dict(zip(one.columns, map(_cell, row), strict=True))})
+    return text.getvalue()
+
+
+def harmless(text: str) -> str:
+    """A text that no spreadsheet takes for a formula.
+
+    >>> harmless("=1+1"), harmless("a=1")
+    ("'=1+1", 'a=1')
+    """
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def _cell(value: Any) -> Any:
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return harmless(escaped(", ".join(map(str, value)), "\n\t"))
+    # Before it is escaped: a tab at the beginning would be none afterwards.
+    return harmless(escaped(_text(value) if isinstance(value, date) else str(value), "\n\t\r"))
+
+
+def as_json(report: Report) -> str:
+    """The cover, and each figure with its SQL and its rows."""
+    document = {
+        "report": report.name,
+        "title": report.title,
+        "norm": report.norm.title if report.norm else None,
+        "root": report.root,
+        "from": str(report.period.first),
+        "to": str(report.period.last),
+        "made_at": _text(report.made.at),
+        "made_by": report.made.by,
+        "version": report.made.version,
+        "without_names": report.without_names,
+        "findings": [
+            {"state": one.state, "text": one.text, "figure": one.figure.number} for one in findings(report)
+        ],
+        "chapters": [
+            {
+                "title": chapter.title,
+                "text": chapter.text,
+                "figures": [one.number for one in (*chapter.again, *chapter.figures)],
+            }
+            for chapter in report.chapters
+        ],
+        "figures": [_figure(one) for one in report.figures],
+    }
+    # orjson refuses lone surrogates, which a text of Spark's may hold.
+    options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE | orjson.OPT_PASSTHROUGH_DATETIME
+    return orjson.dumps(document, option=options, default=_text).decode()
+
+
+def _figure(one: Filled) -> dict[str, Any]:
+    return {
+        "number": one.number,
+        "name": one.figure.name,
+        "title": one.figure.title,
+        "question": one.figure.question,
+        "sql": one.sql,
+        "is_there": one.is_there,
+        "rows_in_all": one.total,
+        "columns": list(one.columns),
+        "rows": [dict(zip(one.columns, row, strict=True)) for row in one.rows],
+    }
+
+
+def _text(value: Any) -> str:
+    """A time as ISO 8601 in UTC, anything else as its text."""
+    if isinstance(value, datetime):
+        return value.isoformat() + "Z"
+    return value.isoformat() if isinstance(value, date) else str(value)

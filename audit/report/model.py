@@ -1,0 +1,163 @@
+"""What a report is made of: figures in sections.
+
+In: nothing. Out: frozen values. `audit.report.kinds` has them, `audit.report.answers` asks for their rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from audit.report.binding import Value
+from audit.report.period import Period
+
+if TYPE_CHECKING:
+    from audit.query.tables import Tables
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows below each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFigures:
+    """The columns of the one row, as numbers with a label each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """A bar for each `label`, as long as `value`.
+
+    Where it is divided, `part` names by what, and `total` the column with the sum of its parts.
+    """
+
+    label: str
+    value: str
+    part: str = ""
+    total: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Days:
+    """A bar for each `day` of the period (or week, or month), as high as `value`, divided by `part`."""
+
+    day: str
+    value: str
+    part: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Hours:
+    """A line for each `row`, 24 fields in it, as dark as `value`: a heat map of the day (UTC)."""
+
+    row: str
+    hour: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """Boxes with arrows from source to target: the columns are those of `audit.report.forms.picture`."""
+
+
+Shown = Table | KeyFigures | Bars | Days | Hours | Picture
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A question, and the SQL that answers it.
+
+    Attributes:
+        name: as csv, json and packs call it; no two figures share one.
+        title: the heading.
+        question: what it answers; ends with a question mark.
+        sql: one query in Spark's SQL, with parameters `:from_day`, `:to_day` and those of `About`.
+        shown: the form in which its rows are shown.
+        needs: a table or view that a root may lack; "": it reads only what each root has.
+    """
+
+    name: str
+    title: str
+    question: str
+    sql: str
+    shown: Shown = Table()
+    needs: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Figures that belong together, with what there is to say of all of them."""
+
+    title: str
+    text: str
+    figures: tuple[Figure, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """The user or object that a report is about: its name, and the values of its parameters."""
+
+    name: str
+    values: Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A report.
+
+    Attributes:
+        name: as the command line calls it.
+        title: the heading of the cover; `{name}` stands for the name that it is about.
+        text: what it answers, in a sentence or two.
+        sections: its figures.
+        find: finds what a name means, for a report that is about one; None: it is about the whole root.
+    """
+
+    name: str
+    title: str
+    text: str
+    sections: tuple[Section, ...]
+    find: Callable[[Tables, str, Period], About] | None = None
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """All figures, in order."""
+        return tuple(figure for section in self.sections for figure in section.figures)
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """A requirement of a norm.
+
+    Attributes:
+        number: as the norm counts it.
+        wording: its title, quoted, or what it asks for.
+        text: what the figures show of it, and what they cannot show.
+        figures: the names of the figures, in order.
+    """
+
+    number: str
+    wording: str
+    text: str
+    figures: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """A norm, as an order of figures.
+
+    Attributes:
+        name: as the command line calls it.
+        title: the norm.
+        text: what the figures show of it.
+        called: what the norm calls its parts: Requirement, Section, Article.
+        requirements: in the norm's order.
+    """
+
+    name: str
+    title: str
+    text: str
+    called: str
+    requirements: tuple[Requirement, ...]

@@ -1,0 +1,74 @@
+"""Sarbanes-Oxley Act: controls over the data of financial reports.
+
+In: nothing. Out: the pack. The act does not number controls of information technology; auditors sort them by
+the four subjects of section 404's general controls, and so does this pack.
+"""
+
+from __future__ import annotations
+
+from audit.report.model import Pack, Requirement
+
+SOX = Pack(
+    "sox",
+    "Sarbanes-Oxley Act",
+    "Evidence for general controls of information technology under section 404. Which tables feed"
+    " financial reports is for the reader to say: the act knows no tables.",
+    "Section",
+    (
+        Requirement(
+            "404, access to programs and data",
+            "Only those who are to may read or change what feeds financial reports.",
+            "Rights and their changes, what was refused, and who read what.",
+            (
+                "privilege_changes", "who_changed_privileges", "roles_used", "users", "acting_for",
+                "protection_changes", "failed_and_denied_over_time", "failed_and_denied", "changes_refused",
+                "who_read_what", "reads_over_time", "top_readers", "top_objects", "readers_by_hour",
+                "objects_by_hour", "protected_data", "protected_data_readers", "protected_data_shown",
+                "read_without_its_policy", "policies_hit", "protected_reads_over_time",
+                "protected_reads_by_hour",
+            ),
+        ),
+        Requirement(
+            "404, changes of data",
+            "Changes of financial data are authorized, complete, and can be followed.",
+            "Each change with its user, its rows and the version that came of it.",
+            (
+                "changes_over_time", "most_changed", "who_changed_what", "data_changes", "deletions",
+                "brought_back", "purposes",
+            ),
+        ),
+        Requirement(
+            "404, changes of programs",
+            "Changes of the definitions that make up a report are authorized and can be followed.",
+            "Tables, views and functions that were created, altered or dropped, and what is made of what.",
+            (
+                "definition_changes", "flow", "sources_of_tables", "sources_of_columns",
+                "loaded_from_files", "written_to_files", "protected_data_copied",
+            ),
+        ),
+        Requirement(
+            "404, operations",
+            "Jobs run as planned, and failures are noticed.",
+            "Where statements came from, which have no end, and how recording went.",
+            (
+                "origins", "incomplete_statements", "not_analysed_in_full", "statements_over_time",
+                "days_without_a_statement", "logging_event_counts", "logging_events", "configurations",
+            ),
+        ),
+        Requirement(
+            "302",
+            "Signing officers answer for internal controls, and have assessed how well they work.",
+            "What this report rests on, and a sample to follow by hand.",
+            ("statements_on_record", "coverage", "integrity", "gaps", "verifications", "sample"),
+        ),
+        Requirement(
+            "802; 17 CFR 210.2-06",
+            "Records are neither altered nor destroyed; what an audit rests on is kept for seven years.",
+            "How far back the tables go, and what retention has deleted.",
+            (
+                "records_kept", "lineage_kept", "deleted_in_numbers", "deleted_by_retention",
+                "storage_by_state", "storage_by_table", "retention_of_tables",
+            ),
+        ),
+    ),
+)  # fmt: skip

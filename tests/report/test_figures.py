@@ -1,0 +1,161 @@
+"""What the figures say of a month that is known."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from audit.report.answers import cover
+from audit.report.findings import findings
+from audit.report.kinds import KINDS
+from audit.report.kinds.records import RECORDS
+
+from .roots import CSV, HOSTILE, OUT, PEOPLE, REPORT
+
+FIGURES = {figure.name: figure for kind in KINDS.values() for figure in (*RECORDS.figures, *kind.figures)}
+
+
+def rows(report, name, *columns):
+    """Some columns of a figure."""
+    figure = report.figure(name)
+    at = [figure.columns.index(column) for column in columns]
+    return [tuple(row[one] for one in at) for row in figure.rows]
+
+
+def test_the_cover(report):
+    """All that the cover counts, of the period alone; a gap and events of the logging are no statements."""
+    on_record, coverage, integrity, deleted = cover(report("access"))
+    assert dict(zip(on_record.columns, on_record.rows[0][:7], strict=False)) == {
+        "statements": 16, "succeeded": 13, "failed": 1, "denied": 1, "incomplete": 1, "running": 0,
+        "users": 3,
+    }  # fmt: skip
+    assert coverage.rows == ((84.6, 13, 11, 0, 1, 1, 0),)
+    assert (integrity.value("gaps"), integrity.value("pauses")) == (1, 1)
+    assert (integrity.value("verifications"), integrity.value("of_whole_period")) == (1, 1)
+    assert integrity.value("faults_of_the_last") == 0
+    assert deleted.rows == ((1, 2, 40, 0, "2025-11-20"),)
+
+
+def test_the_findings(report):
+    """Each says whether there is something to look at."""
+    found = {one.text: one.state for one in findings(report("access"))}
+    assert found["1 gap: statements may have run without a record."] == "bad"
+    assert found["1 statement without an end: the driver died."] == "open"
+    in_full = "84.6 % of the statements that succeeded were analysed in full"
+    assert found[f"{in_full}; 2 statements must be looked at by hand."] == "open"
+    [verified] = [state for text, state in found.items() if text.startswith("Records were verified 1 time")]
+    assert verified == "good"
+    assert found["Retention has deleted 40 rows, none of this period."] == "good"
+
+
+def test_access(report):
+    """Who read what, at which hour; what was written to files."""
+    access = report("access")
+    assert rows(access, "top_readers", "user_name", "reads") == [("ann", 4), ("bob", 2), (HOSTILE, 1)]
+    assert ("ann", 9, 1) in access.figure("readers_by_hour").rows
+    who = rows(access, "who_read_what", "user_name", "object_name", "reads", "columns")
+    assert who[:2] == [("ann", PEOPLE, 3, "ssn"), ("bob", PEOPLE, 2, "ssn")]
+    assert rows(access, "written_to_files", "user_name", "written_to", "sources") == [("ann", OUT, PEOPLE)]
+    assert len(access.figure("failed_and_denied").rows) == 2
+    assert ("case 4711 of bob", "ann", 1) in rows(access, "purposes", "purpose", "user_name", "reads")
+
+
+def test_sensitive_data(report):
+    """Who saw what a mask hides, and who read it before there was one."""
+    sensitive = report("sensitive-data")
+    readers = rows(sensitive, "protected_data_readers", "user_name", "column_name", "reads", "shown_all")
+    assert readers == [("ann", "ssn", 2, 2), ("bob", "ssn", 1, 0)]
+    assert rows(sensitive, "policies_hit", "outcome", "reads") == [
+        ("may have hidden values", 1),
+        ("showed all", 2),
+    ]
+    unprotected = rows(
+        sensitive, "read_without_its_policy", "user_name", "object_name", "column_name", "reads"
+    )
+    assert unprotected == [("ann", PEOPLE, "ssn", 1), ("bob", PEOPLE, "ssn", 1)]
+    copied = rows(sensitive, "protected_data_copied", "written_to", "into_column")
+    assert copied == [(OUT, "ssn"), (REPORT, "ssn")]
+    assert rows(sensitive, "protection_changes", "object_domain") == [("MASKING POLICY",)]
+
+
+def test_changes(report):
+    """What was written, by which version; what was deleted; what failed."""
+    changes = report("changes")
+    assert ("ann", PEOPLE, 1, 3) in rows(
+        changes, "data_changes", "user_name", "object_name", "version", "rows"
+    )
+    assert rows(changes, "deletions", "user_name", "query_type", "rows") == [("ann", "DELETE", 2)]
+    assert rows(changes, "changes_refused", "user_name", "query_type") == [("bob", "UPDATE")]
+    assert {row[1] for row in changes.figure("changes_over_time").rows} == {
+        "definition",
+        "deleted",
+        "written",
+    }
+
+
+def test_privileges(report):
+    """Who gave what to whom; which settings were in force."""
+    privileges = report("privileges")
+    granted = rows(privileges, "privilege_changes", "user_name", "privileges", "object_name", "grantee_user")
+    assert granted == [("ann", "SELECT", PEOPLE, "bob")]
+    assert rows(privileges, "configurations", "admins", "retention_days") == [("ann", "365")]
+    assert {kind for (kind,) in rows(privileges, "logging_events", "event_type")} == {
+        "AUDIT_ATTACH", "AUDIT_SUPPRESS", "AUDIT_RESUME", "AUDIT_RETAIN", "GAP",
+    }  # fmt: skip
+    assert ("bob", True, 7) in rows(privileges, "users", "user_name", "is_new", "statements")
+
+
+def test_lineage(report):
+    """What was made of what."""
+    lineage = report("lineage")
+    flow = rows(lineage, "flow", "source_object_name", "target_object_name")
+    assert sorted(flow) == [(CSV, PEOPLE), (PEOPLE, OUT), (PEOPLE, REPORT)]
+    assert rows(lineage, "loaded_from_files", "target_object_name") == [(PEOPLE,)]
+
+
+def test_retention(report):
+    """How far back the records go; days without one; storage was not measured."""
+    retention = report("retention")
+    kept = rows(retention, "records_kept", "table_name", "days", "rows")
+    assert kept == [("access_history", 10, 13), ("query_history", 17, 22)]
+    without = rows(retention, "days_without_a_statement", "first_day", "last_day", "days")
+    assert [(first.day, last.day, days) for first, last, days in without] == [
+        (16, 19, 4), (21, 30, 10),
+    ]  # fmt: skip
+    assert not retention.figure("storage_by_state").is_there
+
+
+def test_a_user(report):
+    """Of bob alone."""
+    user = report("user")
+    assert (user.title, user.about) == ("What bob did", "bob")
+    assert user.figure("user_summary").rows[0][:6] == (7, 2, 0, 0, 1, 1)
+    assert rows(user, "user_was_granted", "user_name", "privileges") == [("ann", "SELECT")]
+
+
+def test_an_object(report):
+    """Of the people alone; what is refused is known by the names in the text."""
+    people = report("object")
+    assert people.about == PEOPLE
+    assert people.figure("object_summary").rows[0][:2] == (6, 3)
+    assert rows(people, "object_changes", "version") == [(1,)]
+    assert len(people.figure("object_flow").rows) == 3
+    refused = report("object", name=REPORT).figure("object_refused")
+    assert [row[1] for row in refused.rows] == ["bob"]
+
+
+@pytest.mark.parametrize("figure", FIGURES.values(), ids=FIGURES)
+def test_each_figure_is_whole(figure):
+    """A question that ends so, one query without a comment, an order of its rows, lines that fit a page."""
+    assert figure.question.rstrip(".").partition("?")[1] == "?"
+    assert "--" not in figure.sql
+    assert ";" not in figure.sql
+    assert "ORDER BY" in figure.sql or not re.search(r"GROUP BY|FROM account_usage\.tables", figure.sql)
+    assert max(map(len, figure.sql.splitlines())) <= 125
+
+
+def test_names_are_given_once():
+    """No two figures share a name."""
+    every = [figure for kind in KINDS.values() for figure in kind.figures]
+    assert len({id(one) for one in every}) == len({one.name for one in every})
