@@ -30,6 +30,8 @@ from audit.spool.home import hash_key
 from audit.store.changes import changes_since
 from audit.store.creations import creation_of
 from audit.store.lineage_tables import snapshot_of
+from audit.store.measured.measurement import Measurement
+from audit.store.measured.names import MEASURED
 from audit.store.record_reader import RecordReader
 from audit.store.running import running_since
 from audit.store.tables import AUDIT_TABLES
@@ -73,6 +75,7 @@ class Services:
         sessions: the audited ones.
         policies: masking and row access policies, tags, roles, grants.
         time_travel: old versions, drops, retention.
+        measurement: storage, governance and the catalog, as views show them.
         commit_tags: tags commits with query ids.
     """
 
@@ -90,6 +93,7 @@ class Services:
     sessions: Sessions
     policies: Policies
     time_travel: TimeTravel
+    measurement: Measurement
     commit_tags: CommitTagging
 
     @property
@@ -133,7 +137,7 @@ def build(
         config.root,
         config.account,
         config.admins.split(","),
-        [*(table.name for table in AUDIT_TABLES), OBJECT_HISTORY],
+        [*(table.name for table in AUDIT_TABLES), OBJECT_HISTORY, *MEASURED],
         records.creation_of,
         records.downstream,
         enforces=config.enforce_privileges,
@@ -158,6 +162,7 @@ def build(
         sessions,
         policies,
         travel,
+        Measurement(travel, policies, config.schema, clock.now, failures),
         CommitTagging(spark),
     )
 
