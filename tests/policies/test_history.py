@@ -190,7 +190,7 @@ def test_a_policy_of_a_table():
     """BigQuery's: it is there until it is revoked, its schema is the table's."""
     told = Governance(
         "CREATE ROW ACCESS POLICY f ON t GRANT TO ('user:bob') FILTER USING (a = 'x')",
-        "DROP ROW ACCESS POLICY f ON t", tables=[table("t", "a STRING")],
+        "DROP ALL ROW ACCESS POLICIES ON t", tables=[table("t", "a STRING")],
     )  # fmt: skip
     ((policy,), (use,)) = all_rows(told.log, "POLICY"), all_rows(told.log, "POLICY_USE")
     assert (policy.policy_catalog, policy.policy_schema, policy.policy_name) == ("c", "s", "f")

@@ -29,7 +29,8 @@ OBJECT = {
 
 def statement(number, at, user="ann"):
     """A row of query_history."""
-    return {"query_id": f"q{number}", "start_time": at, "user_name": user, "execution_status": "SUCCESS"}
+    done = {"query_type": "SELECT", "execution_status": "SUCCESS"}
+    return {"query_id": f"q{number}", "start_time": at, "user_name": user, **done}
 
 
 @pytest.fixture
@@ -122,54 +123,69 @@ def test_nothing_measured_yet(root, view):
             ask(root, f"SELECT * FROM account_usage.{view}")
 
 
-def test_what_was_measured_last(root):
+@pytest.fixture
+def plain_root(tmp_path):
+    """Three days of ann's, where delta-rs can write more."""
+    days = [statement(number, NOON - timedelta(days=number)) for number in range(3)]
+    return make_root(tmp_path, {"query_history": days})
+
+
+def test_what_was_measured_last(plain_root):
     """The catalog is as a session has found it, with the time."""
     relation = ("c.s.t", "s", "Table", 7, "c", "t", "MANAGED", "delta", "ann", None, *[None] * 4)
     at = to_datetime(1_000_000)
-    add_catalog(root, [("RELATION", relation, None, None, None, at)])
-    found = ask(root, "SELECT object_name, object_id, measured_at FROM account_usage.catalog_tables")
+    add_catalog(plain_root, [("RELATION", relation, None, None, None, at)])
+    found = ask(plain_root, "SELECT object_name, object_id, measured_at FROM account_usage.catalog_tables")
     assert found == [("c.s.t", 7, at.replace(tzinfo=None))]
-    assert ask(root, "SELECT * FROM account_usage.columns") == []
+    assert ask(plain_root, "SELECT * FROM account_usage.columns") == []
 
 
 GRANTED = {"to": "USER", "grantee": "zoe"}
 
 
-def test_governance_is_never_old(root):
+def test_governance_is_never_old(plain_root):
     """It is worked out from the events that are there; who has issued a statement is a user as well."""
-    add_governance(root, [GovernanceEvent(10, "CREATE_ROLE", "e", name="HR", user="ann")])
-    assert ask(root, "SELECT name FROM account_usage.roles WHERE owner = 'ann'") == [("HR",)]
-    add_governance(root, [GovernanceEvent(1_000_000, "GRANT_ROLE", "f", name="HR", details=GRANTED)], first=1)
+    add_governance(plain_root, [GovernanceEvent(10, "CREATE_ROLE", "e", name="HR", user="ann")])
+    assert ask(plain_root, "SELECT name FROM account_usage.roles WHERE owner = 'ann'") == [("HR",)]
+    add_governance(
+        plain_root, [GovernanceEvent(1_000_000, "GRANT_ROLE", "f", name="HR", details=GRANTED)], first=1
+    )
     when = to_datetime(1_000_000).replace(tzinfo=None)
-    assert ask(root, "SELECT role, grantee_name, created_on FROM account_usage.grants_to_users") == [
+    assert ask(plain_root, "SELECT role, grantee_name, created_on FROM account_usage.grants_to_users") == [
         ("HR", "zoe", when)
     ]
-    users = ask(root, "SELECT name, created_on, last_statement_on FROM account_usage.users ORDER BY name")
+    users = ask(
+        plain_root, "SELECT name, created_on, last_statement_on FROM account_usage.users ORDER BY name"
+    )
     assert users == [("ann", NOON - timedelta(days=2), NOON), ("zoe", when, None)]
     # The table below, as a query may name it: the whole struct.
-    ((role,),) = ask(root, "SELECT role FROM account_usage.object_governance WHERE role.name = 'HR'")
+    ((role,),) = ask(plain_root, "SELECT role FROM account_usage.object_governance WHERE role.name = 'HR'")
     assert (role["name"], role["owner"]) == ("HR", "ann")
 
 
-def test_governance_of_an_older_version(root):
+def test_governance_of_an_older_version(plain_root):
     """A table without a column that has come since is read; what it lacks is NULL."""
     made = GovernanceEvent(10, "CREATE_ROLE", "e", name="HR", user="ann")
-    add_governance(root, [made], without=("role_name", "query_id"))
-    assert ask(root, "SELECT owner FROM account_usage.roles WHERE name = 'HR'") == [("ann",)]
+    add_governance(plain_root, [made], without=("role_name", "query_id"))
+    assert ask(plain_root, "SELECT owner FROM account_usage.roles WHERE name = 'HR'") == [("ann",)]
 
 
-def test_governance_of_a_newer_version(root):
+def test_governance_of_a_newer_version(plain_root):
     """An event that this version does not know is refused: rows without it could be wrong."""
-    add_governance(root, [GovernanceEvent(10, "MELT", "e")])
+    add_governance(plain_root, [GovernanceEvent(10, "MELT", "e")])
     with pytest.raises(GovernanceError, match="MELT"):
-        ask(root, "SELECT * FROM account_usage.roles")
-    assert ask(root, "SELECT query_id FROM account_usage.query_history WHERE query_id = 'q0'") == [("q0",)]
+        ask(plain_root, "SELECT * FROM account_usage.roles")
+    assert ask(plain_root, "SELECT query_id FROM account_usage.query_history WHERE query_id = 'q0'") == [
+        ("q0",)
+    ]
 
 
-def test_only_what_is_named_is_opened(root):
+def test_only_what_is_named_is_opened(plain_root):
     """A word that is also the name of a view, as `roles` and `users` are, opens nothing."""
-    add_governance(root, [GovernanceEvent(10, "MELT", "e")])
-    found = ask(root, "SELECT user_name AS users, 'tags' AS roles FROM account_usage.query_history LIMIT 1")
+    add_governance(plain_root, [GovernanceEvent(10, "MELT", "e")])
+    found = ask(
+        plain_root, "SELECT user_name AS users, 'tags' AS roles FROM account_usage.query_history LIMIT 1"
+    )
     assert found == [("ann", "tags")]
 
 

@@ -31,8 +31,8 @@ def ask(session, view, where="true", *columns):
     return [tuple(row) for row in rows.collect()]
 
 
-def test_a_text_that_names_a_view_has_it_up_to_date(session, schema):
-    """Each change shows in the next query; what has not changed is not written again."""
+def test_governance_is_up_to_date(session):
+    """Each change shows in the next query that names a view; what has not changed is not written again."""
     session.sql("CREATE ROLE measured")
     assert ask(session, "roles", "name = 'MEASURED'", "owner", "deleted_on") == [("ann", None)]
     (before, _) = versions(session)
@@ -42,6 +42,10 @@ def test_a_text_that_names_a_view_has_it_up_to_date(session, schema):
     session.sql("DROP ROLE measured")
     assert ask(session, "roles", "name = 'MEASURED' AND deleted_on IS NULL") == []
     assert versions(session)[0] == before + 1
+
+
+def test_the_catalog_is_up_to_date(session, schema):
+    """The same of tables that are made and changed."""
     session.sql("CREATE TABLE t (a INT)")
     here = f"table_schema = '{schema}'"
     assert ask(session, "columns", here, "column_name") == [("a",)]
@@ -91,13 +95,13 @@ def test_the_catalog_of_any_provider(session, schema):
         ("d", 3, "s", "struct<x:int>", "YES", None, None, None, None),
         ("p", 1, "price", "decimal(9,2)", "YES", "1.5", 9, 2, None),
         ("p", 2, "code", "varchar(3)", "YES", None, None, None, None),
-        ("v", 1, "c", "int", "YES", None, None, None, "of d"),
+        ("v", 1, "c", "int", "NO", None, None, None, "of d"),
     ]  # fmt: skip
     assert ask(
         session, "catalog_tables", f"schema_name = '{schema}'", "object_name", "object_domain", "table_type",
         "provider", "comment",
     ) == [
-        (f"spark_catalog.{schema}.d", "Table", "MANAGED", "delta", None),
+        (f"spark_catalog.{schema}.d", "Table", "EXTERNAL", "delta", None),
         (f"spark_catalog.{schema}.p", "Table", "MANAGED", "parquet", None),
         (f"spark_catalog.{schema}.v", "VIEW", "VIEW", None, "why"),
     ]  # fmt: skip

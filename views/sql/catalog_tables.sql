@@ -7,7 +7,7 @@ CREATE OR REPLACE VIEW {schema}.catalog_tables (
   object_id COMMENT 'As objectId in access_history; survives a rename where it is a Delta table',
   catalog_name COMMENT 'The catalog',
   table_name COMMENT 'The name',
-  table_type COMMENT 'MANAGED, EXTERNAL or VIEW',
+  table_type COMMENT 'MANAGED, EXTERNAL or VIEW; a Delta table that Time Travel keeps is EXTERNAL',
   provider COMMENT 'delta, parquet, hive, ...; null for a view',
   owner COMMENT 'The role or user of GRANT OWNERSHIP, else who made it, as the catalog says',
   comment COMMENT 'Of the table or view',

@@ -13,6 +13,7 @@ FROM (
   UNION ALL
   SELECT user_name, start_time, start_time
   FROM {schema}.query_history
-  WHERE user_name IS NOT NULL AND query_type <> 'GAP' AND NOT startswith(query_type, 'AUDIT_')
+  WHERE user_name IS NOT NULL AND coalesce(query_type, '') <> 'GAP'
+    AND NOT startswith(coalesce(query_type, ''), 'AUDIT_')
 )
 GROUP BY name

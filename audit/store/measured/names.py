@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from audit.policies.history.columns import NAME as GOVERNANCE
+from audit.policies.history import columns
 from audit.time_travel.retention.storage_names import SCHEMATA, TABLES
 from audit.time_travel.retention.storage_names import VIEWS as OF_STORAGE
 
+GOVERNANCE = columns.NAME
+"""The Delta table with what was in force when."""
 CATALOG = "object_catalog"
 """The Delta table with what the catalog holds."""
 OF_GOVERNANCE = (
