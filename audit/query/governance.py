@@ -1,12 +1,15 @@
-"""`object_governance` for DuckDB: the rows that Spark would write, as an Arrow table.
+"""`object_governance` for DuckDB: the rows that Spark would write, as JSON.
 
-In: the events of governance. Out: the table, with the types that its columns have in Spark.
+In: the events of governance. Out: the text that DuckDB's `from_json` reads, and the structure that it wants.
+pyarrow (26) would import pandas for that, which takes longer than the answer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
+
+import orjson
 
 from audit.policies.history.columns import COLUMNS
 from audit.policies.history.rows import governance_rows
@@ -15,43 +18,44 @@ from lineage.types import element_type, struct_fields
 if TYPE_CHECKING:
     from audit.policies.model.events import GovernanceEvent
 
+_PLAIN = {
+    "STRING": "VARCHAR", "BIGINT": "BIGINT", "INT": "INTEGER", "BOOLEAN": "BOOLEAN",
+    # Spark's TIMESTAMP is a moment; DuckDB's without a zone is none.
+    "TIMESTAMP": "TIMESTAMPTZ",
+}  # fmt: skip
 
-def governance_table(events: Iterable[GovernanceEvent]) -> Any:
-    """The rows of events, oldest first, as an Arrow table.
 
-    >>> table = governance_table([])
-    >>> table.column_names[:3], table.num_rows
-    (['kind', 'created_on', 'deleted_on'], 2)
+def governance_json(events: Iterable[GovernanceEvent]) -> str:
+    """The rows that events lead to, oldest first: a list of objects.
+
+    >>> governance_json([])[:42]
+    '[{"kind":"ROLE","created_on":"1970-01-01T0'
 
     Raises:
         GovernanceError: an event is of a newer version.
     """
-    import pyarrow as pa
-
-    # The two roles that every root has are rows in any case.
-    columns = zip(*governance_rows(events), strict=True)
-    arrays = [
-        pa.array(values, arrow_type(kind)) for values, (_, kind, _) in zip(columns, COLUMNS, strict=True)
+    fields = {name: [field for field, _ in struct_fields(kind)] for name, kind, _ in COLUMNS}
+    rows = [
+        {
+            name: dict(zip(fields[name], value, strict=True)) if fields[name] and value is not None else value
+            for (name, _, _), value in zip(COLUMNS, row, strict=True)
+        }
+        for row in governance_rows(events)
     ]
-    return pa.table(arrays, names=[name for name, _, _ in COLUMNS])
+    return orjson.dumps(rows).decode()
 
 
-def arrow_type(kind: str) -> Any:
-    """The Arrow type of a type of Spark's SQL.
+def structure() -> str:
+    """The structure of these rows, in DuckDB's types.
 
-    >>> str(arrow_type("STRUCT<a: ARRAY<STRING>, b: TIMESTAMP>"))
-    'struct<a: list<item: string>, b: timestamp[us, tz=UTC]>'
+    >>> structure()[:55]
+    '[{"kind":"VARCHAR","created_on":"TIMESTAMPTZ","deleted_'
     """
-    import pyarrow as pa
+    return orjson.dumps([{name: _structure(kind) for name, kind, _ in COLUMNS}]).decode()
 
+
+def _structure(kind: str) -> Any:
     if fields := struct_fields(kind):
-        return pa.struct([(name, arrow_type(inner)) for name, inner in fields])
+        return {name: _structure(inner) for name, inner in fields}
     element = element_type(kind)
-    if element is not None:
-        return pa.list_(arrow_type(element))
-    plain = {
-        "STRING": pa.string(), "BIGINT": pa.int64(), "INT": pa.int32(), "BOOLEAN": pa.bool_(),
-        # Spark's TIMESTAMP is a moment; without a zone Arrow's would be none.
-        "TIMESTAMP": pa.timestamp("us", "UTC"),
-    }  # fmt: skip
-    return plain[kind]
+    return _PLAIN[kind] if element is None else [_structure(element)]

@@ -22,7 +22,7 @@ from audit.policies.model.events import NAME as EVENTS
 from audit.policies.model.events import GovernanceEvent, event_from
 from audit.query.answer import WAY_OUT, Answer
 from audit.query.functions import MACROS
-from audit.query.governance import governance_table
+from audit.query.governance import governance_json, structure
 from audit.query.translation import to_duckdb
 from audit.store.delta_files import data_files, open_table
 from audit.store.measured.names import GOVERNANCE, MEASURED, STANDS_ON
@@ -107,8 +107,9 @@ class Tables:
                 self._shown.add(name)
 
     def _show_governance(self) -> None:
-        self.connection.register(f"computed_{GOVERNANCE}", governance_table(self._events()))
-        self.connection.execute(f"CREATE VIEW {self._full(GOVERNANCE)} AS FROM computed_{GOVERNANCE}")
+        rows = f"SELECT unnest(from_json($1, '{structure()}'), max_depth := 2)"
+        text = governance_json(self._events())
+        self.connection.execute(f"CREATE TABLE {self._full(GOVERNANCE)} AS {rows}", [text])
 
     def _events(self) -> list[GovernanceEvent]:
         """The events of governance, oldest first; none where nothing has happened yet."""
@@ -171,7 +172,7 @@ class Tables:
         self.connection.execute(f"CREATE VIEW {self._full(name)}{listed} AS {sql}")
 
     def _is_there(self, name: str) -> bool:
-        found = "SELECT 1 FROM duckdb_views() WHERE schema_name = ? AND view_name = ?"
+        found = "SELECT 1 FROM information_schema.tables WHERE table_schema = ? AND table_name = ?"
         return self.connection.execute(found, [self.schema, name]).fetchone() is not None
 
     def _full(self, name: str) -> str:

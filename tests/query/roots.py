@@ -12,10 +12,10 @@ from sqlglot import exp
 from audit.policies.model.events import COLUMNS as EVENT_COLUMNS
 from audit.policies.model.events import NAME as EVENTS
 from audit.policies.model.events import row_of
-from audit.query.governance import arrow_type
 from audit.store.measured.catalog_columns import COLUMNS as CATALOG_COLUMNS
 from audit.store.measured.names import CATALOG
 from audit.store.tables import AUDIT_TABLES, AuditTable
+from lineage.types import element_type, struct_fields
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -45,6 +45,18 @@ def add_governance(
 def add_catalog(root: str, rows: list[tuple[Any, ...]]) -> None:
     """What a session has measured of the catalog, as rows of `object_catalog`."""
     write_deltalake(f"{root}/{CATALOG}", _arrow(rows, CATALOG_COLUMNS))
+
+
+def arrow_type(kind: str) -> pa.DataType:
+    """The Arrow type of a type of Spark's SQL."""
+    if fields := struct_fields(kind):
+        return pa.struct([(name, arrow_type(inner)) for name, inner in fields])
+    element = element_type(kind)
+    if element is not None:
+        return pa.list_(arrow_type(element))
+    moment = pa.timestamp("us", "UTC")
+    plain = {"STRING": pa.string(), "BIGINT": pa.int64(), "INT": pa.int32(), "BOOLEAN": pa.bool_()}
+    return moment if kind == "TIMESTAMP" else plain[kind]
 
 
 def _arrow(rows: list[tuple[Any, ...]], columns: tuple[tuple[str, str, str], ...]) -> pa.Table:
