@@ -29,6 +29,8 @@ from audit.spool.home import hash_key
 from audit.store.changes import changes_since
 from audit.store.creations import creation_of
 from audit.store.lineage_tables import snapshot_of
+from audit.store.measured.measurement import Measurement
+from audit.store.measured.names import MEASURED
 from audit.store.record_reader import RecordReader
 from audit.store.running import running_since
 from audit.store.tables import AUDIT_TABLES
@@ -72,6 +74,7 @@ class Services:
         sessions: the audited ones.
         policies: masking and row access policies, tags, roles, grants.
         time_travel: old versions, drops, retention.
+        measurement: storage, governance and the catalog, as views show them.
     """
 
     config: Config
@@ -88,6 +91,7 @@ class Services:
     sessions: Sessions
     policies: Policies
     time_travel: TimeTravel
+    measurement: Measurement
 
     @property
     def enforcer(self) -> Enforcer:
@@ -130,7 +134,7 @@ def build(
         config.root,
         config.account,
         config.admins.split(","),
-        [*(table.name for table in AUDIT_TABLES), OBJECT_HISTORY],
+        [*(table.name for table in AUDIT_TABLES), OBJECT_HISTORY, *MEASURED],
         records.creation_of,
         records.downstream,
         enforces=config.enforce_privileges,
@@ -155,6 +159,7 @@ def build(
         sessions,
         policies,
         travel,
+        Measurement(travel, policies, config.schema, clock.now, failures),
     )
 
 

@@ -1,7 +1,7 @@
 -- Which tables did nobody read in the last 90 days, by name or through a view?
 -- A view that only other views read shows here, since a record names what the statement named and the
 -- tables below, not the views between.
--- Reads catalog_tables, which `views.register_catalog(spark)` makes of today's catalog,
+-- Reads account_usage.catalog_tables, which is as an attached session has measured it last,
 -- account_usage.objects_read and account_usage.access_history.
 -- :days = 90   how far back
 WITH read AS (
@@ -15,8 +15,9 @@ WITH read AS (
   GROUP BY 1
 )
 SELECT c.object_name, c.object_domain, r.last_read, w.last_written, w.written_by
-FROM catalog_tables c
+FROM account_usage.catalog_tables c
 LEFT JOIN read r ON r.object_name = lower(c.object_name)
 LEFT JOIN written w ON w.object_name = lower(c.object_name)
-WHERE r.last_read IS NULL OR r.last_read < current_timestamp() - make_dt_interval(:days)
+WHERE c.deleted IS NULL
+  AND (r.last_read IS NULL OR r.last_read < current_timestamp() - make_dt_interval(:days))
 ORDER BY c.object_name

@@ -1,4 +1,4 @@
-"""The flattening views: nested arrays of the audit tables as rows that short SQL can ask.
+"""The views beside the audit tables: nested arrays as rows that short SQL can ask, and what is measured.
 
 In: a SparkSession that knows the audit tables. Out: views beside them, in the same schema. The SQL, with
 a description of every column, is in `views/sql/`. An audited session makes them by itself when a text first
@@ -14,15 +14,12 @@ from audit.spark.sessions import require_session
 from audit.spark.unrecorded import unrecorded
 from audit.store.tables import HISTORY_TABLES
 from audit.store.views import VIEWS, create_views, definition
-from audit.time_travel.attached import is_attached, time_travel_of
 from lineage.names import split_name, sql_name
 
 __all__ = ["VIEWS", "ViewsError", "definition", "install"]
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    from audit.time_travel.service import TimeTravel
 
 
 class ViewsError(AuditError):
@@ -39,17 +36,20 @@ def install(spark: SparkSession, schema: str = "account_usage") -> tuple[str, ..
         schema: the schema of the audit tables.
 
     Returns:
-        The names of the views, with the schema: those of storage where an audited session has measured it.
+        The names of the views, with the schema: those of storage, governance and the catalog where an audited
+        session has measured these.
 
     Raises:
         AttachError: it is no session, or has been stopped.
         ViewsError: the audit tables are not in that schema.
     """
+    from audit.attached_sessions import find
+
     _require_tables(require_session(spark), schema)
     with unrecorded():
-        if is_attached(spark):
-            travel: TimeTravel = time_travel_of(spark)
-            travel.measure()
+        audited = find(spark)
+        if audited is not None:
+            audited.services.measurement.measure()
         names = create_views(spark, schema)
     return tuple(f"{schema}.{name}" for name in names)
 

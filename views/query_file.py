@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from audit.core.errors import AuditError
 from audit.spark.unrecorded import unrecorded
-from views import catalog
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,19 +69,24 @@ class Query:
         """Run the query, with its defaults where nothing is given. It is not recorded itself.
 
         Args:
-            spark: a session that knows the audit tables and has the views.
+            spark: an audited session; any other one knows the audit tables and has the views.
             schema: the schema of both, where it is not the usual one.
             given: parameters by name.
 
         Raises:
             QueryParameterError: the query has no such parameter.
         """
+        from audit.attached_sessions import find  # commands that start no Spark import this module, too
+
         arguments = self.arguments(given)
+        text = self.sql.replace(f"{SCHEMA}.", f"{schema}.")
         with unrecorded():
-            if catalog.NAME in self.sql:
-                catalog.register_catalog(spark, without=(schema,))
+            audited = find(spark)
+            # As for a text of the user's: what it names of the audit's is up to date.
+            if audited is not None:
+                audited.refresh_audit_tables(text)
             # Bound as parameters: a value is never read as SQL.
-            return spark.sql(self.sql.replace(f"{SCHEMA}.", f"{schema}."), args=arguments).collect()
+            return spark.sql(text, args=arguments).collect()
 
     def arguments(
         self, given: Mapping[str, str | int], also: AbstractSet[str] = frozenset()

@@ -158,7 +158,7 @@ class AuditedSession:
             action: class and method of the call that it stands for.
         """
         text = sessions.with_variables(self.spark, text)
-        self._refresh_audit_tables(text)
+        self.refresh_audit_tables(text)
         statement = lineage.parse(text)
         if template is not None:
             statement = without_tree(statement)
@@ -191,13 +191,13 @@ class AuditedSession:
             frame.__dict__["_audit_done"] = True
         return frame
 
-    def _refresh_audit_tables(self, text: str) -> None:
-        """Create or update the audit tables and storage views that a text names."""
+    def refresh_audit_tables(self, text: str) -> None:
+        """Create or update the audit tables and their views that a text names."""
         services = self.services
         if mentions(text, services.config.schema):
             self.recorder.ingest.try_to_prepare()
             with self.quiet():
-                services.failures.guard(lambda: services.time_travel.measure_for(text), None)
+                services.measurement.measure_for(text)
                 services.failures.guard(lambda: self.recorder.ingest.show_views(text), None)
 
     def _actor(self) -> Actor:

@@ -63,8 +63,8 @@ def query(
 
     Queries are in Spark's SQL, and read `account_usage.access_history`, `query_history`, `column_lineage`,
     `table_lineage` and the views beside them. DuckDB answers them from the tables' files: no Spark starts, no
-    metastore is needed, and the file system alone says who may read. Spark answers what DuckDB cannot reach:
-    `unused_tables`, which needs the catalog, and roots on a store that delta-rs does not know.
+    metastore is needed, and the file system alone says who may read. Storage and the catalog are as an
+    attached session has measured them last. Spark answers for roots on a store that delta-rs does not know.
 
     A file of your own may have parameters, too: a line `-- :days = 30  how far back` in its first
     comment declares `:days` with the default 30.
@@ -85,7 +85,7 @@ def query(
     texts = list(split_statements(found.sql))
     if path is not None and len(texts) > 1:
         raise click.UsageError(f"{query} has {len(texts)} queries, and --output takes the answer of one")
-    with _opened(tool, found) as tables:
+    with _opened(tool) as tables:
         for text in texts:
             # One row more than asked for shows that there are more.
             answer = tables.ask(text, values, limit + 1 if limit else 0)
@@ -190,17 +190,11 @@ def _described(query: Query) -> dict[str, Any]:
 
 
 @contextmanager
-def _opened(tool: Tool, query: Query) -> Iterator[Tables | _InSpark]:
-    """The tables under the root: in DuckDB, or in Spark where it alone can answer."""
+def _opened(tool: Tool) -> Iterator[Tables | _InSpark]:
+    """The tables under the root: in DuckDB, or in Spark where it alone can read them."""
     from audit.query.tables import opened
     from audit.store.delta_files import UnsupportedStore
-    from views import catalog
 
-    # Derby lets one process into an embedded metastore, so it is opened where a query needs it, not for all.
-    if catalog.NAME in query.sql:
-        with tool.catalog_spark() as spark:
-            yield _in_spark(spark, tool, with_catalog=True)
-        return
     tool.require_audit()
     with ExitStack() as stack:
         try:
@@ -227,28 +221,26 @@ class _InSpark:
         return Answer(tuple(frame.columns), [tuple(row.asDict(recursive=True).values()) for row in rows])
 
 
-def _in_spark(spark: SparkSession, tool: Tool, *, with_catalog: bool = False) -> _InSpark:
-    """A Spark that knows the audit tables and the views; the catalog's tables where they are asked for."""
+def _in_spark(spark: SparkSession, tool: Tool) -> _InSpark:
+    """A Spark that knows the audit tables and the views."""
     from audit.store.registration import register_tables
     from audit.store.tables import require_tables
-    from views import catalog, install
+    from views import install
 
     there = require_tables(spark, tool.root)
     register_tables(spark, tool.root, tool.config.schema, there)
-    _register_storage(spark, tool)
+    _register_measured(spark, tool)
     install(spark, tool.config.schema)
-    if with_catalog:
-        catalog.register_catalog(spark, without=(tool.config.schema,))
     return _InSpark(spark)
 
 
-def _register_storage(spark: SparkSession, tool: Tool) -> None:
-    """Also the tables below the views of storage, as an attached session has measured them last."""
+def _register_measured(spark: SparkSession, tool: Tool) -> None:
+    """Also the tables below the other views, as an attached session has measured them last."""
     from audit.spark.delta.delta_log import delta_log
-    from audit.time_travel.retention.storage_names import SCHEMATA, TABLES
+    from audit.store.measured.names import MEASURED
     from lineage.names import sql_name, sql_text
 
-    for name in (TABLES, SCHEMATA):
+    for name in MEASURED:
         location = f"{tool.root.rstrip('/')}/{name}"
         if delta_log(spark, location).tableExists():
             table = sql_name([tool.config.schema, name])

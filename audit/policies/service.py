@@ -19,8 +19,8 @@ from audit.policies.enforcement.tag_carrying import propagate_tags
 from audit.policies.errors import AccessDeniedError, PolicyError
 from audit.policies.governance_statements import GovernanceStatements
 from audit.policies.model.changed import StateChanges
-from audit.policies.model.event_log import NAME, EventLog
-from audit.policies.model.events import GovernanceEvent
+from audit.policies.model.event_log import EventLog
+from audit.policies.model.events import NAME, GovernanceEvent
 from audit.policies.model.leaks import leaks_of
 from audit.policies.model.policy_references import Reference, references_of
 from audit.policies.model.privileges import PUBLIC, Holder
@@ -189,6 +189,14 @@ class Policies:
         """The role or user to whom OWNERSHIP of an object was granted, by the key of the object."""
         owned = self._event_log.state().grants.owners.get(key)
         return None if owned is None else owned.holder.name
+
+    def version(self) -> int:
+        """The newest version of `governance_history`; -1 where nothing has happened yet."""
+        return self._event_log.version()
+
+    def events(self, version: int) -> list[GovernanceEvent]:
+        """All events up to a version, oldest first."""
+        return self._event_log.events(version)
 
     def leaks(self, spark: SparkSession) -> list[Leak]:
         """See `policies.leaks`."""

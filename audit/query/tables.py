@@ -1,6 +1,8 @@
 """The audit tables and their views in DuckDB.
 
 In: a root. Out: a connection in which they have the names that they have in Spark. Nothing is written.
+Storage and the catalog are as an attached session has measured them last; governance is worked out from its
+events.
 """
 
 from __future__ import annotations
@@ -15,14 +17,18 @@ from sqlglot import exp, parse_one
 
 from audit.core.errors import QueryFailed, TableMissingError
 from audit.core.file_paths import local_path
+from audit.policies.model.events import COLUMNS as EVENT_COLUMNS
+from audit.policies.model.events import NAME as EVENTS
+from audit.policies.model.events import GovernanceEvent, event_from
 from audit.query.answer import WAY_OUT, Answer
 from audit.query.functions import MACROS
+from audit.query.governance import governance_json, structure
 from audit.query.translation import to_duckdb
 from audit.store.delta_files import data_files, open_table
+from audit.store.measured.names import GOVERNANCE, MEASURED, STANDS_ON
 from audit.store.tables import AUDIT_TABLES, HISTORY_TABLES
-from audit.store.views import VIEWS, definition
-from audit.time_travel.retention.storage_names import SCHEMATA, TABLES
-from audit.time_travel.retention.storage_names import VIEWS as STORAGE_VIEWS
+from audit.store.views import OF_RECORDS, VIEWS, definition
+from lineage.sql.mentions import named_in
 
 if TYPE_CHECKING:
     import duckdb
@@ -30,12 +36,12 @@ if TYPE_CHECKING:
 
 TIMES = {
     **{table.name: table.time for table in AUDIT_TABLES},
-    **{view: "query_start_time" for view in VIEWS if view not in STORAGE_VIEWS},
+    **dict.fromkeys(OF_RECORDS, "query_start_time"),
     "statements": "start_time",
     "logging_history": "event_time",
 }
 """The column that the partition is made of, by table and view."""
-_NAMES = (*(table.name for table in AUDIT_TABLES), TABLES, SCHEMATA)
+_TABLES = (*(table.name for table in AUDIT_TABLES), *MEASURED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +80,7 @@ class Tables:
             # A time with a zone would come as one of Python's own: all of the audit's are UTC.
             kinds = self.connection.execute(f"DESCRIBE {sql}", used).fetchall()
             zoned = [
-                f"{_quoted(name)}::TIMESTAMP AS {_quoted(name)}" for name, kind, *_ in kinds if _ZONE in kind
+                f"{_quoted(name)}::TIMESTAMP AS {_quoted(name)}" for name, kind, *_ in kinds if kind == _ZONED
             ]
             chosen = f"* REPLACE ({', '.join(zoned)})" if zoned else "*"
             bounded = f"SELECT {chosen} FROM ({sql})"  # noqa: S608 - the query itself
@@ -94,32 +100,43 @@ class Tables:
         return sql
 
     def _show(self, text: str) -> None:
-        lowered = text.lower()
-        for name in (*_NAMES, *VIEWS):
-            if name in lowered and name not in self._shown:
+        named = named_in(text, self.schema) - self._shown
+        for name in (*_TABLES, *VIEWS):
+            if name in named:
+                if name in VIEWS:
+                    self._show_view(name)
+                elif name == GOVERNANCE:
+                    self._show_governance()
+                else:
+                    self._show_table(name)
                 self._shown.add(name)
-                show = self._show_view if name in VIEWS else self._show_table
-                show(name)
+
+    def _show_governance(self) -> None:
+        rows = f"SELECT unnest(from_json($1, '{structure()}'), max_depth := 2)"
+        text = governance_json(self._events())
+        self.connection.execute(f"CREATE TABLE {self._full(GOVERNANCE)} AS {rows}", [text])
+
+    def _events(self) -> list[GovernanceEvent]:
+        """The events of governance, oldest first; none where nothing has happened yet."""
+        try:
+            source = self._source(EVENTS, open_table(self.root, EVENTS))
+        except TableMissingError:
+            return []
+        there = self._columns(source)
+        # An older version may lack a column; the first two are the order and the time.
+        names = [name for name, _, _ in EVENT_COLUMNS[2:] if name in there]
+        listed = ", ".join(map(_quoted, names))
+        query = f"SELECT epoch_us(event_time), {listed} FROM {source} ORDER BY sequence"  # noqa: S608  quoted
+        rows = self.connection.execute(query).fetchall()
+        return [event_from(time, dict(zip(names, values, strict=True)).get) for time, *values in rows]
 
     def _show_table(self, name: str) -> None:
         try:
             table = self._history[name] if name in self._history else open_table(self.root, name)
         except TableMissingError:
             return  # a query that names it says so
-        if local_path(self.root) is None:
-            # DuckDB has no credentials of the store; delta-rs takes them from the environment.
-            self.connection.register(f"remote_{name}", table.to_pyarrow_dataset())
-            source = f"remote_{name}"
-        elif files := data_files(table):
-            paths = ", ".join(f"'{one}'" for one in (path.replace("'", "''") for path in files))
-            # Files of an older version lack columns, and fields of structs.
-            source = f"read_parquet([{paths}], hive_partitioning = true, union_by_name = true)"
-        else:
-            import pyarrow as pa
-
-            self.connection.register(f"empty_{name}", pa.schema(table.schema().to_arrow()).empty_table())
-            source = f"empty_{name}"
-        found = {one for one, *_ in self.connection.execute(f"DESCRIBE FROM {source}").fetchall()}
+        source = self._source(name, table)
+        found = self._columns(source)
         # In the order of the table: a file has no column for its partition, and DuckDB adds that at the end.
         columns = [
             _quoted(one.name) if one.name in found else f"NULL AS {_quoted(one.name)}"
@@ -128,25 +145,46 @@ class Tables:
         listed = ", ".join(columns)
         self.connection.execute(f"CREATE VIEW {self._full(name)} AS SELECT {listed} FROM {source}")  # noqa: S608 - quoted
 
+    def _source(self, name: str, table: DeltaTable) -> str:
+        """What stands in a FROM for the rows of a table of delta-rs."""
+        if local_path(self.root) is None:
+            # DuckDB has no credentials of the store; delta-rs takes them from the environment.
+            self.connection.register(f"remote_{name}", table.to_pyarrow_dataset())
+            return f"remote_{name}"
+        if files := data_files(table):
+            paths = ", ".join(f"'{one}'" for one in (path.replace("'", "''") for path in files))
+            # Files of an older version lack columns, and fields of structs.
+            return f"read_parquet([{paths}], hive_partitioning = true, union_by_name = true)"
+        import pyarrow as pa
+
+        self.connection.register(f"empty_{name}", pa.schema(table.schema().to_arrow()).empty_table())
+        return f"empty_{name}"
+
+    def _columns(self, source: str) -> set[str]:
+        return {name for name, *_ in self.connection.execute(f"DESCRIBE FROM {source}").fetchall()}
+
     def _show_view(self, name: str) -> None:
         made = parse_one(definition(name, self.schema), read="spark")
         columns = [one.name for one in made.this.expressions] if isinstance(made.this, exp.Schema) else []
         listed = f" ({', '.join(map(_quoted, columns))})" if columns else ""
         sql = self.translated(made.expression.sql("spark"))
-        # Storage may not be measured yet: a query that names its views says so.
-        if self._is_there(sql):
-            self.connection.execute(f"CREATE VIEW {self._full(name)}{listed} AS {sql}")
+        below = STANDS_ON.get(name)
+        if below is not None and not self._is_there(below):
+            raise QueryFailed(
+                f"{self.schema}.{name} is not there yet: nothing was measured under {self.root}",
+                f"attach a session to this root, and name {self.schema}.{name} in a query: that measures it",
+            )
+        self.connection.execute(f"CREATE VIEW {self._full(name)}{listed} AS {sql}")
 
-    def _is_there(self, sql: str) -> bool:
-        wanted = {one.name for one in parse_one(sql, read="duckdb").find_all(exp.Table) if one.db}
-        found = "SELECT view_name FROM duckdb_views() WHERE schema_name = ?"
-        return wanted <= {name for (name,) in self.connection.execute(found, [self.schema]).fetchall()}
+    def _is_there(self, name: str) -> bool:
+        found = "SELECT 1 FROM information_schema.tables WHERE table_schema = ? AND table_name = ?"
+        return self.connection.execute(found, [self.schema, name]).fetchone() is not None
 
     def _full(self, name: str) -> str:
         return f"{_quoted(self.schema)}.{_quoted(name)}"
 
 
-_ZONE = "WITH TIME ZONE"
+_ZONED = "TIMESTAMP WITH TIME ZONE"
 
 
 @contextmanager

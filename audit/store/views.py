@@ -1,7 +1,7 @@
-"""The flattening views beside the audit tables; their SQL, a file a view, lies in `views/sql/`.
+"""The views beside the audit tables; their SQL, a file a view, lies in `views/sql/`.
 
-In: a session whose catalog has the audit tables, and their schema. Out: views there. Those over storage need
-its measurement, which the first text that names one of them makes.
+In: a session whose catalog has the audit tables, and their schema. Out: views there. Those over what is
+measured need its measurement, which the first text that names one of them makes.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from collections.abc import Collection
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from audit.time_travel.retention.storage_names import TABLES as STORAGE
-from audit.time_travel.retention.storage_names import VIEWS as _OF_STORAGE
+from audit.store.measured.names import MEASURED, STANDS_ON
 from lineage.names import split_name, sql_name
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-VIEWS = (
+OF_RECORDS = (
     "objects_read", "columns_read", "columns_written", "ddl_history", "statements", "policies_in_force",
     "logging_history",
-    *_OF_STORAGE,
 )  # fmt: skip
+"""The views over the audit tables alone."""
+VIEWS = (*OF_RECORDS, *STANDS_ON)
 """Each after those that it reads."""
 
 
@@ -34,11 +34,14 @@ def create_views(spark: SparkSession, schema: str, there: Collection[str] = ()) 
         there: views that need not be made again.
 
     Returns:
-        The names of those that were made: those over storage where it has been measured.
+        The names of those that were made: those over a measured table where it has been measured.
     """
-    # Before storage was measured its table is not there, and views over it would not resolve.
-    measured = spark.catalog.tableExists(f"{sql_name(split_name(schema))}.{STORAGE}")
-    names = [name for name in VIEWS if name not in there and (measured or name not in _OF_STORAGE)]
+    # Before it was measured a table is not there, and views over it would not resolve.
+    full = sql_name(split_name(schema))
+    measured = {name for name in MEASURED if spark.catalog.tableExists(f"{full}.{name}")}
+    names = [
+        name for name in VIEWS if name not in there and (name in OF_RECORDS or STANDS_ON[name] in measured)
+    ]
     for name in names:
         spark.sql(definition(name, schema))
     return tuple(names)

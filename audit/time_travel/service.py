@@ -5,7 +5,6 @@ In: a session, a parsed statement, its actor. Out: the text for Spark, or the ha
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, cached_property, partial
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from audit.core.errors import TimeTravelError
 from audit.spark.delta.delta_catalog import DeltaCatalog
 from audit.spark.delta.delta_java import DeltaJava
+from audit.spark.delta.measured_tables import MeasuredTables
 from audit.spark.delta.values import Table
 from audit.spark.pyspark_api import frames
 from audit.time_travel.clones.clone import Cloner
@@ -31,7 +31,6 @@ from audit.time_travel.retention.parameters import parameter_change_of, require_
 from audit.time_travel.retention.property_changes import PropertyChange, PropertyChanges
 from audit.time_travel.retention.retention_rule import RetentionRule, has_retention
 from audit.time_travel.retention.set_retention import PARAMETER_COLUMNS, RetentionSetting
-from audit.time_travel.retention.storage_views import asks_for_storage
 from audit.time_travel.retention.table_properties import is_pinned
 from audit.time_travel.retention.vacuum import require_kept
 from audit.time_travel.show_history import SCHEMA_COLUMNS, TABLE_COLUMNS, HistoryRows, require_read
@@ -242,27 +241,11 @@ class TimeTravel:
         return Maintenance(
             catalog,
             self.registry,
-            self._root,
-            self._schema,
+            MeasuredTables(catalog, self._root, self._schema),
             has_retention,
             self._running_since,
             self._owner_of,
         )
-
-    def measure_for(self, text: str) -> None:
-        """Update the storage views for a text that names one.
-
-        Warns:
-            UserWarning: the update failed; the views show an earlier state.
-        """
-        if not asks_for_storage(text, self._schema):
-            return
-        try:
-            self.measure()
-        except Exception as error:
-            # The caller is told here; its guard counts the error, and the query runs.
-            warnings.warn(f"the storage views show an earlier state: {error!r}", stacklevel=2)
-            raise
 
     def measure(self) -> None:
         """Update the storage views."""

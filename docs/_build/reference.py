@@ -23,14 +23,16 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
-GENERATED = "<!-- Written by docs/_build/reference.py from the code. Change the code, then run `make docs`. -->\n"
+GENERATED = (
+    "<!-- Written by docs/_build/reference.py from the code. Change the code, then run `make docs`. -->\n"
+)
 
 API = (
     ("Sessions", "audit", ("session", "attach", "detach", "as_user", "suppress", "procedure")),
     ("Records", "audit", ("flush", "coverage", "Coverage")),
     ("Tests of your own jobs", "audit.testing", ("records", "Record")),
     ("Lineage across statements", "audit", ("lineage", "diff", "LineageGraph")),
-    ("Views", "views", ("install", "register_catalog")),
+    ("Views", "views", ("install",)),
     (
         "Time Travel",
         "audit.time_travel",
@@ -194,7 +196,9 @@ def view_columns() -> str:
     ]
     for name in VIEWS:
         text = definition(name)
-        about = " ".join(re.match(r"(?:--.*\n)+", text).group().replace("\n-- ", " ").removeprefix("-- ").split())
+        about = " ".join(
+            re.match(r"(?:--.*\n)+", text).group().replace("\n-- ", " ").removeprefix("-- ").split()
+        )
         lines += [f"## {name}", "", about, "", "| column | holds |", "|---|---|"]
         head = text.partition("\n)")[0]
         lines += [_row(f"`{column}`", said) for column, said in re.findall(r"(\w+) COMMENT '([^']*)'", head)]
@@ -295,7 +299,9 @@ def _entries(section: str) -> dict[str, str]:
 
 def _prose(text: str) -> str:
     """Examples become code; the rest is Markdown already."""
-    return re.sub(r"((?:^>>> .*\n?)(?:^(?!$).*\n?)*)", lambda m: f"```python\n{m[1].rstrip()}\n```\n", text, flags=re.M)
+    return re.sub(
+        r"((?:^>>> .*\n?)(?:^(?!$).*\n?)*)", lambda m: f"```python\n{m[1].rstrip()}\n```\n", text, flags=re.M
+    )
 
 
 def _folded(text: str) -> str:

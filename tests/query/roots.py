@@ -5,13 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import duckdb
+import pyarrow as pa
 from deltalake import write_deltalake
 from sqlglot import exp
 
+from audit.policies.model.events import COLUMNS as EVENT_COLUMNS
+from audit.policies.model.events import NAME as EVENTS
+from audit.policies.model.events import row_of
+from audit.store.measured.catalog_columns import COLUMNS as CATALOG_COLUMNS
+from audit.store.measured.names import CATALOG
 from audit.store.tables import AUDIT_TABLES, AuditTable
+from lineage.types import element_type, struct_fields
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
     from pathlib import Path
+
+    from audit.policies.model.events import GovernanceEvent
 
 
 def make_root(folder: Path, rows: dict[str, list[dict[str, Any]]]) -> str:
@@ -21,6 +31,38 @@ def make_root(folder: Path, rows: dict[str, list[dict[str, Any]]]) -> str:
             str(folder / table.name), rows_of(table, rows.get(table.name, [])), partition_by=["query_date"]
         )
     return str(folder)
+
+
+def add_governance(
+    root: str, events: Iterable[GovernanceEvent], without: Collection[str] = (), first: int = 0
+) -> None:
+    """Events of governance, from a number on; columns may be missing, as in a table of an older version."""
+    rows = [row_of(number, event) for number, event in enumerate(events, first)]
+    table = _arrow(rows, EVENT_COLUMNS).drop_columns(list(without))
+    write_deltalake(f"{root}/{EVENTS}", table, mode="append")
+
+
+def add_catalog(root: str, rows: list[tuple[Any, ...]]) -> None:
+    """What a session has measured of the catalog, as rows of `object_catalog`."""
+    write_deltalake(f"{root}/{CATALOG}", _arrow(rows, CATALOG_COLUMNS))
+
+
+def arrow_type(kind: str) -> pa.DataType:
+    """The Arrow type of a type of Spark's SQL."""
+    if fields := struct_fields(kind):
+        return pa.struct([(name, arrow_type(inner)) for name, inner in fields])
+    element = element_type(kind)
+    if element is not None:
+        return pa.list_(arrow_type(element))
+    moment = pa.timestamp("us", "UTC")
+    plain = {"STRING": pa.string(), "BIGINT": pa.int64(), "INT": pa.int32(), "BOOLEAN": pa.bool_()}
+    return moment if kind == "TIMESTAMP" else plain[kind]
+
+
+def _arrow(rows: list[tuple[Any, ...]], columns: tuple[tuple[str, str, str], ...]) -> pa.Table:
+    values = zip(*rows, strict=True) if rows else ([] for _ in columns)
+    arrays = [pa.array(one, arrow_type(kind)) for one, (_, kind, _) in zip(values, columns, strict=True)]
+    return pa.table(arrays, names=[name for name, _, _ in columns])
 
 
 def rows_of(table: AuditTable, rows: list[dict[str, Any]]) -> Any:

@@ -95,6 +95,7 @@ def test_no_spark_is_imported(root):
     code = (
         "import sys; from audit.cli import main\n"
         f"main(['query', {COUNT!r}, '--root', {root!r}, '--json'], standalone_mode=False)\n"
+        f"main(['query', 'grants_of_user', '--root', {root!r}, '--json'], standalone_mode=False)\n"
         "assert not {'pyspark', 'pandas', 'py4j'} & sys.modules.keys(), sorted(sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

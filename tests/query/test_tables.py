@@ -9,12 +9,16 @@ from pathlib import Path
 import pytest
 from deltalake import write_deltalake
 
+from audit.core.clock import to_datetime
 from audit.core.errors import QueryFailed, TableMissingError
+from audit.policies.errors import GovernanceError
+from audit.policies.model.events import GovernanceEvent
 from audit.query.tables import opened
+from audit.store.measured.names import OF_CATALOG, OF_GOVERNANCE
 from audit.store.tables import QUERY_HISTORY
-from audit.store.views import VIEWS
+from audit.store.views import OF_RECORDS
 
-from .roots import make_root, rows_of
+from .roots import add_catalog, add_governance, make_root, rows_of
 
 NOON = datetime.fromisoformat("2026-11-20T12:00")
 OBJECT = {
@@ -25,7 +29,8 @@ OBJECT = {
 
 def statement(number, at, user="ann"):
     """A row of query_history."""
-    return {"query_id": f"q{number}", "start_time": at, "user_name": user, "execution_status": "SUCCESS"}
+    done = {"query_type": "SELECT", "execution_status": "SUCCESS"}
+    return {"query_id": f"q{number}", "start_time": at, "user_name": user, **done}
 
 
 @pytest.fixture
@@ -102,12 +107,86 @@ def test_files_of_an_older_version(tmp_path):
 
 
 def test_nothing_on_record_yet(tmp_path):
-    """Empty tables have their columns, and views over them no rows; those of storage are not measured yet."""
+    """Empty tables have their columns, views over them no rows; governance has the roles of every root."""
     root = make_root(tmp_path, {})
-    for view in VIEWS[:6]:
-        assert ask(root, f"SELECT * FROM account_usage.{view}") == []
-    with pytest.raises(QueryFailed, match="table_storage does not exist"):
-        ask(root, "SELECT * FROM account_usage.table_storage")
+    for view in (*OF_RECORDS, *OF_GOVERNANCE):
+        names = [row[3] for row in ask(root, f"SELECT * FROM account_usage.{view}")]
+        assert names == (["ACCOUNTADMIN", "PUBLIC"] if view == "roles" else [])
+
+
+@pytest.mark.parametrize("view", ["table_storage", "schemata", *OF_CATALOG])
+def test_nothing_measured_yet(root, view):
+    """Who asks for what is measured is told what measures it."""
+    said = rf"account_usage\.{view} is not there yet.*attach a session to this root.*that measures it"
+    for _ in range(2):
+        with pytest.raises(QueryFailed, match=said):
+            ask(root, f"SELECT * FROM account_usage.{view}")
+
+
+@pytest.fixture
+def plain_root(tmp_path):
+    """Three days of ann's, where delta-rs can write more."""
+    days = [statement(number, NOON - timedelta(days=number)) for number in range(3)]
+    return make_root(tmp_path, {"query_history": days})
+
+
+def test_what_was_measured_last(plain_root):
+    """The catalog is as a session has found it, with the time."""
+    relation = ("c.s.t", "s", "Table", 7, "c", "t", "MANAGED", "delta", "ann", None, *[None] * 4)
+    at = to_datetime(1_000_000)
+    add_catalog(plain_root, [("RELATION", relation, None, None, None, at)])
+    found = ask(plain_root, "SELECT object_name, object_id, measured_at FROM account_usage.catalog_tables")
+    assert found == [("c.s.t", 7, at.replace(tzinfo=None))]
+    assert ask(plain_root, "SELECT * FROM account_usage.columns") == []
+
+
+GRANTED = {"to": "USER", "grantee": "zoe"}
+
+
+def test_governance_is_never_old(plain_root):
+    """It is worked out from the events that are there; who has issued a statement is a user as well."""
+    add_governance(plain_root, [GovernanceEvent(10, "CREATE_ROLE", "e", name="HR", user="ann")])
+    assert ask(plain_root, "SELECT name FROM account_usage.roles WHERE owner = 'ann'") == [("HR",)]
+    add_governance(
+        plain_root, [GovernanceEvent(1_000_000, "GRANT_ROLE", "f", name="HR", details=GRANTED)], first=1
+    )
+    when = to_datetime(1_000_000).replace(tzinfo=None)
+    assert ask(plain_root, "SELECT role, grantee_name, created_on FROM account_usage.grants_to_users") == [
+        ("HR", "zoe", when)
+    ]
+    users = ask(
+        plain_root, "SELECT name, created_on, last_statement_on FROM account_usage.users ORDER BY name"
+    )
+    assert users == [("ann", NOON - timedelta(days=2), NOON), ("zoe", when, None)]
+    # The table below, as a query may name it: the whole struct.
+    ((role,),) = ask(plain_root, "SELECT role FROM account_usage.object_governance WHERE role.name = 'HR'")
+    assert (role["name"], role["owner"]) == ("HR", "ann")
+
+
+def test_governance_of_an_older_version(plain_root):
+    """A table without a column that has come since is read; what it lacks is NULL."""
+    made = GovernanceEvent(10, "CREATE_ROLE", "e", name="HR", user="ann")
+    add_governance(plain_root, [made], without=("role_name", "query_id"))
+    assert ask(plain_root, "SELECT owner FROM account_usage.roles WHERE name = 'HR'") == [("ann",)]
+
+
+def test_governance_of_a_newer_version(plain_root):
+    """An event that this version does not know is refused: rows without it could be wrong."""
+    add_governance(plain_root, [GovernanceEvent(10, "MELT", "e")])
+    with pytest.raises(GovernanceError, match="MELT"):
+        ask(plain_root, "SELECT * FROM account_usage.roles")
+    assert ask(plain_root, "SELECT query_id FROM account_usage.query_history WHERE query_id = 'q0'") == [
+        ("q0",)
+    ]
+
+
+def test_only_what_is_named_is_opened(plain_root):
+    """A word that is also the name of a view, as `roles` and `users` are, opens nothing."""
+    add_governance(plain_root, [GovernanceEvent(10, "MELT", "e")])
+    found = ask(
+        plain_root, "SELECT user_name AS users, 'tags' AS roles FROM account_usage.query_history LIMIT 1"
+    )
+    assert found == [("ann", "tags")]
 
 
 def test_bad_input(root, tmp_path):

@@ -20,6 +20,43 @@ if TYPE_CHECKING:
 SCHEMA = "sample_usage"
 
 
+_GOVERNED = (
+    "CREATE ROLE readers COMMENT = 'of people'",
+    "CREATE ROLE staff",
+    "GRANT ROLE readers TO ROLE staff",
+    "GRANT ROLE staff TO USER bob",
+    "CREATE ROLE guests",
+    "GRANT ROLE guests TO USER bob",
+    "GRANT SELECT ON TABLE sq.ages TO ROLE guests",
+    "DROP ROLE guests",
+    "GRANT SELECT ON TABLE sq.people TO ROLE readers WITH GRANT OPTION",
+    "REVOKE GRANT OPTION FOR SELECT ON TABLE sq.people FROM ROLE readers",
+    "GRANT INSERT ON TABLE sq.people TO USER bob",
+    "GRANT USAGE ON SCHEMA sq TO ROLE PUBLIC",
+    "GRANT OWNERSHIP ON TABLE sq.report TO ROLE staff COPY CURRENT GRANTS",
+    "CREATE TAG sq.pii ALLOWED_VALUES 'high', 'low'",
+    "ALTER TABLE sq.people ALTER COLUMN ssn SET TAG sq.pii = 'low'",
+    "ALTER TABLE sq.people ALTER COLUMN ssn SET TAG sq.pii = 'high'",
+    "ALTER VIEW sq.adults SET TAG sq.pii = 'low'",
+    "CREATE TAG sq.cost_center",
+    "ALTER SCHEMA sq SET TAG sq.cost_center = '7'",
+    "CREATE ROW ACCESS POLICY sq.grown AS (age INT) RETURNS BOOLEAN -> age > 0",
+    "ALTER TABLE sq.ages ADD ROW ACCESS POLICY sq.grown ON (of_age)",
+    "ALTER TABLE sq.ages DROP ROW ACCESS POLICY sq.grown",
+    "CREATE MASKING POLICY sq.old AS (v STRING) RETURNS STRING -> 'x'",
+    "DROP MASKING POLICY sq.old",
+)
+_IN_CATALOG = (
+    "CREATE VIEW sq.elders AS SELECT name FROM sq.adults WHERE of_age < 1850",
+    "CREATE TABLE sq.plain (price DECIMAL(9, 2) COMMENT 'in euros', code VARCHAR(3)) USING parquet",
+    "CREATE FUNCTION sq.twice(a INT) RETURNS INT COMMENT 'doubles' RETURN a * 2",
+    "CREATE VIEW sq.short AS SELECT 1 AS one",
+    "DROP VIEW sq.short",
+    "CREATE FUNCTION sq.half(a INT) RETURNS INT RETURN a / 2",
+    "DROP FUNCTION sq.half",
+)
+
+
 @audit.procedure
 def payroll(spark):
     """A procedure that nobody may call."""
@@ -56,9 +93,13 @@ def _ann(spark: SparkSession, root: Path) -> None:
         "CREATE TABLE sq.salaries (pay INT) USING delta",
         "CREATE MASKING POLICY sq.m AS (v INT) RETURNS INT -> CASE WHEN current_user() = 'ann' THEN v END",
         "ALTER TABLE sq.salaries ALTER COLUMN pay SET MASKING POLICY sq.m",
+        *_GOVERNED,
+        *_IN_CATALOG,
         "ALTER TABLE sq.forgotten ADD COLUMN b INT",
     ):
         spark.sql(statement)
+    with audit.suppress():
+        spark.sql("CREATE TABLE sq.stray (a INT) USING delta")
     spark.table("sq.salaries").collect()
     spark.table("sq.people").where("born > 1850").write.parquet(str(root / "people.parquet"))
 

@@ -108,17 +108,105 @@ def test_ddl_history(ask):
         "spark_catalog.sq.forgotten",
         "b",
     )
-    assert {"CREATE"} == {row["operation_type"] for row in found if row["object_domain"] == "VIEW"}
+    view = [row["operation_type"] for row in found if row["object_name"] == "spark_catalog.sq.short"]
+    assert view == ["DROP", "CREATE"]
 
 
-@pytest.mark.long("a JVM of its own with a metastore")
-@pytest.mark.hive("Spark 4.2 decodes what listTables gives with generated code alone")
 def test_unused_tables(ask):
     """The forgotten table shows as never read; the people, read by bob, do not."""
     found = {row["object_name"]: row for row in ask("unused_tables")}
     assert found["spark_catalog.sq.forgotten"]["last_read"] is None
     assert PEOPLE not in found
     assert REPORT not in found
+    # Dropped views are gone; what is no Delta table is there.
+    assert "spark_catalog.sq.short" not in found
+    assert "spark_catalog.sq.plain" in found
+
+
+def test_grants_of_user(ask):
+    """By name, through a role of a role, and what everybody has; not what a dropped role had."""
+    found = {
+        (row["privilege"], row["object_name"], row["through"], row["grant_option"])
+        for row in ask("grants_of_user", user_name="bob")
+    }
+    assert found == {
+        ("SELECT", PEOPLE, "STAFF > READERS", False),
+        ("INSERT", PEOPLE, "by name", False),
+        ("OWNERSHIP", REPORT, "STAFF", True),
+        ("USAGE", "spark_catalog.sq", "PUBLIC", False),
+    }
+    assert ask("grants_of_user", user_name="bob", days_ago=1) == []
+
+
+def test_roles_of_user(ask):
+    """Those that were granted, and those below them, with the way."""
+    found = [
+        (row["role"], row["through"], row["granted_by"]) for row in ask("roles_of_user", user_name="bob")
+    ]
+    assert found == [
+        ("READERS", "STAFF > READERS", "ACCOUNTADMIN"),
+        ("STAFF", "STAFF", "ACCOUNTADMIN"),
+    ]
+
+
+def test_policies_on_object(ask):
+    """What stands on the column, and what it says; a policy that was taken off shows no longer."""
+    (row,) = ask("policies_on_object", object_name="spark_catalog.sq.salaries")
+    assert (row["column_name"], row["policy_name"], row["arguments"], row["through_tag"]) == (
+        "pay", "spark_catalog.sq.m", "pay", "",
+    )  # fmt: skip
+    assert row["policy_body"].startswith("CASE WHEN current_user() = 'ann'")
+    assert ask("policies_on_object", object_name="spark_catalog.sq.ages") == []
+
+
+def test_tagged_columns(ask):
+    """The value that the column has now; nothing masks it."""
+    (row,) = ask("tagged_columns")
+    assert (row["object_name"], row["column_name"], row["tag_value"], row["masked_by"]) == (
+        PEOPLE, "ssn", "high", "",
+    )  # fmt: skip
+
+
+def test_columns_of_tag(ask):
+    """A tag on a column, on a view, and on the schema, which reaches all that is in it."""
+    found = {
+        (row["object_name"].rpartition(".")[2], row["column_name"]): (row["tagged_by"], row["tag_value"])
+        for row in ask("columns_of_tag", tag_name="spark_catalog.sq.pii")
+    }
+    assert found == {
+        ("people", "ssn"): ("the column", "high"),
+        ("adults", "name"): ("the table", "low"),
+        ("adults", "of_age"): ("the table", "low"),
+    }
+    by_schema = ask("columns_of_tag", tag_name="spark_catalog.sq.cost_center")
+    assert {"people", "plain", "elders"} <= {row["object_name"].rpartition(".")[2] for row in by_schema}
+    assert {(row["tagged_by"], row["tag_value"]) for row in by_schema} == {("the schema", "7")}
+
+
+def test_dormant_privileges(ask):
+    """Nobody has inserted, bob has read; a privilege of today is not asked for."""
+    found = {
+        (row["grantee_name"], row["privilege"]): (row["users"], row["last_used"] is not None)
+        for row in ask("dormant_privileges", days=0)
+    }
+    assert found == {
+        ("READERS", "SELECT"): (1, True),
+        ("bob", "INSERT"): (1, False),
+        ("PUBLIC", "USAGE"): (2, True),
+    }
+    assert ask("dormant_privileges", days=1) == []
+
+
+def test_objects_without_owner(ask):
+    """The one that was made while nothing was recorded."""
+    found = [row["object_name"] for row in ask("objects_without_owner")]
+    assert [name for name in found if name.startswith("spark_catalog.sq.")] == ["spark_catalog.sq.stray"]
+
+
+def test_object_dependencies_of(ask):
+    """A view, and a view over it."""
+    found = [(row["hop"], row["object_name"]) for row in ask("object_dependencies_of", object_name=PEOPLE)]
+    assert found == [(1, "spark_catalog.sq.adults"), (2, "spark_catalog.sq.elders")]
 
 
 def test_failed_and_denied(ask):

@@ -17,14 +17,13 @@ from audit.core.file_paths import local_path
 from audit.core.gc_pause import collector_paused
 from audit.policies.errors import GovernanceConflictError
 from audit.policies.model.apply_events import state_after
-from audit.policies.model.events import COLUMNS, GovernanceEvent, event_of, row_of
+from audit.policies.model.events import COLUMNS, NAME, GovernanceEvent, event_of, row_of
 from audit.policies.model.state import GovernanceState
 from audit.spark.delta.event_table import HistoryTable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-NAME = "governance_history"
 _TRIES = 20
 Decide = Callable[[GovernanceState], Sequence[GovernanceEvent]]
 """The events of a statement in a given state; raises if the statement is refused."""
@@ -87,6 +86,16 @@ class EventLog:
                 past = state_after([event_of(row) for row in rows])
                 self._past = self._version, count, past
             return self._past[2]
+
+    def version(self) -> int:
+        """The newest version; -1 where nothing has happened yet."""
+        with self._lock:
+            self.state()
+            return self._version
+
+    def events(self, version: int) -> list[GovernanceEvent]:
+        """All events up to a version, oldest first, read from the table."""
+        return [] if version < 0 else [event_of(row) for row in self._table.rows(version)]
 
     @property
     def known(self) -> GovernanceState:

@@ -6,7 +6,7 @@ In: a change that a statement makes. Out: a `GovernanceEvent`, and its row.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timezone
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from audit.core.clock import to_datetime, to_micros
 if TYPE_CHECKING:
     from audit.core.actor import Actor
 
+NAME = "governance_history"
 COLUMNS = (
     ("sequence", "BIGINT", "The order of the changes, from 0, whatever the clocks of the drivers say"),
     ("event_time", "TIMESTAMP", "When it happened (UTC, microseconds)"),
@@ -72,10 +73,20 @@ def row_of(sequence: int, event: GovernanceEvent) -> tuple[Any, ...]:
 
 
 def event_of(row: Any) -> GovernanceEvent:
-    """A row as an event."""
+    """A row of PySpark's as an event."""
+    # PySpark (4.2) gives a TIMESTAMP as a naive datetime in the process' zone, which astimezone expects.
+    return event_from(to_micros(row.event_time.astimezone(timezone.utc)), lambda name: getattr(row, name))
+
+
+def event_from(time: int, value_of: Callable[[str], Any]) -> GovernanceEvent:
+    """An event, from its time in UTC microseconds and what its row has in the other columns.
+
+    >>> row = {"event": "CREATE_ROLE", "event_id": "e", "name": "HR", "details": '{"comment": null}'}
+    >>> event_from(7, row.get).details
+    {'comment': None}
+    """
     return GovernanceEvent(
-        # PySpark (4.2) gives a TIMESTAMP as a naive datetime in the process' zone, which astimezone expects.
-        to_micros(row.event_time.astimezone(timezone.utc)),
-        row.event, row.event_id, row.of_id, row.object_key, row.name, row.user_name, row.role_name,
-        row.query_id, json.loads(row.details or "{}"),
+        time, value_of("event"), value_of("event_id"), value_of("of_id"), value_of("object_key"),
+        value_of("name") or "", value_of("user_name"), value_of("role_name"), value_of("query_id"),
+        json.loads(value_of("details") or "{}"),
     )  # fmt: skip

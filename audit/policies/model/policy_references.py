@@ -1,12 +1,12 @@
 """The policies on objects and columns, as Snowflake's POLICY_REFERENCES lists them.
 
 In: a `GovernanceState`. Out: `Reference`s, one for each policy on an object or a column, those through tags
-included.
+included; the same by ids and keys, without names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -40,33 +40,67 @@ class Reference:
     tag: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class PolicyOnObject:
+    """A policy on an object or a column, by ids and keys, which renames keep.
+
+    Attributes:
+        object: the key of the object.
+        column: the key of the masked column; None as in `Reference`.
+        policy: the id of the policy.
+        arguments: the keys of its argument columns, the masked one first.
+        tag: the id of the tag that brings it; None if it is set directly.
+    """
+
+    object: str
+    column: str | None
+    policy: str
+    arguments: tuple[str, ...]
+    tag: str | None
+
+
 def references_of(state: GovernanceState) -> list[Reference]:
     """All references, by object and column; dropped objects keep theirs for UNDROP."""
-    found = [one for protected in state.objects.values() for one in _of(protected, state)]
+    found = [
+        _reference(one, protected, state)
+        for protected in state.objects.values()
+        for one in policies_on(protected, state)
+    ]
     return sorted(found, key=lambda one: (one.object_name, one.column or "", one.policy))
 
 
-def _of(protected: ProtectedObject, state: GovernanceState) -> Iterator[Reference]:
-    def reference(policy: str, column: str | None, keys: Iterable[str], tag: str | None) -> Reference:
-        known = state.policies[policy].policy
-        names = tuple(protected.columns[key][0] for key in keys)
-        domain, name = protected.domain.value, protected.name
-        return Reference(known.name, known.kind, known.policy_id, domain, name, column, names, tag)
-
+def policies_on(protected: ProtectedObject, state: GovernanceState) -> Iterator[PolicyOnObject]:
+    """The policies on an object and its columns, those through its tags included."""
+    key = protected.key
     for use in (*protected.rows.values(), *protected.grants.values()):
-        yield reference(use.policy, None, use.columns, None)
-    for key, use in state.masks(protected).items():
-        tags = protected.column_tags.get(key, {})
-        through = None if key in protected.masks else _through(use.policy, tags, state)
-        if key in protected.masks or through is not None:
-            yield reference(use.policy, protected.columns[key][0], use.columns, through)
+        yield PolicyOnObject(key, None, use.policy, use.columns, None)
+    for column, use in state.masks(protected).items():
+        tags = protected.column_tags.get(column, {})
+        through = None if column in protected.masks else _through(use.policy, tags, state)
+        if column in protected.masks or through is not None:
+            yield PolicyOnObject(key, column, use.policy, use.columns, through)
     for tag in protected.tags:
         for policy in state.tags[tag].policies.values():
             # A tag of the whole object masks by type, columns that are added later included, so none is
             # named.
-            yield reference(policy, None, (), state.tags[tag].name)
+            yield PolicyOnObject(key, None, policy, (), tag)
+
+
+def _reference(on: PolicyOnObject, protected: ProtectedObject, state: GovernanceState) -> Reference:
+    known = state.policies[on.policy].policy
+    column = None if on.column is None else protected.columns[on.column][0]
+    return Reference(
+        known.name,
+        known.kind,
+        known.policy_id,
+        protected.domain.value,
+        protected.name,
+        column,
+        tuple(protected.columns[key][0] for key in on.arguments),
+        None if on.tag is None else state.tags[on.tag].name,
+    )
 
 
 def _through(policy: str, tags: Mapping[str, str], state: GovernanceState) -> str | None:
-    """The tag of a column that brings a policy; None for one that comes from above."""
-    return next((state.tags[tag].name for tag in tags if policy in state.tags[tag].policies.values()), None)
+    """The tag of a column that brings a policy, by its id; None for a policy that comes from above."""
+    return next((tag for tag in tags if policy in state.tags[tag].policies.values()), None)

@@ -6,6 +6,7 @@ In: a session, names. Out: `lineage.model.Function`; None where there is none.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from audit.spark.jvm import java_class
@@ -20,6 +21,27 @@ if TYPE_CHECKING:
 
 _FULL = 3  # catalog, schema, name
 _SQL_FUNCTION = "sqlFunction."  # SQLFunction.SQL_FUNCTION_PREFIX in Spark 4.2
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionFacts:
+    """What the catalog keeps of a function.
+
+    Attributes:
+        language: SQL, or JAVA for a class.
+        definition: the body, or the name of the class.
+        signature: `(A INT)`; None for a class, as the next.
+        data_type: what it returns.
+        comment: None for none.
+        created: UTC microseconds; None where nobody knows.
+    """
+
+    language: str
+    definition: str | None
+    signature: str | None = None
+    data_type: str | None = None
+    comment: str | None = None
+    created: int | None = None
 
 
 def user_function(spark: SparkSession, parts: Sequence[str], current: tuple[str, str]) -> Function | None:
@@ -60,6 +82,35 @@ def expression_function(spark: SparkSession, parts: Sequence[str]) -> Function |
         return Function(name)
     parameters = tuple(Column(field.name(), field.dataType().sql()) for field in _parameters(function))
     return Function(name, parameters=parameters, data_type=function.returnType().value().sql(), body=body)
+
+
+def language_of(class_name: str) -> str:
+    """SQL, or JAVA for a class, by what the catalog keeps as the name of the class.
+
+    >>> language_of("sqlFunction."), language_of("org.example.Upper")
+    ('SQL', 'JAVA')
+    """
+    return "SQL" if class_name.startswith(_SQL_FUNCTION) else "JAVA"
+
+
+def function_facts(spark: SparkSession, parts: Sequence[str]) -> FunctionFacts | None:
+    """What the session catalog keeps of a function by its full name; None where there is none."""
+    metadata = _metadata(spark, parts)
+    if metadata is None:
+        return None
+    class_name = str(metadata.className())
+    if not class_name.startswith(_SQL_FUNCTION):
+        return FunctionFacts("JAVA", class_name)
+    known = _function(spark, metadata, class_name, quote_name(parts))
+    function = _sql_function(spark, metadata)
+    return FunctionFacts(
+        "SQL",
+        known.body,
+        known.argument_signature,
+        known.data_type,
+        option(function.comment()),
+        int(function.createTimeMs()) * 1000,
+    )
 
 
 def _metadata(spark: SparkSession, full: Sequence[str]) -> Any | None:

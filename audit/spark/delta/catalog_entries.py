@@ -58,9 +58,15 @@ class CatalogEntries(InSession):
         entry = None if found is None else self.entry(found)
         return entry if isinstance(entry, Table) else None
 
-    def tables(self, schema: str) -> list[Table | View]:
-        """All tables and views of a schema of the session catalog."""
-        found = json.loads(self._java.catalog.tables(self._session, schema))
+    def tables(self, schema: str, *, columns: bool = False) -> list[Table | View]:
+        """All tables and views of a schema of the session catalog.
+
+        Args:
+            schema: its name.
+            columns: also note the columns that the catalog keeps, as the JSON of a schema: `schema_json`.
+        """
+        ask = self._java.catalog.tablesWithColumns if columns else self._java.catalog.tables
+        found = json.loads(ask(self._session, schema))
         return [entry for one in found if (entry := self.entry(one)) is not None]
 
     def entry(self, found: Mapping[str, Any]) -> Table | View | None:

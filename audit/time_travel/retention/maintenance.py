@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,13 +19,14 @@ from audit.time_travel.retention.purge import Purge, PurgedObject
 from audit.time_travel.retention.retention_rule import RetentionRule
 from audit.time_travel.retention.storage import StorageBytes, StoredTable, bytes_at, measure
 from audit.time_travel.retention.storage_names import SCHEMATA, TABLES
-from audit.time_travel.retention.storage_views import StorageMeasurement, WrittenRows
+from audit.time_travel.retention.storage_views import StorageMeasurement
 from audit.time_travel.retention.tables_on_disk import stored_tables
 
 if TYPE_CHECKING:
     from audit.core.actor import Actor
     from audit.core.errors import UnreadableTableError
     from audit.spark.delta.delta_catalog import DeltaCatalog
+    from audit.spark.delta.measured_tables import MeasuredTables
     from audit.time_travel.dropped.drop_registry import DropRegistry, ObjectEvent
     from audit.time_travel.retention.failsafe import Recoverable
     from audit.time_travel.retention.periods import Retention
@@ -38,22 +39,18 @@ class Maintenance:
     Attributes:
         catalog: a session of the system's own.
         registry: what was dropped.
-        root: folder of the audit tables, a Hadoop path.
-        schema: where tables are registered.
+        tables: what is measured is written there.
         has_retention: whether a table at a location, with these properties, is kept by this system.
         running_since: when the oldest running statement began, UTC microseconds; None for none.
         owner_of: the role or user that was granted OWNERSHIP, by the key of an object; None for none.
-        written: the rows of earlier measurements.
     """
 
     catalog: DeltaCatalog
     registry: DropRegistry
-    root: str
-    schema: str
+    tables: MeasuredTables
     has_retention: Callable[[str, Mapping[str, str]], bool]
     running_since: Callable[[], int | None]
     owner_of: Callable[[str], str | None]
-    written: WrittenRows = field(default_factory=dict)
 
     def stored_tables(self) -> list[StoredTable]:
         """All Delta tables of the session catalog, and dropped ones that are not purged.
@@ -73,16 +70,7 @@ class Maintenance:
         found = [
             one for one in self.stored_tables() if one.location.rpartition("/")[2] not in (TABLES, SCHEMATA)
         ]
-        look = StorageMeasurement(
-            self.catalog,
-            self.registry,
-            self.root,
-            self.schema,
-            self._of_schema,
-            self.owner_of,
-            at,
-            self.written,
-        )
+        look = StorageMeasurement(self.tables, self.registry, self._of_schema, self.owner_of, at)
         look.write(found, *measure(self.catalog.spark, found))
 
     def _of_schema(self, name: str) -> Retention:

@@ -16,15 +16,13 @@ from audit.core.clock import to_datetime
 from audit.time_travel.dropped.recreate import created_on
 from audit.time_travel.retention.periods import TRANSIENT, key
 from audit.time_travel.retention.storage import FileSpan, FileSpans, StoredTable, TableContents, bytes_at
-from audit.time_travel.retention.storage_names import SCHEMATA, TABLES, VIEWS
+from audit.time_travel.retention.storage_names import SCHEMATA, TABLES
 from audit.time_travel.retention.table_properties import CLONE_GROUP
 from lineage.catalog.object_ids import object_id
-from lineage.names import SESSION_CATALOG, quote_name, sql_name, sql_text
-from lineage.sql.mentions import named_in
+from lineage.names import SESSION_CATALOG, quote_name
 
 if TYPE_CHECKING:
-    from audit.spark.delta.delta_catalog import DeltaCatalog
-    from audit.spark.delta.values import DeltaTableState
+    from audit.spark.delta.measured_tables import MeasuredTables
     from audit.time_travel.dropped.drop_registry import DropRegistry, ObjectEvent
     from audit.time_travel.retention.periods import Retention
 
@@ -92,32 +90,23 @@ _COLUMNS: dict[str, tuple[tuple[str, str, str], ...]] = {
 }
 
 
-WrittenRows = dict[str, tuple["DeltaTableState", list[tuple[Any, ...]]]]
-
-
 @dataclass(frozen=True, slots=True)
 class StorageMeasurement:
     """One measurement of all tables.
 
     Attributes:
-        catalog: look-ups in a session of the system's own.
+        tables: where they are written.
         registry: what was dropped.
-        root: where the two tables lie.
-        schema: where they are registered.
         retention: the period of a schema, by its name.
         owner_of: who was granted OWNERSHIP, by the key of an object; None for nobody.
         at: the time, UTC microseconds.
-        written: the version and rows of earlier measurements, by table, without the time of measurement.
     """
 
-    catalog: DeltaCatalog
+    tables: MeasuredTables
     registry: DropRegistry
-    root: str
-    schema: str
     retention: Callable[[str], Retention]
     owner_of: Callable[[str], str | None]
     at: int
-    written: WrittenRows
 
     def write(
         self, stored_tables: Sequence[StoredTable], spans: FileSpans, contents: Mapping[int, TableContents]
@@ -155,11 +144,12 @@ class StorageMeasurement:
         )  # fmt: skip
 
     def _schemata(self) -> Iterator[tuple[Any, ...]]:
-        for name in self.catalog.schemas():
-            facts = self.catalog.schema_facts(name)
+        catalog = self.tables.catalog
+        for name in catalog.schemas():
+            facts = catalog.schema_facts(name)
             if facts is not None:
                 yield self._schema(name, facts, self.retention(name).days, None)
-        for event in self.registry.state(self.catalog).dropped:
+        for event in self.registry.state(catalog).dropped:
             if event.domain == "SCHEMA":
                 yield self._schema(event.name[-1], event.details, event.retention_days, event)
 
@@ -178,38 +168,4 @@ class StorageMeasurement:
 
     def _write(self, name: str, rows: list[tuple[Any, ...]]) -> None:
         """Write rows, unless only their time differs from the rows in the table."""
-        own, location = self.catalog.spark, f"{self.root.rstrip('/')}/{name}"
-        state, values = self.catalog.state(location), [row[:-1] for row in rows]
-        if state is not None and self.written.get(name) == (state, values):
-            return
-        ddl = ", ".join(f"{column} {kind}" for column, kind, _ in _COLUMNS[name])
-        if state is None:
-            described = ", ".join(
-                f"{column} {kind} COMMENT {sql_text(text)}" for column, kind, text in _COLUMNS[name]
-            )
-            own.sql(
-                f"CREATE TABLE IF NOT EXISTS {sql_name(['delta', location])} ({described}) USING delta"
-                " TBLPROPERTIES ('delta.enableDeletionVectors' = 'false')"
-            )
-        # An overwrite: of two measurements at once the later one wins.
-        frame = own.createDataFrame(rows, ddl)
-        frame.coalesce(1).write.format("delta").mode("overwrite").save(location)
-        own.sql(f"CREATE SCHEMA IF NOT EXISTS {sql_name([self.schema])}")
-        own.sql(
-            f"CREATE TABLE IF NOT EXISTS {sql_name([self.schema, name])} USING delta"
-            f" LOCATION {sql_text(location)}"
-        )
-        state = self.catalog.state(location)
-        if state is not None:
-            self.written[name] = state, values
-
-
-def asks_for_storage(text: str, schema: str) -> bool:
-    """Whether a text names a storage view.
-
-    >>> asks_for_storage("SELECT * FROM account_usage.`tables`", "account_usage")
-    True
-    >>> asks_for_storage("SELECT * FROM account_usage.tables_read", "account_usage")
-    False
-    """
-    return not named_in(text, schema).isdisjoint((*VIEWS, TABLES, SCHEMATA))
+        self.tables.write(name, _COLUMNS[name], [row[:-1] for row in rows], lambda: rows)

@@ -126,6 +126,22 @@ public class CatalogStore {
     return text(found);
   }
 
+  /**
+   * The same, each with its columns as the JSON of its schema, as the catalog keeps it. Of a Delta
+   * table the catalog may keep none: its log has them.
+   */
+  public String tablesWithColumns(SparkSession spark, String schema) throws Exception {
+    ExternalCatalog catalog = external(spark);
+    List<Map<String, Object>> found = new ArrayList<>();
+    for (CatalogTable table :
+        Scala.list(catalog.getTablesByName(schema, catalog.listTables(schema)))) {
+      Map<String, Object> entry = described(table, false);
+      entry.put("schema_json", table.schema().json());
+      found.add(entry);
+    }
+    return text(found);
+  }
+
   /** The place that a path leads to, by whatever links and dots. */
   public String real(SparkSession spark, String path) {
     return Relations.real(spark, new Path(path)).toString();

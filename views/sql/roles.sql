@@ -1,0 +1,15 @@
+-- Which roles are there, and which were there? One row for each, dropped ones included: at the time t was there what
+-- has created_on <= t AND (deleted_on IS NULL OR deleted_on > t). ACCOUNTADMIN and PUBLIC, which nobody creates, are
+-- there since 1970.
+CREATE OR REPLACE VIEW {schema}.roles (
+  role_id COMMENT 'As objectId in access_history; the same for a later role of that name',
+  created_on COMMENT 'When it was created (UTC)',
+  deleted_on COMMENT 'When it was dropped (UTC); null for one that is there',
+  name COMMENT 'Name of the role, in upper case',
+  comment COMMENT 'Of the role',
+  owner COMMENT 'Who created it; null for the two that nobody creates',
+  owner_role_type COMMENT 'USER: what owner is'
+) COMMENT 'Roles, dropped ones included' AS
+SELECT role.role_id, created_on, deleted_on, role.name, role.comment, role.owner, role.owner_role_type
+FROM {schema}.object_governance
+WHERE kind = 'ROLE'
