@@ -195,7 +195,6 @@ class Tool:
     def actor(self) -> Actor:
         """Who asks, and when."""
         from audit.core.actor import Actor
-    from audit.record.logging_event import LoggingEvent
         from audit.core.clock import SystemClock
         from audit.core.ids import IdGenerator
 
