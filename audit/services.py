@@ -32,7 +32,7 @@ from audit.store.creations import creation_of
 from audit.store.lineage_tables import snapshot_of
 from audit.store.record_reader import RecordReader
 from audit.store.running import running_since
-from audit.store.tables import AUDIT_TABLES
+from audit.store.tables import AUDIT_TABLES, DATA_QUALITY
 from audit.store.versions import recorded_statement
 from audit.time_travel.dropped.drop_registry import NAME as OBJECT_HISTORY
 from audit.time_travel.service import TimeTravel
@@ -133,7 +133,7 @@ def build(
         config.root,
         config.account,
         config.admins.split(","),
-        [*(table.name for table in AUDIT_TABLES), OBJECT_HISTORY],
+        [*(table.name for table in (*AUDIT_TABLES, DATA_QUALITY)), OBJECT_HISTORY],
         records.creation_of,
         records.downstream,
         enforces=config.enforce_privileges,

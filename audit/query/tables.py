@@ -19,23 +19,23 @@ from audit.query.answer import WAY_OUT, Answer
 from audit.query.functions import MACROS
 from audit.query.translation import to_duckdb
 from audit.store.delta_files import data_files, open_table
-from audit.store.tables import AUDIT_TABLES, HISTORY_TABLES
-from audit.store.views import VIEWS, definition
+from audit.store.tables import AUDIT_TABLES, DATA_QUALITY, HISTORY_TABLES
+from audit.store.views import LATER, VIEWS, definition
 from audit.time_travel.retention.storage_names import SCHEMATA, TABLES
-from audit.time_travel.retention.storage_names import VIEWS as STORAGE_VIEWS
 
 if TYPE_CHECKING:
     import duckdb
     from deltalake import DeltaTable
 
 TIMES = {
-    **{table.name: table.time for table in AUDIT_TABLES},
-    **{view: "query_start_time" for view in VIEWS if view not in STORAGE_VIEWS},
+    **{table.name: table.time for table in (*AUDIT_TABLES, DATA_QUALITY)},
+    **{view: "query_start_time" for view in VIEWS if view not in LATER},
     "statements": "start_time",
     "logging_history": "event_time",
+    "data_quality": DATA_QUALITY.time,
 }
 """The column that the partition is made of, by table and view."""
-_NAMES = (*(table.name for table in AUDIT_TABLES), TABLES, SCHEMATA)
+_NAMES = (*(table.name for table in (*AUDIT_TABLES, DATA_QUALITY)), TABLES, SCHEMATA)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class Tables:
         columns = [one.name for one in made.this.expressions] if isinstance(made.this, exp.Schema) else []
         listed = f" ({', '.join(map(_quoted, columns))})" if columns else ""
         sql = self.translated(made.expression.sql("spark"))
-        # Storage may not be measured yet: a query that names its views says so.
+        # Storage may not be measured yet, no table validated: a query that names such a view says so.
         if self._is_there(sql):
             self.connection.execute(f"CREATE VIEW {self._full(name)}{listed} AS {sql}")
 

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 LoggingEvent = Literal[
     "AUDIT_ATTACH", "AUDIT_DETACH", "AUDIT_SUPPRESS", "AUDIT_RESUME", "AUDIT_RETAIN", "AUDIT_VERIFY",
-    "AUDIT_INGEST",
+    "AUDIT_INGEST", "AUDIT_CHECK",
 ]  # fmt: skip
 """A session is recorded from now on, or no longer; the recording of a thread pauses, and goes on; days were
-deleted; the tables were verified; the records of other drivers were taken in."""
+deleted; the tables were verified; the records of other drivers were taken in; the tables were checked."""
 LOGGING_EVENTS: frozenset[str] = frozenset(get_args(LoggingEvent))
 """The `query_type` of each. None of them is a statement."""
 PREFIX = "AUDIT_"
@@ -68,7 +68,7 @@ def event_row(event: Event, origin: Origin, tagging: Tagging) -> dict[str, Any]:
         session_id=event.session_id,
         application_id=event.application_id,
     )
-    row: dict[str, Any] = build_row(
-        issued(started, origin, tagging), Ended("SUCCESS", event.ended), None
-    )["query"]
+    row: dict[str, Any] = build_row(issued(started, origin, tagging), Ended("SUCCESS", event.ended), None)[
+        "query"
+    ]
     return row

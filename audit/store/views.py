@@ -1,7 +1,8 @@
 """The flattening views beside the audit tables; their SQL, a file a view, lies in `views/sql/`.
 
 In: a session whose catalog has the audit tables, and their schema. Out: views there. Those over storage need
-its measurement, which the first text that names one of them makes.
+its measurement, which the first text that names one of them makes; `data_quality` needs a result of
+`audit.expect`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Collection
 from importlib import resources
 from typing import TYPE_CHECKING
 
+from audit.store.tables import DATA_QUALITY
 from audit.time_travel.retention.storage_names import TABLES as STORAGE
 from audit.time_travel.retention.storage_names import VIEWS as _OF_STORAGE
 from lineage.names import split_name, sql_name
@@ -20,9 +22,12 @@ if TYPE_CHECKING:
 VIEWS = (
     "objects_read", "columns_read", "columns_written", "ddl_history", "statements", "policies_in_force",
     "logging_history",
-    *_OF_STORAGE,
+    *_OF_STORAGE, "data_quality",
 )  # fmt: skip
 """Each after those that it reads."""
+LATER = {**dict.fromkeys(_OF_STORAGE, STORAGE), "data_quality": DATA_QUALITY.name}
+"""Views over a table that is not made with the audit tables, and that table: it comes with the first
+measurement of storage, with the first validation by `audit.expect`."""
 
 
 def create_views(spark: SparkSession, schema: str, there: Collection[str] = ()) -> tuple[str, ...]:
@@ -34,11 +39,15 @@ def create_views(spark: SparkSession, schema: str, there: Collection[str] = ()) 
         there: views that need not be made again.
 
     Returns:
-        The names of those that were made: those over storage where it has been measured.
+        The names of those that were made: those in `LATER` where their table is there.
     """
-    # Before storage was measured its table is not there, and views over it would not resolve.
-    measured = spark.catalog.tableExists(f"{sql_name(split_name(schema))}.{STORAGE}")
-    names = [name for name in VIEWS if name not in there and (measured or name not in _OF_STORAGE)]
+    # Views over a table that is not there would not resolve.
+    made = {
+        table
+        for table in {*LATER.values()}
+        if spark.catalog.tableExists(f"{sql_name(split_name(schema))}.{table}")
+    }
+    names = [name for name in VIEWS if name not in there and LATER.get(name) in (None, *made)]
     for name in names:
         spark.sql(definition(name, schema))
     return tuple(names)
