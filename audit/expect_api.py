@@ -60,12 +60,15 @@ def expect(spark: SparkSession, name: str, suite: Any) -> Validation:
     run_time, run_id = services.clock(), services.new_id()
     with unrecorded():
         validated = _look_up(spark, audited, name)
-    frame = (
-        spark.table(sql_name(split_name(name)))
-        if validated.version is None
-        else read(spark, name, at=validated.version)
-    )
+    frame = spark.table(sql_name(split_name(name)))
     outcomes = run_suite(wanted, frame, validated.name, in_full=False)
+    with unrecorded():
+        moved = _look_up(spark, audited, name) != validated
+    # Delta (4.4) reads the newest version at each action. Only now at a fixed one: whom a row access policy
+    # hides rows from may not read the past.
+    if moved and validated.version is not None:
+        frame = read(spark, name, at=validated.version)
+        outcomes = run_suite(wanted, frame, validated.name, in_full=False)
     user = current_identity(audited.identity).user
     found = Validation(run_id, to_datetime(run_time), user, validated, wanted.name, outcomes)
     with unrecorded():

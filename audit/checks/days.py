@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from audit.checks.expectations import COUNTS, EXAMPLES, TOTALS, columns, ids_column
@@ -114,9 +115,21 @@ def days(
     access = tables.rows(ACCESS_HISTORY)
     found.count("altered_records", altered_records(access))
     found.count("ambiguous_columns", ambiguous_columns(access))
-    for table in tables.there:
-        found.overdue(table.name, tables.rows(table), oldest_kept(now - _DAY_MICROS, days_of(table.name)))
+    for row in _overdue(tables, days_of, now).collect():
+        found.add_overdue(row["query_date"], row["table_name"])
     return list(found.rows())
+
+
+def _overdue(tables: _Tables, days_of: Callable[[str], int], now: int) -> DataFrame:
+    """The days of each table that are older than it is kept, and a day more: `audit retain` runs daily."""
+    found = (
+        tables.rows(table)
+        .where(f"query_date < DATE'{oldest_kept(now - _DAY_MICROS, days_of(table.name))}'")
+        .selectExpr("query_date", f"'{table.name}' AS table_name")
+        for table in tables.there
+    )
+    # The day is a column of the partitions: no row is read.
+    return reduce(lambda one, other: one.union(other), found).distinct().orderBy("query_date", "table_name")
 
 
 def _paired_since(there: tuple[AuditTable, ...], days_of: Callable[[str], int], now: int) -> date | None:
@@ -149,11 +162,9 @@ class _Days:
         for row in first.collect():
             self._row(row["query_date"])[ids_column(column)].append(row["query_id"])
 
-    def overdue(self, table: str, rows: DataFrame, oldest: date) -> None:
-        """The days of a table that are older than it is kept, and a day more: `audit retain` runs daily."""
-        old = rows.where(f"query_date < DATE'{oldest}'").select("query_date").distinct().collect()
-        for row in old:
-            self._row(row["query_date"])["overdue_tables"].append(table)
+    def add_overdue(self, day: date, table: str) -> None:
+        """A day that a table is to have no longer."""
+        self._row(day)["overdue_tables"].append(table)
 
     def rows(self) -> Iterator[Row]:
         """In the order of the days, those between them that have nothing included."""

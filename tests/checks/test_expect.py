@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 import audit
-from audit import attached_sessions
+from audit import attached_sessions, expect_api
 from audit.checks.engine import great_expectations
 from audit.checks.errors import SuiteInvalid
 from audit.cli import main
@@ -51,9 +51,8 @@ def validated(session, orders, rules):
 
 
 def ask(session, text):
-    """Rows as tuples, unrecorded."""
-    with audit.suppress():
-        return [tuple(row) for row in session.sql(text).collect()]
+    """Rows as tuples; what reads the audit tables is on record as any other statement."""
+    return [tuple(row) for row in session.sql(text).collect()]
 
 
 def root_of(session):
@@ -92,18 +91,20 @@ def test_what_is_on_record(session, validated):
 
 
 def test_its_reads_are_statements(session, validated, orders):
-    """They read the table at its version; what the audit writes is not on record."""
+    """They read the table, by ann; what the audit writes is not on record."""
     audit.flush(session)
+    began = f"{validated.run_time:%Y-%m-%dT%H:%M:%S.%f}Z"
     read = ask(
         session,
-        "SELECT count(*) FROM account_usage.objects_read r"
-        " JOIN account_usage.query_history q ON q.query_id = r.query_id"
-        " WHERE r.object_name = 'spark_catalog.dq.orders' AND q.query_text LIKE '%VERSION%'",
+        "SELECT user_name, count(*) > 0 FROM account_usage.objects_read"
+        f" WHERE object_name = 'spark_catalog.dq.orders' AND query_start_time >= TIMESTAMP'{began}'"
+        " GROUP BY user_name",
     )
-    assert read[0][0] >= 1
+    assert read == [("ann", True)]
     assert ask(
         session,
-        "SELECT count(*) FROM account_usage.query_history WHERE query_text LIKE '%data_quality_results%'",
+        "SELECT count(*) FROM account_usage.query_history"
+        " WHERE query_text LIKE '%data_quality_results%' AND query_type <> 'SELECT'",
     ) == [(0,)]
 
 
@@ -136,9 +137,33 @@ def test_a_user_validates_what_he_sees(session, validated, orders, rules):
     session.sql("ALTER TABLE dq.orders ADD ROW ACCESS POLICY dq.north ON (region)")
     with audit.as_user(session, "bob"):
         bobs = audit.expect(session, orders, rules)
-    assert (bobs.success, bobs.user_name) == (True, "bob")
+    assert ([str(one.error) for one in bobs.failed], bobs.user_name) == ([], "bob")
     assert not audit.expect(session, orders, rules).success
     session.sql("ALTER TABLE dq.orders DROP ROW ACCESS POLICY dq.north")
+
+
+def test_a_write_meanwhile(session, orders, monkeypatch):
+    """What is validated is one version, the one before the write; whoever may not read the past is told so."""
+    gx = great_expectations()
+    session.sql("CREATE TABLE dq.busy AS SELECT 1 AS n")
+    suite = gx.ExpectationSuite(
+        name="busy", expectations=[gx.expectations.ExpectTableRowCountToEqual(value=1)]
+    )
+    run = expect_api.run_suite
+
+    def after_a_write(*arguments, **options):
+        with audit.as_user(session, "ann"):
+            session.sql("INSERT INTO dq.busy VALUES (2)")
+        return run(*arguments, **options)
+
+    monkeypatch.setattr(expect_api, "run_suite", after_a_write)
+    found = audit.expect(session, "dq.busy", suite)
+    assert (found.success, found.validated.version) == (True, 0)
+    session.sql("CREATE ROW ACCESS POLICY dq.some AS (m INT) RETURNS BOOLEAN -> m = 1")
+    session.sql("ALTER TABLE dq.busy ADD ROW ACCESS POLICY dq.some ON (n)")
+    with audit.as_user(session, "bob"):
+        (outcome,) = audit.expect(session, "dq.busy", suite).outcomes
+    assert (outcome.verdict, "ACCESS_DENIED" in outcome.error) == ("ERROR", True)
 
 
 def test_a_new_version(session, validated, orders, rules):

@@ -183,6 +183,7 @@ def test_each_damage_fails_its_expectation_alone(spark, damaged, name):
     assert {*wrong} <= named
 
 
+@pytest.mark.long("more of the damages that the test before this one does")
 @pytest.mark.parametrize("what", MORE)
 def test_further_damages(spark, damaged, what):
     """The same for other ways to damage what an expectation looks at."""
