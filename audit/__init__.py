@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from audit.api import as_user, attach, coverage, detach, flush, procedure, session, suppress, tagged
     from audit.capture.audited_session import AuditedSession
     from audit.capture.coverage import Coverage
+    from audit.expect_api import expect
     from audit.graph import LineageGraph, diff
     from audit.lineage_api import lineage
 
@@ -24,6 +25,7 @@ __all__ = [
     "detach",
     "diff",
     "errors",
+    "expect",
     "flush",
     "lineage",
     "procedure",
@@ -42,6 +44,7 @@ _HOMES = {
     "Coverage": "audit.capture.coverage",
     "LineageGraph": "audit.graph",
     "diff": "audit.graph",
+    "expect": "audit.expect_api",
     "lineage": "audit.lineage_api",
 }
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from audit.checks.results_table import failed_checks as find_failed
 from audit.core.config import load
 from audit.graph import Direction, LineageGraph, Question, answer, parse_as_of
 from audit.graph.errors import LineageNameUnknown
+from audit.graph.marks import with_failed_checks
 from audit.graph.model import Node
 from audit.graph.naming import parts_of
 from audit.store.lineage_tables import snapshot_of
@@ -33,6 +35,7 @@ def lineage(
     *,
     include_indirect: bool = False,
     include_history: bool = False,
+    failed_checks: bool = False,
     root: str | None = None,
 ) -> LineageGraph:
     """The upstream and downstream lineage of a column or table.
@@ -49,6 +52,8 @@ def lineage(
         as_of: answer as of then: a datetime, or ISO 8601 text; UTC where it says no zone.
         include_indirect: follow columns that filter, join or sort as well.
         include_history: everything ever, what has been replaced since as well.
+        failed_checks: mark the columns and tables for which `audit.expect` has found that an expectation
+            does not hold, at the newest version that was validated.
         root: folder of the audit tables; that of the session, or of the configuration, by default.
 
     Raises:
@@ -73,8 +78,9 @@ def lineage(
         root = load({"root": root}).root
     with suppress():
         snapshot = snapshot_of(root, at, lambda: spark)
+        failed = find_failed(root, at, lambda: spark) if failed_checks else {}
         try:
-            return answer(snapshot, question)
+            return with_failed_checks(answer(snapshot, question), failed)
         except LineageNameUnknown:
             node = _of_catalog(spark, name) if at is None else None
             if node is None:

@@ -33,7 +33,7 @@ from audit.store.measured.measurement import Measurement
 from audit.store.measured.names import MEASURED
 from audit.store.record_reader import RecordReader
 from audit.store.running import running_since
-from audit.store.tables import AUDIT_TABLES
+from audit.store.tables import AUDIT_TABLES, DATA_QUALITY
 from audit.store.versions import recorded_statement
 from audit.time_travel.dropped.drop_registry import NAME as OBJECT_HISTORY
 from audit.time_travel.service import TimeTravel
@@ -134,7 +134,7 @@ def build(
         config.root,
         config.account,
         config.admins.split(","),
-        [*(table.name for table in AUDIT_TABLES), OBJECT_HISTORY, *MEASURED],
+        [*(table.name for table in (*AUDIT_TABLES, DATA_QUALITY)), OBJECT_HISTORY, *MEASURED],
         records.creation_of,
         records.downstream,
         enforces=config.enforce_privileges,

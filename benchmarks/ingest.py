@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _TARGET = 20_000
 _TEMPLATES = 2_000
-_SPOOL_BYTES = 16 << 30
+SPOOL_BYTES = 16 << 30
 
 
 def run(options: Options, say: Say) -> Result:
@@ -77,8 +77,8 @@ def run(options: Options, say: Say) -> Result:
 
 def _pass(spark: SparkSession, root: Path, records: int) -> tuple[float, float, float]:
     """Seconds of one ingest by the clock and by the processor, and the megabytes that it read."""
-    with Spool.open(root, max_bytes=_SPOOL_BYTES) as spool:
-        _fill(spool, records)
+    with Spool.open(root, max_bytes=SPOOL_BYTES) as spool:
+        fill(spool, records)
         spool.rotate()
         size = sum(path.stat().st_size for path in spool.sealed())
         sessions.settle(spark)
@@ -90,7 +90,8 @@ def _pass(spark: SparkSession, root: Path, records: int) -> tuple[float, float, 
     return seconds, processor, size / 1e6
 
 
-def _fill(spool: Spool, records: int) -> None:
+def fill(spool: Spool, records: int) -> None:
+    """Write records as a driver does: the start and the end of each statement beside it."""
     clock, ids = SystemClock(), IdGenerator()
     chance = random.Random(1)  # noqa: S311 - data, no secret
     for template in islice(cycle(tuple(templates(_TEMPLATES))), records):

@@ -18,6 +18,7 @@ NAMES = (
     "cross_check",
     "tpch",
     "ingest",
+    "checks",
     "year",
     "start",
     "spool",

@@ -12,6 +12,7 @@ __all__ = ["main"]
 @click.group(
     cls=Commands,
     modules=(
+        "check",
         "doctor",
         "failsafe",
         "ingest",

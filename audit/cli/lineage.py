@@ -26,6 +26,7 @@ FORMATS = ("tree", "mermaid", "json", "svg")
     "--include-history", is_flag=True, help="Also show what was replaced, truncated or dropped since."
 )
 @click.option("--tables", is_flag=True, help="Show tables only, without columns.")
+@click.option("--failed-checks", is_flag=True, help="Mark what audit.expect has found not to be as expected.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="tree", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @root_option
@@ -43,6 +44,7 @@ def lineage(
     include_indirect: bool,
     include_history: bool,
     tables: bool,
+    failed_checks: bool,
 ) -> None:
     """Show where NAME comes from: `schema.table.column` or `schema.table`.
 
@@ -62,6 +64,11 @@ def lineage(
     at = parse_as_of(as_of)
     question = Question(name, direction, depth, at, include_indirect, include_history)
     graph = answer(snapshot_of(tool.root, at), question)
+    if failed_checks:
+        from audit.checks.results_table import failed_checks as find_failed
+        from audit.graph.marks import with_failed_checks
+
+        graph = with_failed_checks(graph, find_failed(tool.root, at))
     click.echo(_formatted(graph.by_table() if tables else graph, "json" if as_json else form))
 
 

@@ -8,6 +8,7 @@ millisecond hold its fraction (about 0.24 microseconds a step), the last 62 bits
 from __future__ import annotations
 
 import os
+import re
 import threading
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -70,3 +71,15 @@ def id_micros(query_id: str) -> int:
     steps = (number >> 80) * _STEPS + (number >> 64 & 0xFFF)
     # Rounded up, since `new` rounds down: so the clock's own microsecond comes back.
     return -(-steps * 1000 // _STEPS)
+
+
+def is_id(text: str) -> bool:
+    """Whether a text is a query id, as `IdGenerator` makes them.
+
+    >>> is_id("017e9207-6d7c-7001-8000-000000000000"), is_id("nightly run")
+    (True, False)
+    """
+    return _ID.fullmatch(text) is not None
+
+
+_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")

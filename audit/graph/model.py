@@ -29,6 +29,7 @@ class Node:
         object_domain: `Table`, `VIEW`, `STAGE`, …
         dropped: when the object was dropped (UTC), None while it is there.
         hops: from where the graph begins, the shortest way; upstream is negative.
+        failed_checks: the expectations that do not hold for it; looked up with `failed_checks=True` alone.
     """
 
     object_id: int
@@ -38,6 +39,7 @@ class Node:
     object_domain: str = "Table"
     dropped: datetime | None = None
     hops: int = 0
+    failed_checks: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[int, int | None]:

@@ -25,9 +25,9 @@ from audit.query.functions import MACROS
 from audit.query.governance import governance_json, structure
 from audit.query.translation import to_duckdb
 from audit.store.delta_files import data_files, open_table
-from audit.store.measured.names import GOVERNANCE, MEASURED, STANDS_ON
-from audit.store.tables import AUDIT_TABLES, HISTORY_TABLES
-from audit.store.views import OF_RECORDS, VIEWS, definition
+from audit.store.measured.names import GOVERNANCE, MEASURED
+from audit.store.tables import AUDIT_TABLES, DATA_QUALITY, HISTORY_TABLES
+from audit.store.views import BELOW, OF_RECORDS, VIEWS, definition
 from lineage.sql.mentions import named_in
 
 if TYPE_CHECKING:
@@ -35,13 +35,14 @@ if TYPE_CHECKING:
     from deltalake import DeltaTable
 
 TIMES = {
-    **{table.name: table.time for table in AUDIT_TABLES},
+    **{table.name: table.time for table in (*AUDIT_TABLES, DATA_QUALITY)},
     **dict.fromkeys(OF_RECORDS, "query_start_time"),
     "statements": "start_time",
     "logging_history": "event_time",
+    "data_quality": DATA_QUALITY.time,
 }
 """The column that the partition is made of, by table and view."""
-_TABLES = (*(table.name for table in AUDIT_TABLES), *MEASURED)
+_TABLES = (*(table.name for table in (*AUDIT_TABLES, DATA_QUALITY)), *MEASURED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,11 +169,13 @@ class Tables:
         columns = [one.name for one in made.this.expressions] if isinstance(made.this, exp.Schema) else []
         listed = f" ({', '.join(map(_quoted, columns))})" if columns else ""
         sql = self.translated(made.expression.sql("spark"))
-        below = STANDS_ON.get(name)
+        below = BELOW.get(name)
         if below is not None and not self._is_there(below):
+            full = f"{self.schema}.{name}"
+            measure = f"attach a session to this root, and name {full} in a query: that measures it"
             raise QueryFailed(
-                f"{self.schema}.{name} is not there yet: nothing was measured under {self.root}",
-                f"attach a session to this root, and name {self.schema}.{name} in a query: that measures it",
+                f"{full} is not there yet: nothing was measured under {self.root}",
+                "audit.expect(spark, …) writes it" if below == DATA_QUALITY.name else measure,
             )
         self.connection.execute(f"CREATE VIEW {self._full(name)}{listed} AS {sql}")
 

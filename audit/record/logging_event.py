@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 LoggingEvent = Literal[
     "AUDIT_ATTACH", "AUDIT_DETACH", "AUDIT_CONFIGURE", "AUDIT_SUPPRESS", "AUDIT_RESUME", "AUDIT_RETAIN",
-    "AUDIT_VERIFY", "AUDIT_INGEST",
+    "AUDIT_VERIFY", "AUDIT_INGEST", "AUDIT_CHECK",
 ]  # fmt: skip
 """A session is recorded from now on, or no longer; its configuration is another one than that of the attach
 before it; the recording of a thread pauses, and goes on; days were deleted; the tables were verified; the
-records of other drivers were taken in."""
+records of other drivers were taken in; the tables were checked."""
 LOGGING_EVENTS: frozenset[str] = frozenset(get_args(LoggingEvent))
 """The `query_type` of each. None of them is a statement."""
 PREFIX = "AUDIT_"

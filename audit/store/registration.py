@@ -14,7 +14,7 @@ from audit.core.file_paths import local_path
 from audit.spark.delta.catalog_entries import CatalogEntries
 from audit.spark.delta.delta_java import DeltaJava
 from audit.spark.delta.values import Table
-from audit.store.tables import AUDIT_TABLES, exists
+from audit.store.tables import AUDIT_TABLES, DATA_QUALITY, exists
 from lineage.names import split_name, sql_name, sql_text
 
 if TYPE_CHECKING:
@@ -30,13 +30,13 @@ def register_tables(
     tables: Sequence[AuditTable] = AUDIT_TABLES,
     former: Collection[str] = (),
 ) -> None:
-    """Make the tables known by name.
+    """Make the tables known by name; that of results of `audit.expect` as well, where it is there.
 
     Args:
         spark: a session with the metastore.
         root: folder of the audit tables.
         schema: where they are registered.
-        tables: those that are there.
+        tables: those of the audit tables that are there.
         former: roots that this process has detached from: nobody misses their names.
 
     Raises:
@@ -44,7 +44,8 @@ def register_tables(
     """
     spark.sql(f"CREATE SCHEMA IF NOT EXISTS {sql_name(split_name(schema))}")
     entries = CatalogEntries(spark, DeltaJava.load(spark, lambda *_: None))
-    for table in tables:
+    validated = (DATA_QUALITY,) if exists(spark, DATA_QUALITY, root) else ()
+    for table in (*tables, *validated):
         parts, location = (*split_name(schema), table.name), table.location(root)
         known = entries.find(parts)
         there = (known.location or "") if isinstance(known, Table) else location

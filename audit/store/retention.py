@@ -24,7 +24,7 @@ from audit.spark.delta.conflicts import retried
 from audit.spark.sessions import own_session
 from audit.store.commit_lock import commit_lock
 from audit.store.error_translation import as_ingest_error
-from audit.store.tables import AUDIT_TABLES, AuditTable, path_name, require_tables
+from audit.store.tables import AUDIT_TABLES, DATA_QUALITY, AuditTable, exists, path_name, require_tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -84,9 +84,10 @@ def retain(
     spark.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", _LISTING_TASKS)
     with commit_lock(spark, root), as_ingest_error(f"retention under {root} could not be done"):
         require_tables(spark, root, upgrade=True)
+        validated = (DATA_QUALITY,) if exists(spark, DATA_QUALITY, root) else ()
         return tuple(
             _retain(spark, table, root, oldest_kept(now, days_of(table.name)), dry_run=dry_run)
-            for table in AUDIT_TABLES
+            for table in (*AUDIT_TABLES, *validated)
         )
 
 

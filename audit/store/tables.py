@@ -222,6 +222,36 @@ TABLE_LINEAGE = AuditTable(
     _STATS_COLUMNS,
 )
 
+DATA_QUALITY = AuditTable(
+    "data_quality_results",
+    "run_time",
+    (
+        ("query_id", "STRING", "The statement that wrote the version; null where its commit names none"),
+        ("run_time", "TIMESTAMP", "When the validation began (UTC, microseconds)"),
+        ("user_name", "STRING", "Who validated: the policies that hold for him have been in force"),
+        ("run_id", "STRING", "The validation: its rows share it"),
+        ("object_id", "BIGINT", "The table or view, as objectId in access_history"),
+        ("object_name", "STRING", "Its name at that time"),
+        ("object_domain", "STRING", "Table, VIEW, ..."),
+        ("object_version", "BIGINT", "The Delta version that was validated; null for a view"),
+        ("suite_name", "STRING", "The suite of Great Expectations"),
+        ("expectation_name", "STRING", "What the suite calls it, else its type with its column"),
+        ("expectation_type", "STRING", "expect_column_values_to_not_be_null, ..."),
+        ("column_name", "STRING", "The column that it is about; null for several, or the whole table"),
+        ("description", "STRING", "What is expected, where the suite says it"),
+        ("arguments", "STRING", "JSON: what the expectation was given"),
+        ("severity", "STRING", "critical, warning or info"),
+        ("outcome", "STRING", "PASSED, FAILED, or ERROR where it could not be asked"),
+        ("element_count", "BIGINT", "Rows that were looked at, where the expectation counts them"),
+        ("unexpected_count", "BIGINT", "Rows that are not as expected, where it counts them"),
+        ("unexpected_percent", "DOUBLE", "Their percentage"),
+        ("error_message", "STRING", "Why it could not be asked"),
+    ),
+    ("object_id", "object_name", "outcome"),
+)
+"""The outcomes of `audit.expect`, a row for each expectation; the first validation makes it. It holds no
+values of what was validated: who may read it need not be one who may read that."""
+
 LINEAGE_TABLES = (COLUMN_LINEAGE, TABLE_LINEAGE)
 """The lineage tables. A statement that writes nothing has no row in them."""
 

@@ -1,16 +1,18 @@
 """The views beside the audit tables; their SQL, a file a view, lies in `views/sql/`.
 
 In: a session whose catalog has the audit tables, and their schema. Out: views there. Those over what is
-measured need its measurement, which the first text that names one of them makes.
+measured need its measurement, which the first text that names one of them makes; `data_quality` needs a
+result of `audit.expect`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from audit.store.measured.names import MEASURED, STANDS_ON
+from audit.store.measured.names import STANDS_ON
+from audit.store.tables import DATA_QUALITY
 from lineage.names import split_name, sql_name
 
 if TYPE_CHECKING:
@@ -21,7 +23,10 @@ OF_RECORDS = (
     "logging_history",
 )  # fmt: skip
 """The views over the audit tables alone."""
-VIEWS = (*OF_RECORDS, *STANDS_ON)
+BELOW: Mapping[str, str] = {**STANDS_ON, "data_quality": DATA_QUALITY.name}
+"""The table below each other view. It comes later than the audit tables: with the first measurement, with the
+first validation by `audit.expect`."""
+VIEWS = (*OF_RECORDS, *BELOW)
 """Each after those that it reads."""
 
 
@@ -34,14 +39,12 @@ def create_views(spark: SparkSession, schema: str, there: Collection[str] = ()) 
         there: views that need not be made again.
 
     Returns:
-        The names of those that were made: those over a measured table where it has been measured.
+        The names of those that were made: those in `BELOW` where their table is there.
     """
-    # Before it was measured a table is not there, and views over it would not resolve.
+    # Views over a table that is not there would not resolve.
     full = sql_name(split_name(schema))
-    measured = {name for name in MEASURED if spark.catalog.tableExists(f"{full}.{name}")}
-    names = [
-        name for name in VIEWS if name not in there and (name in OF_RECORDS or STANDS_ON[name] in measured)
-    ]
+    made = {table for table in {*BELOW.values()} if spark.catalog.tableExists(f"{full}.{table}")}
+    names = [name for name in VIEWS if name not in there and BELOW.get(name) in (None, *made)]
     for name in names:
         spark.sql(definition(name, schema))
     return tuple(names)

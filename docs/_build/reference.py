@@ -32,6 +32,12 @@ API = (
     ("Records", "audit", ("flush", "coverage", "Coverage")),
     ("Tests of your own jobs", "audit.testing", ("records", "Record")),
     ("Lineage across statements", "audit", ("lineage", "diff", "LineageGraph")),
+    ("Checks by Great Expectations", "audit", ("expect",)),
+    (
+        "Results of checks, and checks of the audit tables",
+        "audit.checks",
+        ("Validation", "Outcome", "check_history", "suite", "CheckResult"),
+    ),
     ("Views", "views", ("install",)),
     (
         "Time Travel",
@@ -145,7 +151,7 @@ def api() -> str:
 
 def tables() -> str:
     """The page of the audit tables: name, type and comment of each column."""
-    from audit.store.tables import AUDIT_TABLES
+    from audit.store.tables import AUDIT_TABLES, DATA_QUALITY
 
     about = {
         "access_history": "One row for each statement that succeeded: Snowflake's ACCESS_HISTORY. A name that the"
@@ -158,6 +164,8 @@ def tables() -> str:
         " something of something; also of a view's definition.",
         "table_lineage": "The same as `column_lineage`, for each source object and target object. A row without"
         " a source says what ended a table's content (`query_type`), or its new name.",
+        "data_quality_results": "One row for each expectation of each validation by `audit.expect`; the first one"
+        " makes the table. It holds no values of what was validated. The view `data_quality` reads it.",
     }
     lines = [
         "# Tables",
@@ -170,7 +178,7 @@ def tables() -> str:
         " [read them without Spark](../reading-without-spark.md). To ask short SQL, use the [views](views.md).",
         "",
     ]
-    for table in sorted(AUDIT_TABLES, key=lambda one: list(about).index(one.name)):
+    for table in sorted((*AUDIT_TABLES, DATA_QUALITY), key=lambda one: list(about).index(one.name)):
         lines += [f"## {table.name}", "", about[table.name], "", "| column | type | holds |", "|---|---|---|"]
         lines += [_row(f"`{name}`", f"`{kind}`", text) for name, kind, text in table.columns]
         lines.append("")

@@ -24,6 +24,8 @@ from rich.tree import Tree
 
 import audit
 import views
+from audit.checks import check_history
+from audit.checks.errors import GreatExpectationsMissing
 from audit.core.errors import AuditError
 from examples.demo import workload
 from examples.demo.screen import Screen, short
@@ -72,6 +74,7 @@ def show(screen: Screen, spark: SparkSession, root: str) -> None:
     _travel(screen, spark)
     cost = _measure(screen, spark)
     _account(screen, spark, cost)
+    _check(screen, spark, root)
     _what_next(screen, root)
 
 
@@ -343,6 +346,24 @@ def _account(screen: Screen, spark: SparkSession, cost: Cost) -> None:
     )
 
 
+def _check(screen: Screen, spark: SparkSession, root: str) -> None:
+    """Do the audit tables hold what is expected of them?"""
+    with screen.working(total=2) as progress:
+        task = progress.task_ids[0]
+        progress.update(task, description="From the spool into the tables")
+        audit.flush(spark)
+        progress.update(task, advance=1, description="Great Expectations over the audit tables")
+        try:
+            result = check_history(spark, root)
+            lines = [f"{result.summary}."]
+            lines += [f"{one.name}: {one.offenders:,}. {one.description}" for one in result.failed]
+        except GreatExpectationsMissing as error:
+            lines = [f"Not checked: {error.message}"]
+    screen.heading("audit check", "hashes, pairs, times, domains, gaps, retention, coverage, lineage")
+    for line in lines:
+        screen.show(Text(line))
+
+
 def _what_next(screen: Screen, root: str) -> None:
     here = Path.cwd() in Path(sys.executable).parents
     python = os.path.relpath(sys.executable) if here else "python"
@@ -353,6 +374,7 @@ def _what_next(screen: Screen, root: str) -> None:
         f"{shell} query": "lists the sample queries",
         f"{shell} query{option} who_read_column": "runs one",
         f"{shell} lineage{option} mart.carrier_delay": "shows where a table comes from",
+        f"{shell} check{option} -o check.html": "checks the audit tables, as a page",
         f"{python} -m examples.demo{option}": "once more",
     }
     width = max(map(len, lines)) + 3

@@ -13,6 +13,7 @@ from audit.core.errors import AuditError
 
 # A command, and arguments that it can be run with.
 COMMANDS = {
+    "check": [],
     "doctor": [],
     "failsafe list": [],
     "failsafe restore": ["s.t"],
@@ -30,6 +31,9 @@ COMMANDS = {
 MAKES_ROOTS = {"doctor", "setup"}
 """Commands for a root that need not be there."""
 MISTAKES = {
+    "check": [
+        ["x"], ["--from", "soon"], ["--min-coverage", "101"], ["-o", "/nowhere/x.html"], ["--format", "pdf"],
+    ],
     "doctor": [["x"], ["--rot"]],
     "failsafe list": [["x"], ["--conf", "x"]],
     "failsafe restore": [[], ["s.t", "--at", "soon", "--as", "s.u"], ["s.t", "--at", "2026-01-01"]],

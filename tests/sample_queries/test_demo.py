@@ -27,6 +27,7 @@ SAID = (
     "2 tables",
     "100.0 % of",
     "; 0 lost.",
+    "All 17 expectations hold",
     "What next",
 )
 

@@ -45,6 +45,9 @@ class Card:
     def box(self) -> Box:
         """Its size."""
         labels = [width(self.title) + 2, *(width(cut(n.column_name or "", LONGEST)) for n in self.rows), 12]
+        # Room for the mark of a failed check at the right.
+        if any(node.failed_checks for node in (self.node, *self.rows, *self.hidden)):
+            labels = [label + 2 for label in labels]
         lines = len(self.rows) + bool(self.hidden)
         return Box(max(labels) * LETTER + 2 * PAD, HEAD + lines * ROW + (6 if lines else 0))
 

@@ -72,6 +72,7 @@ def _node(node: Node) -> Json:
         "column_name": node.column_name,
         "dropped": node.dropped and node.dropped.isoformat(),
         "hops": node.hops,
+        "failed_checks": list(node.failed_checks),
     }
 
 

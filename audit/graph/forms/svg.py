@@ -33,6 +33,7 @@ _COLOURS = (
     ("edge", "stroke", "#6e7781", "#8b949e"),
     ("head", "fill", "#6e7781", "#8b949e"),
     ("edge:hover", "stroke", "#d1242f", "#ff7b72"),
+    ("failed", "fill", "#d1242f", "#ff7b72"),
 )
 
 
@@ -111,6 +112,8 @@ def _caption(drawing: Drawing, width: float, heading: str) -> Iterator[str]:
         notes.append("dashed: filters, joins, sorts")
     if any(edge.kind == "base" for edge in drawing.graph.edges):
         notes.append("dotted: below a view")
+    if any(node.failed_checks for node in drawing.graph.nodes):
+        notes.append("✗: a check fails")
     if drawing.left_out > 0:
         notes.append(f"{drawing.left_out:,} farther objects left out")
     yield _text("; ".join(notes), _MARGIN, _MARGIN + 25, "lg-soft lg-small")
@@ -127,6 +130,9 @@ def _card(card: Card, box: Box, start: Node | None) -> Iterator[str]:
     tooltip = f"{node.object_name} ({node.object_domain})" + (
         f", dropped {node.dropped:%Y-%m-%d %H:%M} UTC" if node.dropped else ""
     )
+    fails = tuple(
+        dict.fromkeys(name for one in (node, *card.rows, *card.hidden) for name in one.failed_checks)
+    )
     kind = "view" if "VIEW" in node.object_domain.upper() else "table"
     kind = kind if kind == "view" or node.object_domain.upper() == "TABLE" else "other"
     kind = "start" if here and marked else kind
@@ -138,6 +144,8 @@ def _card(card: Card, box: Box, start: Node | None) -> Iterator[str]:
     top = f"V7a6 6 0 0 1 6-6H{width - 7:.1f}a6 6 0 0 1 6 6V{bottom:.1f}Z"
     yield f'<path class="lg-{kind}" d="M1 {bottom:.1f}{top}"/>'
     yield _text(card.title, PAD, HEAD / 2 + 4, "lg-text lg-bold")
+    if fails:
+        yield _failed(fails, width, HEAD / 2 + 4)
     for row in card.rows:
         middle = card.row_y(row)
         full = row.column_name or ""
@@ -147,10 +155,18 @@ def _card(card: Card, box: Box, start: Node | None) -> Iterator[str]:
                 f' height="{ROW - 2:.1f}" rx="3"/>'
             )
         yield _text(cut(full, LONGEST), PAD, middle + 4, "lg-text", full)
+        if row.failed_checks:
+            yield _failed(row.failed_checks, width, middle + 4)
     if card.hidden:
         y_more = HEAD + 2 + len(card.rows) * ROW + ROW / 2 + 4
         yield _text(f"+ {len(card.hidden)} more columns", PAD, y_more, "lg-soft")
     yield "</g>"
+
+
+def _failed(names: tuple[str, ...], width: float, y: float) -> str:
+    """A cross at the right edge of a box; its tooltip names the checks."""
+    # 12: the cross and its distance from the edge.
+    return _text("✗", width - 12, y, "lg-failed lg-bold", f"failed: {', '.join(names)}")
 
 
 def _text(text: str, x: float, y: float, style: str, full: str = "") -> str:

@@ -22,8 +22,9 @@ def by_table(graph: G) -> G:
     for node in graph.nodes:
         one = replace(node, column_id=None, column_name=None)
         known = whole.setdefault(node.object_id, one)
-        if abs(one.hops) < abs(known.hops):
-            whole[node.object_id] = one
+        nearest = one if abs(one.hops) < abs(known.hops) else known
+        failed = dict.fromkeys((*known.failed_checks, *one.failed_checks))
+        whole[node.object_id] = replace(nearest, failed_checks=tuple(failed))
     gathered: dict[tuple[int, int, bool], list[Edge]] = {}
     for edge in graph.edges:
         key = edge.source.object_id, edge.target.object_id, edge.is_indirect

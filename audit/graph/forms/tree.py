@@ -22,6 +22,7 @@ Links = dict[Key, list[tuple["Node", "Edge"]]]
 def to_tree(graph: Graph) -> str:
     """What was asked for, and below it, hop by hop, where it comes from or where it goes."""
     head = visible(graph.name) + (f" as of {graph.as_of:%Y-%m-%d %H:%M:%S} UTC" if graph.as_of else "")
+    head += failed(graph.nodes[0])
     lines = [head]
     for direction, verb in (("upstream", "comes from"), ("downstream", "goes to")):
         if graph.direction not in (direction, "both"):
@@ -51,7 +52,7 @@ def _branches(graph: Graph, links: Links) -> Iterator[str]:
         return
     columns = [n for n in graph.nodes if n.object_id == first.object_id and n.key in links]
     for node in sorted(columns, key=lambda n: n.column_name or ""):
-        yield f"  {visible(node.column_name or '(all columns)')}"
+        yield f"  {visible(node.column_name or '(all columns)')}{failed(node)}"
         for line in _below(node, links, shown):
             yield f"  {line}"
 
@@ -90,4 +91,10 @@ def _line(node: Node, edge: Edge) -> str:
         f"{times}, last {edge.last:%Y-%m-%d %H:%M} by {', '.join(map(visible, edge.users[:3])) or '?'}"
     )
     gone = f" (dropped {node.dropped:%Y-%m-%d})" if node.dropped else ""
-    return f"{visible(node.name)}{gone}  [{'; '.join(what)}]"
+    return f"{visible(node.name)}{gone}{failed(node)}  [{'; '.join(what)}]"
+
+
+def failed(node: Node) -> str:
+    """What a line says of a node's failed checks."""
+    names = ", ".join(map(visible, node.failed_checks))
+    return f" (✗ failed: {names})" if names else ""

@@ -1,0 +1,72 @@
+"""What is inside of each record: the hash that it was written with, the names of the columns that it names.
+
+In: rows of access_history. Out: the day and the query id of each record that is altered, and of those in
+which a column id stands for two names.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from audit.record.record_hash import record_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+_OFFENDER = "query_date DATE, query_id STRING"
+
+
+def altered_records(access: DataFrame) -> DataFrame:
+    """The records whose hash is another than the one of their contents.
+
+    Spark's workers work the hashes out, so on a cluster they need this package, as for any function of
+    Python's.
+    """
+    return access.mapInArrow(_altered, _OFFENDER)
+
+
+def _altered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    for batch in batches:
+        wrong = [not _is_intact(row) for row in batch.to_pylist()]
+        yield batch.select(["query_date", "query_id"]).filter(pa.array(wrong, pa.bool_()))
+
+
+def _is_intact(row: dict[str, Any]) -> bool:
+    return bool(record_hash(row) == row["record_hash"])
+
+
+_NAMED = "transform(coalesce(o.columns, array()), c -> struct(c.columnId AS id, lower(c.columnName) AS name))"
+_OF = f"transform(coalesce({{0}}, array()), o -> struct(o.objectId AS id, {_NAMED} AS columns))"
+_SIDES = ("direct_objects_accessed", "base_objects_accessed", "objects_modified")
+_OBJECTS = f"concat({', '.join(_OF.replace('{0}', side) for side in _SIDES)})"
+
+
+def ambiguous_columns(access: DataFrame) -> DataFrame:
+    """Of each column id with two names on one day a record for each name, unless DDL has changed the object.
+
+    Names are compared without regard to case, as Spark resolves them.
+    """
+    from pyspark.sql import functions as f
+
+    objects = access.selectExpr("query_date", "query_id", f"inline({_OBJECTS}) AS (object_id, columns)")
+    columns = objects.selectExpr(
+        "query_date", "query_id", "object_id", "inline(columns) AS (column_id, name)"
+    )
+    named = (
+        columns.where("object_id IS NOT NULL AND column_id IS NOT NULL")
+        .groupBy("query_date", "object_id", "column_id", "name")
+        .agg(f.min("query_id").alias("query_id"))
+    )
+    doubled = (
+        named.groupBy("query_date", "object_id", "column_id")
+        .agg(f.collect_list("query_id").alias("query_ids"))
+        .where("size(query_ids) > 1")
+    )
+    changed = access.selectExpr("query_date", "object_modified_by_ddl.objectId AS object_id").distinct()
+    found = doubled.join(changed, ["query_date", "object_id"], "left_anti")
+    return found.selectExpr("query_date", "explode(query_ids) AS query_id").distinct()

@@ -1,0 +1,154 @@
+"""`audit check`: do the audit tables hold what is expected of them, by Great Expectations?"""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from audit.cli.output import Output, Row, json_option
+from audit.cli.tool import Tool, root_option
+from audit.core.guard import attempt
+
+if TYPE_CHECKING:
+    from audit.checks import CheckResult, Outcome
+
+_DAY = click.DateTime(formats=["%Y-%m-%d"])
+_SHOWN_IDS = 3
+FORMATS = ("table", "json", "html")
+
+
+@click.command()
+@click.option("--from", "first", type=_DAY, metavar="DAY", help="First day (UTC).")
+@click.option("--to", "last", type=_DAY, metavar="DAY", help="Last day (UTC).")
+@click.option(
+    "--min-coverage",
+    type=click.FloatRange(0, 100),
+    default=95.0,
+    show_default=True,
+    help="The percentage of records that are to be analysed in full.",
+)
+@click.option("--format", "form", type=click.Choice(FORMATS), help="Of the result; a table by default.")
+@click.option(
+    "--output", "-o", "path", type=click.Path(dir_okay=False, path_type=Path), help="A file for it."
+)
+@root_option
+@json_option
+@click.pass_context
+def check(
+    context: click.Context,
+    tool: Tool,
+    output: Output,
+    first: datetime | None,
+    last: datetime | None,
+    min_coverage: float,
+    form: str | None,
+    path: Path | None,
+) -> None:
+    """Check the audit tables: ids, times, domains, pairs of rows, gaps, retention, hashes, coverage, lineage.
+
+    Needs Great Expectations: pip install 'spark-access-history[checks]'.
+
+    Exit code 1 if an expectation does not hold.
+    """
+    from audit.checks.engine import great_expectations
+    from audit.checks.history import require_period
+
+    chosen = _form(output, form, path)
+    days = (_date(first), _date(last))
+    require_period(*days)
+    _require_writable(path)
+    tool.require_audit()
+    great_expectations()
+    result = _checked(tool, output, days, min_coverage)
+    if path is not None:
+        _write(path, result, chosen)
+        output.progress(f"{result.summary}: {path}")
+    elif chosen == "table":
+        output.rows([_row(one) for one in result.outcomes], title=result.summary)
+    else:
+        click.echo(_text(result, chosen), nl=False)
+    context.exit(0 if result.success else 1)
+
+
+def _checked(
+    tool: Tool, output: Output, days: tuple[date | None, date | None], min_coverage: float
+) -> CheckResult:
+    from audit.checks import check_history
+    from audit.core.clock import SystemClock
+
+    output.progress(f"Checking the records under {tool.root}")
+    began = SystemClock().now()
+    with tool.spark() as spark:
+        result = check_history(spark, tool.root, *days, min_coverage=min_coverage)
+    details = {
+        "first": None if result.first is None else str(result.first),
+        "last": None if result.last is None else str(result.last),
+        "min_coverage": min_coverage,
+        "statements": result.totals["statements"],
+        "records": result.totals["records"],
+        "failed": [one.name for one in result.failed],
+    }
+    # Who checks may have no right to write: the answer does not depend on it.
+    attempt(
+        lambda: tool.note("AUDIT_CHECK", "audit check", details, began=began),
+        lambda error: output.progress(f"that it was checked is not on record: {error}"),
+    )
+    return result
+
+
+def _form(output: Output, form: str | None, path: Path | None) -> str:
+    """The form of the result: as asked for, else by the end of the file's name."""
+    if output.as_json and form not in (None, "json"):
+        raise click.UsageError(f"--json and --format {form} are two forms of a result: give one")
+    by_name = "" if path is None else path.suffix.removeprefix(".").lower()
+    chosen = form or ("json" if output.as_json else by_name or "table")
+    if path is not None and chosen not in FORMATS[1:]:
+        raise click.UsageError(f"--output {path}: give --format json or html, or such an end of its name")
+    return chosen
+
+
+def _date(day: datetime | None) -> date | None:
+    return None if day is None else day.date()
+
+
+def _row(one: Outcome) -> Row:
+    ids = one.query_ids
+    more = "" if len(ids) <= _SHOWN_IDS else f" and {len(ids) - _SHOWN_IDS} more"
+    return {
+        "expectation": one.name,
+        "verdict": one.verdict,
+        "offenders": one.offenders,
+        "found": one.error or " ".join(ids[:_SHOWN_IDS]) + more or _days(one),
+    }
+
+
+def _days(one: Outcome) -> str:
+    return " ".join(str(row["query_date"]) for row in one.findings[:_SHOWN_IDS] if row.get("query_date"))
+
+
+def _text(result: CheckResult, form: str) -> str:
+    return result.to_html() if form == "html" else result.to_json()
+
+
+def _require_writable(path: Path | None) -> None:
+    """Before Spark starts: a check may take minutes."""
+    from audit.checks.errors import ReportUnwritable
+
+    if path is not None and not path.absolute().parent.is_dir():
+        raise ReportUnwritable(
+            f"{path} cannot be written: its folder is not there", "name a file in a folder that is"
+        )
+
+
+def _write(path: Path, result: CheckResult, form: str) -> None:
+    from audit.checks.errors import ReportUnwritable
+
+    try:
+        path.write_text(_text(result, form), encoding="utf-8")
+    except OSError as error:
+        raise ReportUnwritable(
+            f"{path} cannot be written ({error})", "name a file that you may write"
+        ) from error
