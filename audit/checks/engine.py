@@ -154,7 +154,7 @@ def _batch_of(context: Any, frame: DataFrame, name: str) -> Any:
     # Without `persist=False` it caches each frame, and never lets go of it (great_expectations #7830).
     source = context.data_sources.add_spark(_NAME, persist=False)
     # It asks in the first session of the process (1.24), whose user may see more than the frame's does.
-    source._spark = frame.sparkSession  # noqa: SLF001 - it has no public way
+    object.__setattr__(source, "_spark", frame.sparkSession)  # there is no public way
     if source.get_execution_engine().spark is not frame.sparkSession:
         raise GreatExpectationsMissing(
             f"Great Expectations {gx.__version__} does not ask in the session that it is given",

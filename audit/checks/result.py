@@ -101,9 +101,3 @@ class CheckResult:
         import orjson
 
         return orjson.dumps(self.to_dict(), option=orjson.OPT_INDENT_2, default=str).decode() + "\n"
-
-    def to_html(self) -> str:
-        """A page of its own: no script, no other file, light and dark."""
-        from audit.checks.page import page
-
-        return page(self)

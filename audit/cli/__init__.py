@@ -1,4 +1,4 @@
-"""The command line: `audit <command>`; each command is a file of its own beside this one."""
+"""The command line: `audit <command>`; each command is a file of its own, beside this one or below."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ __all__ = ["main"]
     modules=(
         "check",
         "doctor",
-        "failsafe",
         "ingest",
         "lineage",
-        "purge",
         "query",
         "report",
         "retain",
         "setup",
         "status",
-        "storage",
+        "time_travel.failsafe",
+        "time_travel.purge",
+        "time_travel.storage",
         "verify",
     ),
 )

@@ -130,7 +130,9 @@ def _days(one: Outcome) -> str:
 
 
 def _text(result: CheckResult, form: str) -> str:
-    return result.to_html() if form == "html" else result.to_json()
+    from audit.checks.page import page
+
+    return page(result) if form == "html" else result.to_json()
 
 
 def _require_writable(path: Path | None) -> None:

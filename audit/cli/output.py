@@ -84,13 +84,13 @@ class Commands(click.Group):
     """Commands that turn an `AuditError` into one line on stderr and exit code 2.
 
     Args:
-        modules: a module beside this one for each command, with the command under its name; imported when
-            the command is asked for, so that none waits for what another needs.
+        modules: a module for each command, from this folder on, with the command under its name; imported
+            when the command is asked for, so that none waits for what another needs.
     """
 
     def __init__(self, *args: Any, modules: tuple[str, ...] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._modules = modules
+        self._modules = {module.rpartition(".")[2]: module for module in modules}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """All names, in the order of the alphabet."""
@@ -100,7 +100,8 @@ class Commands(click.Group):
         """The command of a name."""
         if cmd_name not in self._modules:
             return super().get_command(ctx, cmd_name)
-        found: click.Command = getattr(import_module(f"{__package__}.{cmd_name}"), cmd_name)
+        module = import_module(f"{__package__}.{self._modules[cmd_name]}")
+        found: click.Command = getattr(module, cmd_name)
         return found
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -15,6 +15,7 @@ from audit.checks import COLUMNS, CheckResult, Outcome, suite
 from audit.checks.engine import great_expectations, require_suite
 from audit.checks.errors import GreatExpectationsMissing, SuiteInvalid
 from audit.checks.expectations import COUNTS, TOTALS, checks
+from audit.checks.page import page
 from audit.checks.results_table import failing
 from audit.checks.statements import FLAGS
 from audit.checks.validation import ValidatedObject, Validation
@@ -66,17 +67,17 @@ class Tags(HTMLParser):
 
 def test_the_page_runs_nothing_and_loads_nothing():
     """Hostile names are text; no script, no link, no picture, no event."""
-    page = result(outcome(), outcome("ERROR", error=EVIL), outcome("PASSED", result={})).to_html()
-    found = Tags(page)
+    text = page(result(outcome(), outcome("ERROR", error=EVIL), outcome("PASSED", result={})))
+    found = Tags(text)
     assert found.tags <= {
         "html", "head", "meta", "title", "style", "body", "h1", "p", "table", "tr", "th", "td", "strong",
         "details", "summary", "pre",
     }  # fmt: skip
     assert found.attributes <= {"lang", "charset", "name", "content", "http-equiv", "class"}
     assert "<script>alert(1)</script>" in found.text
-    assert not set("\x00\x1b\u202e") & set(page)
-    assert "url(" not in page
-    assert "prefers-color-scheme: dark" in page
+    assert not set("\x00\x1b\u202e") & set(text)
+    assert "url(" not in text
+    assert "prefers-color-scheme: dark" in text
 
 
 def test_json_has_the_same_keys_whatever_was_found():
