@@ -62,6 +62,6 @@ def _tables(spark: SparkSession, root: Path) -> tuple[Counter[tuple[str, str]], 
     helpers = importlib.import_module("tests.ops.helpers")
     helpers.make_tables(spark, root)
     errors = [str(one.error) for one in helpers.ingest_all(spark, root) if one.error]
-    rows = helpers.read(spark, root)
+    rows = helpers.statements(spark, root)
     statuses = Counter((row.user_name, row.execution_status) for row in rows)
     return statuses, Counter(row.user_name for row in helpers.read(spark, root, "access_history")), errors

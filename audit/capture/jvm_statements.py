@@ -23,7 +23,8 @@ from audit.core.job_tags import QUIET_TAGS
 from audit.policies.enforcement.enforcer import refusal_of
 from audit.policies.errors import AccessDeniedError
 from audit.spark.java_errors import java_exception
-from audit.spark.statement_gateway import java_dataset, session_of
+from audit.spark.sessions import session_of
+from audit.spark.statement_gateway import java_dataset
 from lineage.sql.own_statements import is_own, own_points
 from lineage.sql.parameters import (
     Arguments,

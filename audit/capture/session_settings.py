@@ -1,7 +1,7 @@
 """What a session's settings say of its statements: where they run, what they are called, what they are for.
 
-In: a SparkSession. Out: its current catalog and schema, its query tag and purpose, read once until a statement
-or `spark.conf` may have changed them.
+In: a SparkSession. Out: its current catalog and schema, query tag and purpose, read once until a statement or
+`spark.conf` may have changed them.
 """
 
 from __future__ import annotations

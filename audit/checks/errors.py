@@ -29,7 +29,7 @@ class SuiteInvalid(AuditError):
 class ReportUnwritable(AuditError):
     """A report that cannot be written where it was asked for."""
 
-    code = "AUDIT_REPORT_UNWRITABLE"
+    code = "AUDIT_CHECK_UNWRITABLE"
 
 
 class ResultsNotRecorded(AuditError):

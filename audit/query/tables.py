@@ -90,9 +90,12 @@ class Tables:
         return Answer(tuple(name for name, *_ in kinds), found)
 
     def has(self, name: str) -> bool:
-        """Whether there is a table or view: older roots lack some, storage may not be measured yet."""
-        self._show(name)
-        return self._is_there(f"FROM {self._full(name)}")
+        """Whether there is a table or view: older roots lack some, and some were never measured."""
+        below = BELOW.get(name)
+        if below is not None and not self.has(below):
+            return False
+        self._show(f"{self.schema}.{name}")
+        return self._is_there(name)
 
     def translated(self, text: str) -> str:
         """A query as DuckDB is asked it; what it names is there."""

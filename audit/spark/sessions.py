@@ -155,9 +155,40 @@ def exempt_session(session: SparkSession) -> None:
     session.conf.set(EXEMPT, SECRET)
 
 
+@contextmanager
+def _frames_of_rdds_kept() -> Iterator[None]:
+    """A block that makes a session of PySpark's; afterwards `rdd.toDF()` is of the user's session as before.
+
+    PySpark (4.2) has each new session replace `RDD.toDF` by one of its own. A frame of the audit's would show
+    a user a session that no policy governs.
+    """
+    from pyspark import RDD
+
+    before = RDD.__dict__.get("toDF")
+    try:
+        yield
+    finally:
+        if before is not None:
+            RDD.toDF = before  # type: ignore[method-assign]
+
+
+def new_session(spark: SparkSession) -> SparkSession:
+    """A new session beside `spark`, for the audit's own work."""
+    with _frames_of_rdds_kept():
+        return spark.newSession()
+
+
+def session_of(context: SparkContext, java_session: Any) -> SparkSession:
+    """A session of the JVM as PySpark's."""
+    from pyspark.sql import SparkSession
+
+    with _frames_of_rdds_kept():
+        return SparkSession(context, java_session)
+
+
 def own_session(spark: SparkSession) -> SparkSession:
     """A new session beside `spark`, with the audit's settings."""
-    session = spark.newSession()
+    session = new_session(spark)
     for key, value in OWN.items():
         session.conf.set(key, value)
     exempt_session(session)

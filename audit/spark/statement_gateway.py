@@ -69,10 +69,3 @@ class StatementGateway:
 def java_dataset(frame: Any) -> Any:
     """The Dataset of the JVM behind a DataFrame."""
     return frame._jdf
-
-
-def session_of(context: SparkContext, java_session: Any) -> SparkSession:
-    """A session of the JVM as PySpark's."""
-    from pyspark.sql import SparkSession
-
-    return SparkSession(context, java_session)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from audit.spark.sessions import new_session
 from audit.time_travel.errors import NotAQueryError
 from lineage.sql.parse import parse
 
@@ -49,7 +50,7 @@ def run_chain(
             )
     frame = show(first.text)
     # A session of its own: the settings below would change what the user's next statement means.
-    session = spark.newSession()
+    session = new_session(spark)
     # Snowflake quotes names by double quotes. Spark (4.2) takes them for names under both settings only.
     for name in ("spark.sql.ansi.enabled", "spark.sql.ansi.doubleQuotedIdentifiers"):
         session.conf.set(name, "true")

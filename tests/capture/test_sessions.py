@@ -505,6 +505,25 @@ def test_object_id_survives_a_rename(audited):
     assert len({o.columns[0].columnId for o in read}) == 1
 
 
+def test_frames_of_rdds_are_of_the_users_session(spark, tmp_path):
+    """PySpark's `rdd.toDF()` is of the session that was made last: never of one of the audit's own."""
+    session = spark.newSession()
+    audit.attach(session, user="ann", root=str(tmp_path), schema="of_rdds", durable=False, ingest="external")
+    try:
+        session.sql("CREATE SCHEMA of_rdds_s")
+        session.sql("USE of_rdds_s")
+        session.sql("CREATE TABLE of_rdds_s.t (a INT)")
+        session.sql("DROP TABLE of_rdds_s.t")
+        session.sql("UNDROP TABLE of_rdds_s.t")
+        session.sql("CREATE TABLE of_rdds_s.u CLONE of_rdds_s.t")
+        session.sql("SHOW TABLES IN of_rdds_s ->> SELECT * FROM $1").collect()
+        frame = session.sparkContext.parallelize([(1,)]).toDF("a INT")
+        assert frame.sparkSession is session
+    finally:
+        audit.detach(session)
+        spark.sql("DROP SCHEMA of_rdds_s CASCADE")
+
+
 def test_detach_takes_pysparks_methods_back(spark, tmp_path):
     """After the last detach PySpark is as it was, and nothing more is recorded."""
     from pyspark.sql.classic.dataframe import DataFrame

@@ -285,7 +285,7 @@ def test_the_command(spark, damaged):
         (["--from", "2026-01-02", "--to", "2026-01-01"], "AUDIT_PERIOD_INVALID"),
         (["--from", "soon"], "does not match the format"),
         (["--min-coverage", "101"], "is not in the range"),
-        (["-o", "/nowhere/page.html"], "AUDIT_REPORT_UNWRITABLE"),
+        (["-o", "/nowhere/page.html"], "AUDIT_CHECK_UNWRITABLE"),
         (["-o", "page.pdf"], "give --format json or html"),
         (["--json", "--format", "html"], "two forms"),
     ],

@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from tests.ops.helpers import ingest_all, make_tables, read
+from tests.ops.helpers import ingest_all, make_tables, read, statements
 
 from .supervisor import run
 
@@ -37,7 +37,7 @@ def test_nothing_that_returned_is_lost_and_nothing_is_twice(spark, tmp_path, kil
     done = ingest_all(spark, root)
     assert [one.error for one in done if one.error] == []
     assert list((root / "spool").iterdir()) == []
-    rows = read(spark, root)
+    rows = statements(spark, root)
     statuses = Counter((row.user_name, row.execution_status) for row in rows)
     records = Counter(row.user_name for row in read(spark, root, "access_history"))
     assert outcome.faults(statuses, records) == []

@@ -114,6 +114,11 @@ def read(spark, root, table="query_history"):
         return spark.read.format("delta").load(f"{root}/{table}").collect()
 
 
+def statements(spark, root):
+    """The rows of query_history that are statements: not those about the logging itself."""
+    return [row for row in read(spark, root) if not row.query_type.startswith("AUDIT_")]
+
+
 def statuses(spark, root):
     """The status of each query id; two rows of one id fail the test."""
     rows = read(spark, root)

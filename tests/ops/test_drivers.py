@@ -18,7 +18,7 @@ from pyspark.sql.functions import udf
 import audit
 from audit.spark.delta.conflicts import retried
 
-from .helpers import ingest_all, read, statuses
+from .helpers import ingest_all, read, statements, statuses
 
 pytestmark = pytest.mark.spark
 
@@ -61,7 +61,7 @@ def test_drivers_at_once_lose_nothing(spark, tmp_path, drivers):
     expected = Counter(f"d{number}s{i}" for number in range(drivers) for i in range(STATEMENTS))
     root = tmp_path / "audit"
     assert set(statuses(spark, root).values()) == {"SUCCESS"}
-    assert Counter(row.user_name for row in read(spark, root)) == expected
+    assert Counter(row.user_name for row in statements(spark, root)) == expected
     assert Counter(row.user_name for row in read(spark, root, "access_history")) == expected
 
 
@@ -120,7 +120,7 @@ def test_two_users_are_never_mixed(spark, tmp_path):
         thread.join()
     try:
         audit.flush(session)
-        rows = sorted(read(spark, tmp_path), key=lambda row: row.start_time)
+        rows = sorted(statements(spark, tmp_path), key=lambda row: row.start_time)
     finally:
         audit.detach(session)
         spark.sql("DROP SCHEMA IF EXISTS usage_two_users CASCADE")

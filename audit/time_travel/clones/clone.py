@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from audit.spark.delta.values import Table
-from audit.spark.sessions import exempt_session
+from audit.spark.sessions import exempt_session, new_session
 from audit.time_travel.clones.clone_schema import SchemaCloner
 from audit.time_travel.clones.clone_table import TableCloner
 from audit.time_travel.clones.create import is_place, place_in
@@ -190,7 +190,7 @@ class Cloner:
 
     def _for_small_tables(self, actor: Actor) -> SparkSession:
         """A session for many small jobs of Delta's, not audited; its commits carry the statement's id."""
-        session = self.own.newSession()
+        session = new_session(self.own)
         # The clone is checked before it runs; Delta's reads of the source need no policies.
         exempt_session(session)
         for setting, value in _SMALL_JOBS.items():

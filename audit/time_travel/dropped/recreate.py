@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from audit.spark.sessions import new_session
 from audit.time_travel.retention.periods import PREFIX
 from lineage.names import sql_name, sql_text
 
@@ -70,7 +71,7 @@ def create_view(
         AnalysisException: Spark cannot resolve it, for now.
     """
     # In a session of its own: the settings and the current schema are the view's.
-    session = own.newSession()
+    session = new_session(own)
     for key, value in facts["properties"].items():
         if key.startswith(_SETTING):
             session.conf.set(key.removeprefix(_SETTING), value)

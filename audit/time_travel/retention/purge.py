@@ -21,6 +21,7 @@ from audit.core.file_paths import FILE_SCHEME
 from audit.spark.delta.log_errors import unreadable
 from audit.spark.delta.values import Table
 from audit.spark.java_errors import JVM_ERRORS
+from audit.spark.sessions import new_session
 from audit.time_travel.dropped.drop_registry import ObjectEvent
 from audit.time_travel.retention.periods import DAY
 from audit.time_travel.retention.set_retention import apply_retention
@@ -94,7 +95,7 @@ class Purge:
 
     @cached_property
     def _session(self) -> SparkSession:
-        session = self.catalog.spark.newSession()
+        session = new_session(self.catalog.spark)
         for key, value in _SETTINGS.items():
             session.conf.set(key, value)
         return session
