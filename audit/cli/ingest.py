@@ -63,7 +63,8 @@ def ingest_all(spark: SparkSession, tool: Tool, output: Output, *, create: bool 
     rows = []
     for done in ingest_spools(catalog, tool.config, SystemClock()):
         row = _row(done)
-        if done.error or done.ingested.segments or row["incomplete"]:
+        # A spool may hold rows about the logging alone: those of the commands.
+        if done.error or done.ingested.statements or done.ingested.damaged or row["incomplete"]:
             output.progress(f"{done.folder.name}: {row['statements']} statements")
             rows.append(row)
     # After the spools: one that is retired leaves its damaged files in quarantine.

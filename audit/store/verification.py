@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _STEP = 10_000
+# What has happened to the logging itself is no statement, and has no record.
+_EVENTS = ", ".join(f"'{kind}'" for kind in sorted(LOGGING_EVENTS))
+_IS_STATEMENT = f"query_type NOT IN ({_EVENTS})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,7 @@ def verify(
     for table in LINEAGE_TABLES:
         if table in there:
             faults += _edge_faults(table, read(table).where(paired), both)
-    return Verification(records, query.count(), tuple(faults))
+    return Verification(records, query.where(_IS_STATEMENT).count(), tuple(faults))
 
 
 def _read(spark: SparkSession, root: str, days: str, table: AuditTable) -> DataFrame:
@@ -105,9 +108,7 @@ def _hash_faults(access: DataFrame, progress: Callable[[int], None]) -> tuple[in
 def _pairing_faults(access: DataFrame, query: DataFrame) -> list[Fault]:
     from pyspark.sql import functions as f
 
-    # What has happened to the logging itself is no statement, and has no record.
-    events = ", ".join(f"'{kind}'" for kind in sorted(LOGGING_EVENTS))
-    succeeded = query.where(f"execution_status = 'SUCCESS' AND query_type NOT IN ({events})")
+    succeeded = query.where(f"execution_status = 'SUCCESS' AND {_IS_STATEMENT}")
     doubled = query.groupBy("query_id").count().where(f.col("count") > 1)
     found = {
         "the statement succeeded and has no record in access_history": succeeded.join(

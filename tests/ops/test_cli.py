@@ -57,7 +57,10 @@ def test_status_counts_spools_and_tables(root):
     found = {row["name"] if row["kind"] == "table" else row["state"]: row for row in rows}
     assert code == 0
     assert (found["alive"]["waiting"], found["alive"]["bytes"] > 0) == (0, True)
-    assert (found["query_history"]["rows"], found["access_history"]["rows"]) == (4, 3)
+    assert (found["query_history"]["rows"], found["access_history"]["rows"]) == (
+        5,
+        3,
+    )  # that of the ingest, too
     assert found["query_history"]["last_record"].startswith("2026-01-01T12:00:00")
     analyses = {row["name"]: row["rows"] for row in rows if row["kind"] == "analysis"}
     assert sum(analyses.values()) == 3

@@ -42,7 +42,8 @@ def rows(found):
     return sorted(repr([plain(one) for one in row]) for row in found)
 
 
-@pytest.mark.parametrize("view", VIEWS)
+# What only `audit.expect` makes, tests/checks/test_expect.py asks in both.
+@pytest.mark.parametrize("view", [name for name in VIEWS if name != "data_quality"])
 def test_views(audited, tables, view):
     """Each has the same columns, and the same rows."""
     query = f"SELECT * FROM {SCHEMA}.{view}"
