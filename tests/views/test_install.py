@@ -97,8 +97,12 @@ def test_ddl_history_has_the_statement(ask):
 
 
 def test_statements_has_every_statement_once(ask):
-    """The join neither drops nor doubles a statement."""
-    assert ask("SELECT count(*) FROM usage.statements") == ask("SELECT count(*) FROM usage.query_history")
+    """The join neither drops nor doubles a statement; what happened to the logging is in the other view."""
+    (all_rows,), (statements,), (events,) = (
+        ask(f"SELECT count(*) FROM usage.{name}")[0]
+        for name in ("query_history", "statements", "logging_history")
+    )
+    assert (statements + events, events > 0) == (all_rows, True)
     assert ask("SELECT query_type FROM usage.statements WHERE writes_data AND NOT reads_data") == [
         ("INSERT",)
     ]
