@@ -61,7 +61,7 @@ def test_status_counts_spools_and_tables(root):
         5,
         3,
     )  # that of the ingest, too
-    assert found["query_history"]["last_record"].startswith("2026-01-01T12:00:00")
+    assert found["access_history"]["last_record"].startswith("2026-01-01T12:00:00")
     analyses = {row["name"]: row["rows"] for row in rows if row["kind"] == "analysis"}
     assert sum(analyses.values()) == 3
 
