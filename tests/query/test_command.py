@@ -13,7 +13,7 @@ from pyarrow import parquet
 
 from audit.cli import main
 
-from .roots import make_root
+from .roots import add_catalog, make_root
 
 NOON = datetime.fromisoformat("2026-11-20T12:00")
 COUNT = "SELECT user_name, count(*) AS n FROM account_usage.query_history GROUP BY ALL ORDER BY 1"
@@ -74,6 +74,7 @@ def test_names_and_files(root, tmp_path):
         ([COUNT, "-o", "/nowhere/a.csv"], "/nowhere/a.csv cannot be written"),
         ([COUNT, "-o", "answer.xlsx"], "give --format"),
         (["SELECT :who"], "has no value for :who"),
+        (["unused_tables"], "account_usage.catalog_tables is not there yet"),
     ],
 )
 def test_bad_input(root, words, said):
@@ -81,6 +82,18 @@ def test_bad_input(root, words, said):
     code, answer, error = run(root, *words)
     assert (code, answer) == (2, "")
     assert said in error
+
+
+def test_what_a_session_has_measured(tmp_path):
+    """`unused_tables` is answered from it; a dropped table is none that nobody uses."""
+    made = make_root(tmp_path, {})
+    rows = [
+        ("RELATION", (name, "s", "Table", 7, *[None] * 7, deleted, None, None), *[None] * 3, NOON)
+        for name, deleted in (("c.s.idle", None), ("c.s.gone", NOON))
+    ]
+    add_catalog(made, rows)
+    found = json.loads(run(made, "unused_tables", "--json")[1])
+    assert [row["object_name"] for row in found] == ["c.s.idle"]
 
 
 def test_a_root_that_is_not_there(tmp_path):
