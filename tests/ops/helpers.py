@@ -120,8 +120,8 @@ def statements(spark, root):
 
 
 def statuses(spark, root):
-    """The status of each query id; two rows of one id fail the test."""
-    rows = read(spark, root)
+    """The status of each statement's query id; two rows of one id fail the test."""
+    rows = statements(spark, root)
     doubled = [query_id for query_id, count in Counter(row.query_id for row in rows).items() if count > 1]
     assert doubled == []
     return {row.query_id: row.execution_status for row in rows}

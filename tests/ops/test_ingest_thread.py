@@ -12,7 +12,7 @@ import audit
 from audit.core.errors import TableMissingError
 from audit.spark.sessions import own_session
 
-from .helpers import ingest_all, read, recorded, statuses
+from .helpers import ingest_all, recorded, statements, statuses
 
 pytestmark = pytest.mark.spark
 
@@ -43,16 +43,18 @@ def test_a_flush_shows_what_runs(spark, tmp_path):
     with attached(spark, tmp_path) as session:
         thread = threading.Thread(target=job, args=(session,))
         thread.start()
-        assert begun.wait(60)
-        for _ in range(2):
-            audit.flush(session)
-            (row,) = read(spark, tmp_path)
-            assert (row.execution_status, row.query_type, row.end_time) == ("RUNNING", "CALL", None)
-        go_on.set()
-        thread.join()
+        try:
+            assert begun.wait(60)
+            for _ in range(2):
+                audit.flush(session)
+                (row,) = statements(spark, tmp_path)
+                assert (row.execution_status, row.query_type, row.end_time) == ("RUNNING", "CALL", None)
+        finally:
+            go_on.set()
+            thread.join()
         audit.flush(session)
         assert set(statuses(spark, tmp_path).values()) == {"SUCCESS"}
-        assert len(read(spark, tmp_path)) == 2
+        assert len(statements(spark, tmp_path)) == 2
         assert recorded(spark, tmp_path) == dict.fromkeys(statuses(spark, tmp_path), 1)
 
 
@@ -83,5 +85,5 @@ def test_a_root_that_cannot_be_written_for_a_while_loses_nothing(spark, tmp_path
         table.unlink()
         aside.rename(table)
         audit.flush(session)
-        texts = [row.query_text for row in sorted(read(spark, tmp_path))]
+        texts = [row.query_text for row in sorted(statements(spark, tmp_path))]
         assert texts == ["SELECT 1 AS a", "SELECT 2 AS a"]

@@ -240,7 +240,8 @@ def test_what_cannot_carry_a_tag(session, source, tmp_path):
     with pytest.warns(TagsNotPropagatedWarning, match="out carries no tags"):
         session.sql(QUERY).write.format("csv").save(f"{tmp_path}/out")
     session.sql("CREATE TABLE t (k INT, v STRING)")
-    mapped = session.table("src").rdd.map(lambda row: (row.a, row.b)).toDF("k INT, v STRING")
+    pairs = session.table("src").rdd.map(lambda row: (row.a, row.b))
+    mapped = session.createDataFrame(pairs, "k INT, v STRING")
     with pytest.warns(TagsNotPropagatedWarning, match="its analysis is partial: .* a function over rows"):
         mapped.write.insertInto("t")
     session.sql("CREATE TABLE looked_up (v STRING)")
