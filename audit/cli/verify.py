@@ -66,7 +66,7 @@ def verify(
 
 def _paired_since(tool: Tool) -> date | None:
     """The first day that all tables keep, where the configuration keeps some longer."""
-    from audit.store.retention import oldest_kept
+    from audit.store.kept_days import oldest_kept
 
     kept = {tool.config.days_of(table) for table in TABLE_NAMES}
     return oldest_kept(SystemClock().now(), min(kept)) if len(kept) > 1 else None

@@ -182,10 +182,8 @@ class Tables:
             paths = ", ".join(f"'{one}'" for one in (path.replace("'", "''") for path in files))
             # Files of an older version lack columns, and fields of structs.
             return f"read_parquet([{paths}], hive_partitioning = true, union_by_name = true)"
-        import pyarrow as pa
-
-        self.connection.register(f"empty_{name}", pa.schema(table.schema().to_arrow()).empty_table())
-        return f"empty_{name}"
+        columns = ", ".join(_shown(one, kind, None) for one, kind in column_types(table).items())
+        return f"(SELECT {columns} WHERE false)"
 
     def _columns(self, source: str) -> dict[str, str]:
         return {

@@ -214,6 +214,11 @@ def test_a_table_that_its_files_do_not_tell(plain_root, feature, settings):
     (made,) = (line for line in (log / f"{0:020}.json").read_text().splitlines() if '{"metaData"' in line)
     changed = json.loads(made)
     changed["metaData"]["configuration"].update(settings)
+    schema = json.loads(changed["metaData"]["schemaString"])
+    for number, one in enumerate(schema["fields"]):
+        named = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": one["name"]}
+        one["metadata"] = named if settings else {}
+    changed["metaData"]["schemaString"] = json.dumps(schema)
     features = [feature, "timestampNtz"]
     protocol = {
         "minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": features, "writerFeatures": features,

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import subprocess
+import sys
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 from deltalake import DeltaTable, write_deltalake
 from hypothesis import example, given, settings
 
+from audit.cli import main
 from audit.core.errors import TableAlteredError, TableMissingError, TableUnreadable
 from audit.query.tables import opened
 from audit.query.translation import to_duckdb
@@ -263,3 +268,25 @@ def test_a_damaged_page(root):
     file.write_bytes(content)
     with pytest.raises(TableUnreadable, match=f"under {root} cannot be read"):
         faults(root)
+
+
+def test_the_command(root):
+    """A clean root is exit code 0, a fault 1 with its query id; neither PySpark nor pandas is imported."""
+    code = (
+        "import sys; from audit.cli import main\n"
+        f"main(['verify', '--root', {root!r}, '--json'], standalone_mode=False)\n"
+        "print({'pyspark', 'pandas', 'py4j'} & sys.modules.keys(), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    said = f"Reading the records under {root}\n4 records\nset()\n"
+    assert (done.returncode, done.stderr) == (0, said)
+    assert json.loads(done.stdout) == [{"records": 4, "statements": 6, "faults": 0}]
+    DeltaTable(f"{root}/access_history").delete("query_id = 'q1'")
+    answer = CliRunner().invoke(main, ["verify", "--root", root, "--json"], catch_exceptions=False)
+    assert answer.exit_code == 1
+    expected = [{"query_id": "q1", "fault": fault} for fault in (NO_RECORD, EDGES)]
+    assert json.loads(answer.stdout) == expected
+    # Both are on record: the next ingest takes them in.
+    spooled = b"".join(file.read_bytes() for file in Path(root).glob("spool/*/sealed/*"))
+    assert spooled.count(b'"query_type":"AUDIT_VERIFY"') == 2
+    assert b'\\"faults\\":2' in spooled
