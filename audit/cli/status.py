@@ -35,30 +35,31 @@ def status(context: click.Context, tool: Tool, output: Output) -> None:
     with opened(tool, whole=False) as source:
         for part in (_tables, _statements, _analyses, _coverage):
             rows += part(source)
-    _show(output, rows)
+    _show(output, rows, tool.root)
     context.exit(1 if any(row["kind"] == "quarantine" for row in rows) else 0)
 
 
 _TITLES = {
     "spool": "Spools",
     "quarantine": "Quarantine",
-    "table": "Audit tables",
+    "table": "Audit tables under {root}",
     "statements": "How statements ended",
     "analysis": "How records were analysed",
     "coverage": "Successful statements that were analysed in full",
 }
 
 
-def _show(output: Output, rows: list[Row]) -> None:
+def _show(output: Output, rows: list[Row], root: str) -> None:
     """As JSON all rows with all keys; for people a table for each kind, without what it never has."""
     if output.as_json:
         output.rows(rows)
         return
     for kind, title in _TITLES.items():
         found = [row for row in rows if row["kind"] == kind]
-        keys = [key for key in found[0] if any(row[key] not in (None, "") for row in found)] if found else []
+        said = {key for row in found for key, value in row.items() if value not in (None, "")} - {"kind"}
         if found:
-            output.rows([{key: row[key] for key in keys if key != "kind"} for row in found], title=title)
+            shown = [{key: row[key] for key in row if key in said} for row in found]
+            output.rows(shown, title=title.format(root=root))
 
 
 def _row(kind: str, name: str, state: str, **more: object) -> Row:

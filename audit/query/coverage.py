@@ -37,5 +37,6 @@ def coverage(source: Source, first: date = date.min, last: date = date.max) -> d
         QueryFailed: one of the two tables of statements is not there.
     """
     text = COVERAGE.replace("account_usage.", f"{source.schema}.")
-    answer = source.ask(text, {"from_day": first, "to_day": last})
+    # As texts: PySpark (4.2) hands a date of the year 1 to Java as "1-01-01", which is none there.
+    answer = source.ask(text, {"from_day": first.isoformat(), "to_day": last.isoformat()})
     return dict(zip(answer.columns, answer.rows[0], strict=True))

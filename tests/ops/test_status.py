@@ -202,7 +202,7 @@ def test_spark_says_the_same(spark, tmp_path):
     source.end(source.start("SELECT nothing"), "FAIL")
     source.spool.close()
     ingest_all(spark, tmp_path, create=True)
-    tool = Tool(load({"root": str(tmp_path), "schema": SCHEMA}, environ={}), {})
+    tool = Tool(load({"root": str(tmp_path), "schema": SCHEMA, "user": "tester"}, environ={}), {})
     answered = in_spark(spark, tool, whole=False)
     try:
         with opened(str(tmp_path), whole=False) as tables:

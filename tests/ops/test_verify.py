@@ -55,7 +55,9 @@ def in_both(spark):
     def found(root):
         with opened(str(root)) as tables:
             here = verify(tables)
-        source = in_spark(spark, Tool(load({"root": str(root), "schema": SCHEMA}, environ={}), {}))
+        source = in_spark(
+            spark, Tool(load({"root": str(root), "schema": SCHEMA, "user": "tester"}, environ={}), {})
+        )
         assert verify(source) == here
         return here
 
