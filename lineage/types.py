@@ -57,6 +57,20 @@ def field_name(type_text: str, name: str) -> str:
     return name
 
 
+def simple_type(type_text: str) -> str:
+    """A type as Spark's `simpleString` writes it.
+
+    >>> simple_type("ARRAY<STRUCT<objectId: BIGINT, names: ARRAY<STRING>>>")
+    'array<struct<objectId:bigint,names:array<string>>>'
+    """
+    element, fields = element_type(type_text), struct_fields(type_text)
+    if element is not None:
+        return f"array<{simple_type(element)}>"
+    if fields:
+        return f"struct<{','.join(f'{name}:{simple_type(kind)}' for name, kind in fields)}>"
+    return type_text.strip().lower()
+
+
 def _inside(type_text: str, kind: str) -> str | None:
     text = type_text.strip()
     if text[: len(kind)].lower() != kind or not text.endswith(">"):

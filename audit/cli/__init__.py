@@ -13,6 +13,7 @@ __all__ = ["main"]
     cls=Commands,
     modules=(
         "check",
+        "coverage",
         "doctor",
         "ingest",
         "lineage",

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +12,12 @@ import click
 import orjson
 
 from audit.cli.output import Output, json_option
+from audit.cli.tables import opened
 from audit.cli.tool import Tool, root_option
 from audit.core.errors import QueryFailed
-from audit.query.answer import WAY_OUT, Answer
+from audit.query.answer import Answer
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-    from audit.query.tables import Tables
     from views.query_file import Query
 
 
@@ -85,7 +81,7 @@ def query(
     texts = list(split_statements(found.sql))
     if path is not None and len(texts) > 1:
         raise click.UsageError(f"{query} has {len(texts)} queries, and --output takes the answer of one")
-    with _opened(tool) as tables:
+    with opened(tool) as tables:
         for text in texts:
             # One row more than asked for shows that there are more.
             answer = tables.ask(text, values, limit + 1 if limit else 0)
@@ -187,64 +183,6 @@ def _placeholders(sql: str) -> frozenset[str]:
 def _described(query: Query) -> dict[str, Any]:
     parameters = ", ".join(f"{one.name}={one.default}" for one in query.parameters)
     return {"name": query.name, "answers": query.question, "parameters": parameters}
-
-
-@contextmanager
-def _opened(tool: Tool) -> Iterator[Tables | _InSpark]:
-    """The tables under the root: in DuckDB, or in Spark where it alone can read them."""
-    from audit.query.tables import opened
-    from audit.store.delta_files import UnsupportedStore
-
-    tool.require_audit()
-    with ExitStack() as stack:
-        try:
-            tables: Tables | _InSpark = stack.enter_context(opened(tool.root, tool.config.schema))
-        except UnsupportedStore:
-            tables = _in_spark(stack.enter_context(tool.spark()), tool)
-        yield tables
-
-
-@dataclass(frozen=True, slots=True)
-class _InSpark:
-    spark: SparkSession
-
-    def ask(self, text: str, values: dict[str, Any], limit: int = 0) -> Answer:
-        """See `audit.query.tables.Tables.ask`."""
-        from audit.spark.java_errors import CALL_ERRORS, java_message
-        from audit.store.error_translation import first_lines
-
-        try:
-            frame = self.spark.sql(text, args=values or None)
-            rows = (frame.limit(limit) if limit else frame).collect()
-        except CALL_ERRORS as error:
-            raise QueryFailed(f"the query failed: {first_lines(java_message(error))}", WAY_OUT) from error
-        return Answer(tuple(frame.columns), [tuple(row.asDict(recursive=True).values()) for row in rows])
-
-
-def _in_spark(spark: SparkSession, tool: Tool) -> _InSpark:
-    """A Spark that knows the audit tables and the views."""
-    from audit.store.registration import register_tables
-    from audit.store.tables import require_tables
-    from views import install
-
-    there = require_tables(spark, tool.root)
-    register_tables(spark, tool.root, tool.config.schema, there)
-    _register_measured(spark, tool)
-    install(spark, tool.config.schema)
-    return _InSpark(spark)
-
-
-def _register_measured(spark: SparkSession, tool: Tool) -> None:
-    """Also the tables below the other views, as an attached session has measured them last."""
-    from audit.spark.delta.delta_log import delta_log
-    from audit.store.measured.names import MEASURED
-    from lineage.names import sql_name, sql_text
-
-    for name in MEASURED:
-        location = f"{tool.root.rstrip('/')}/{name}"
-        if delta_log(spark, location).tableExists():
-            table = sql_name([tool.config.schema, name])
-            spark.sql(f"CREATE TABLE IF NOT EXISTS {table} USING delta LOCATION {sql_text(location)}")
 
 
 def _pair(text: str) -> tuple[str, Any]:

@@ -1,4 +1,4 @@
-"""`audit status`: what waits in the spools, what the tables hold, what was set aside."""
+"""`audit status`: what waits in the spools, what the tables hold, what was set aside or lost."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 import click
 
 from audit.cli.output import Output, json_option
+from audit.cli.tables import opened
 from audit.cli.tool import Tool, root_option
 
 if TYPE_CHECKING:
+    from datetime import datetime
     from pathlib import Path
 
-    from pyspark.sql import SparkSession
-
     from audit.cli.output import Row
+    from audit.query.answer import Source
 
 
 @click.command()
@@ -22,18 +23,48 @@ if TYPE_CHECKING:
 @json_option
 @click.pass_context
 def status(context: click.Context, tool: Tool, output: Output) -> None:
-    """Show spools, audit tables, analyses and quarantine. Exit code 1 if a file is in quarantine."""
+    """Show spools, quarantine, audit tables, how statements ended, and how many were analysed in full.
+
+    Times are UTC. DuckDB answers from the tables' files: no Spark starts, but for a root on a store that
+    delta-rs does not know.
+
+    Exit code 1 if a file is in quarantine.
+    """
     tool.require_audit()
     rows = [*_spools(tool.config.spool_home), *_quarantine(tool.config.spool_home)]
-    with tool.spark() as spark:
-        rows += [*_tables(spark, tool.root), *_analyses(spark, tool.root)]
-    output.rows(rows, title=f"Audit under {tool.root}")
+    with opened(tool, whole=False) as source:
+        for part in (_tables, _statements, _analyses, _coverage):
+            rows += part(source)
+    _show(output, rows, tool.root)
     context.exit(1 if any(row["kind"] == "quarantine" for row in rows) else 0)
+
+
+_TITLES = {
+    "spool": "Spools",
+    "quarantine": "Quarantine",
+    "table": "Audit tables under {root}",
+    "statements": "How statements ended",
+    "analysis": "How records were analysed",
+    "coverage": "Successful statements that were analysed in full",
+}
+
+
+def _show(output: Output, rows: list[Row], root: str) -> None:
+    """As JSON all rows with all keys; for people a table for each kind, without what it never has."""
+    if output.as_json:
+        output.rows(rows)
+        return
+    for kind, title in _TITLES.items():
+        found = [row for row in rows if row["kind"] == kind]
+        said = {key for row in found for key, value in row.items() if value not in (None, "")} - {"kind"}
+        if found:
+            shown = [{key: row[key] for key in row if key in said} for row in found]
+            output.rows(shown, title=title.format(root=root))
 
 
 def _row(kind: str, name: str, state: str, **more: object) -> Row:
     # `Output.rows` takes its headings from the first row, so all rows have the same keys.
-    keys = ("waiting", "bytes", "rows", "days", "last_record")
+    keys = ("waiting", "bytes", "rows", "days", "last_record", "percent")
     return {"kind": kind, "name": name, "state": state, **{key: more.get(key) for key in keys}}
 
 
@@ -64,41 +95,45 @@ def _quarantine(home: Path) -> list[Row]:
     ]
 
 
-def _tables(spark: SparkSession, root: str) -> list[Row]:
-    from pyspark.sql import functions as f
+def _tables(source: Source) -> list[Row]:
+    from audit.query.state import tables
 
-    from audit.store.tables import AUDIT_TABLES, exists, path_name
-
-    rows = []
-    for table in AUDIT_TABLES:
-        path = table.location(root)
-        if not exists(spark, table, root):
-            rows.append(_row("table", table.name, "not there"))
-            continue
-        # As text with its offset: `collect` would give a local time without one.
-        last = f.date_format(f.max(table.time), "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX")
-        frame = spark.read.format("delta").load(path)
-        (found,) = frame.agg(f.count(f.lit(1)), f.countDistinct("query_date"), last).collect()
-        # The size of the newest version; files of older ones stay until a VACUUM.
-        size = spark.sql(f"DESCRIBE DETAIL {path_name(table, root)}").collect()[0]["sizeInBytes"]
-        rows.append(
-            _row("table", table.name, "there", bytes=size, rows=found[0], days=found[1], last_record=found[2])
-        )
-    return rows
-
-
-def _analyses(spark: SparkSession, root: str) -> list[Row]:
-    """How many records are full, partial and opaque, and the reason that most of them give."""
-    from pyspark.sql import functions as f
-
-    from audit.store.tables import ACCESS_HISTORY, exists
-
-    if not exists(spark, ACCESS_HISTORY, root):
-        return []
-    records = spark.read.format("delta").load(ACCESS_HISTORY.location(root))
-    # `mode` ignores nulls (Spark 4.2), and a full record has no reason.
-    counted = records.groupBy("analysis").agg(f.count(f.lit(1)), f.mode("analysis_reason"))
     return [
-        _row("analysis", analysis, reason or "", rows=count)
-        for analysis, count, reason in sorted(counted.collect())
+        _row("table", name, "not there")
+        if found is None
+        else _row(
+            "table", name, "there", bytes=found.size, rows=found.rows, days=found.days,
+            last_record=_iso(found.newest),
+        )
+        for name, found in tables(source).items()
+    ]  # fmt: skip
+
+
+def _statements(source: Source) -> list[Row]:
+    from audit.query.state import statements
+
+    return [
+        _row("statements", one.name, one.reason or "", rows=one.number, last_record=_iso(one.newest))
+        for one in statements(source)
     ]
+
+
+def _analyses(source: Source) -> list[Row]:
+    from audit.query.state import analyses
+
+    return [_row("analysis", one.name, one.reason or "", rows=one.number) for one in analyses(source)]
+
+
+def _coverage(source: Source) -> list[Row]:
+    from audit.query.coverage import coverage
+    from audit.store.tables import HISTORY_TABLES
+
+    if not all(source.types(table.name) for table in HISTORY_TABLES):
+        return []
+    found = coverage(source)
+    return [_row("coverage", "full", "", rows=found["succeeded"], percent=found["full_percent"])]
+
+
+def _iso(moment: datetime | None) -> str | None:
+    """A time of the tables, which is UTC, with its offset."""
+    return None if moment is None else f"{moment.isoformat(timespec='microseconds')}Z"

@@ -37,6 +37,13 @@ _OF_AUDIT = (
 _NAMES_A_FILE = "[FAILED_READ_FILE"
 
 
+def names_a_file(error: Exception) -> bool:
+    """Whether an error of Spark's says which file it could not read."""
+    from audit.spark.java_errors import java_messages
+
+    return any(_NAMES_A_FILE in one for one in java_messages(error))
+
+
 @contextmanager
 def as_spark_failed() -> Iterator[None]:
     """A block whose errors of Spark and Delta become one line, and not a traceback.

@@ -223,6 +223,12 @@ class TagsNotPropagatedWarning(UserWarning):
     """A statement has run, and derived columns may lack the tags of their sources (`propagate_tags`)."""
 
 
+class TableUnreadable(AuditError):
+    """A file of an audit table is damaged, or gone."""
+
+    code = "AUDIT_TABLE_UNREADABLE"
+
+
 class TableAlteredError(AuditError):
     """An audit table is not as this version made it."""
 

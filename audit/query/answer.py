@@ -1,13 +1,13 @@
-"""What a query gives.
+"""What a query gives, and what answers it.
 
-In: nothing. Out: `Answer`, from DuckDB or from Spark.
+In: nothing. Out: `Answer`; `Source`, which DuckDB and Spark are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 WAY_OUT = "mend it; `audit query` lists those that come along, docs/reference/views.md the columns"
 """What to do about a query that is refused, or fails."""
@@ -19,3 +19,33 @@ class Answer:
 
     columns: tuple[str, ...]
     rows: Sequence[tuple[Any, ...]]
+
+
+class Source(Protocol):
+    """The audit tables and views of a root, whoever reads them."""
+
+    @property
+    def root(self) -> str:
+        """The folder of the tables."""
+
+    @property
+    def schema(self) -> str:
+        """In which they and their views are."""
+
+    def ask(self, text: str, values: Mapping[str, Any], limit: int = 0) -> Answer:
+        """The answer to a query in Spark's SQL.
+
+        Args:
+            text: one query.
+            values: of its parameters `:name`, by name.
+            limit: the most rows; 0: all of them.
+
+        Raises:
+            QueryFailed: it has a mistake, or asks for what is not there.
+        """
+
+    def types(self, name: str) -> Mapping[str, str]:
+        """The columns of an audit table with Spark's types; none where it is not there."""
+
+    def size(self, name: str) -> int:
+        """Bytes of the files of an audit table that is there, at its version."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp, parse_one
 
-from audit.core.errors import QueryFailed, TableMissingError
+from audit.core.errors import QueryFailed, TableMissingError, TableUnreadable
 from audit.core.file_paths import local_path
 from audit.policies.model.events import COLUMNS as EVENT_COLUMNS
 from audit.policies.model.events import NAME as EVENTS
@@ -24,7 +24,7 @@ from audit.query.answer import WAY_OUT, Answer
 from audit.query.functions import MACROS
 from audit.query.governance import governance_json, structure
 from audit.query.translation import to_duckdb
-from audit.store.delta_files import data_files, open_table
+from audit.store.delta_files import UnsupportedStore, column_types, data_files, open_table, size
 from audit.store.measured.names import GOVERNANCE, MEASURED
 from audit.store.tables import AUDIT_TABLES, DATA_QUALITY, HISTORY_TABLES
 from audit.store.views import BELOW, OF_RECORDS, VIEWS, definition
@@ -49,7 +49,8 @@ _TABLES = (*(table.name for table in (*AUDIT_TABLES, DATA_QUALITY)), *MEASURED)
 class Tables:
     """The audit tables of a root, each at its version of when it was opened.
 
-    The two tables of statements are opened at the beginning, the others when a query first names them.
+    The two tables of statements are opened at the beginning if they have to be there, the others when they
+    are first asked for.
 
     Attributes:
         root: the folder of the tables.
@@ -61,10 +62,10 @@ class Tables:
     root: str
     schema: str
     now: datetime
-    _history: Mapping[str, DeltaTable]
+    _opened: dict[str, DeltaTable]
     _shown: set[str] = field(default_factory=set)
 
-    def ask(self, text: str, values: dict[str, Any], limit: int = 0) -> Answer:
+    def ask(self, text: str, values: Mapping[str, Any], limit: int = 0) -> Answer:
         """The answer to a query in Spark's SQL.
 
         Args:
@@ -74,10 +75,11 @@ class Tables:
 
         Raises:
             QueryFailed: it has a mistake, or asks for what is not there.
+            TableUnreadable: a file of a table is damaged, or gone.
         """
         sql = self.translated(text)
         used = _used(values, sql)
-        with _as_query_failed():
+        with self._failures_named():
             # A time with a zone would come as one of Python's own: all of the audit's are UTC.
             kinds = self.connection.execute(f"DESCRIBE {sql}", used).fetchall()
             zoned = [
@@ -96,6 +98,16 @@ class Tables:
             return False
         self._show(f"{self.schema}.{name}")
         return self._is_there(name)
+
+    def types(self, name: str) -> dict[str, str]:
+        """The columns of a table with Spark's types; none where it is not there."""
+        table = self._table(name)
+        return {} if table is None else column_types(table)
+
+    def size(self, name: str) -> int:
+        """Bytes of the files of a table, at its version; 0 where it is not there."""
+        table = self._table(name)
+        return 0 if table is None else size(table)
 
     def translated(self, text: str) -> str:
         """A query as DuckDB is asked it; what it names is there."""
@@ -134,20 +146,31 @@ class Tables:
         rows = self.connection.execute(query).fetchall()
         return [event_from(time, dict(zip(names, values, strict=True)).get) for time, *values in rows]
 
+    def _table(self, name: str) -> DeltaTable | None:
+        """A table; None where there is none."""
+        if name not in self._opened:
+            try:
+                self._opened[name] = open_table(self.root, name)
+            except TableMissingError:
+                return None
+        return self._opened[name]
+
     def _show_table(self, name: str) -> None:
         try:
-            table = self._history[name] if name in self._history else open_table(self.root, name)
-        except TableMissingError:
+            table = self._table(name)
+        except UnsupportedStore as error:
+            raise TableUnreadable(
+                f"the table {name} under {self.root} is read by Spark alone: {error}",
+                f"name {self.schema}.{name} in a query of an attached session",
+            ) from error
+        if table is None:
             return  # a query that names it says so
         source = self._source(name, table)
-        found = self._columns(source)
-        # In the order of the table: a file has no column for its partition, and DuckDB adds that at the end.
-        columns = [
-            _quoted(one.name) if one.name in found else f"NULL AS {_quoted(one.name)}"
-            for one in table.schema().fields
-        ]
-        listed = ", ".join(columns)
-        self.connection.execute(f"CREATE VIEW {self._full(name)} AS SELECT {listed} FROM {source}")  # noqa: S608 - quoted
+        with self._failures_named():
+            found = self._columns(source)
+            # In the table's order: a file has no column for its partition, and DuckDB adds that at the end.
+            listed = ", ".join(_shown(one, kind, found.get(one)) for one, kind in self.types(name).items())
+            self.connection.execute(f"CREATE VIEW {self._full(name)} AS SELECT {listed} FROM {source}")  # noqa: S608 - quoted
 
     def _source(self, name: str, table: DeltaTable) -> str:
         """What stands in a FROM for the rows of a table of delta-rs."""
@@ -159,13 +182,13 @@ class Tables:
             paths = ", ".join(f"'{one}'" for one in (path.replace("'", "''") for path in files))
             # Files of an older version lack columns, and fields of structs.
             return f"read_parquet([{paths}], hive_partitioning = true, union_by_name = true)"
-        import pyarrow as pa
+        columns = ", ".join(_shown(one, kind, None) for one, kind in column_types(table).items())
+        return f"(SELECT {columns} WHERE false)"
 
-        self.connection.register(f"empty_{name}", pa.schema(table.schema().to_arrow()).empty_table())
-        return f"empty_{name}"
-
-    def _columns(self, source: str) -> set[str]:
-        return {name for name, *_ in self.connection.execute(f"DESCRIBE FROM {source}").fetchall()}
+    def _columns(self, source: str) -> dict[str, str]:
+        return {
+            name: kind for name, kind, *_ in self.connection.execute(f"DESCRIBE FROM {source}").fetchall()
+        }
 
     def _show_view(self, name: str) -> None:
         made = parse_one(definition(name, self.schema), read="spark")
@@ -182,6 +205,23 @@ class Tables:
             )
         self.connection.execute(f"CREATE VIEW {self._full(name)}{listed} AS {sql}")
 
+    @contextmanager
+    def _failures_named(self) -> Iterator[None]:
+        import duckdb
+
+        try:
+            yield
+        except duckdb.Error as error:
+            first, _, _ = str(error).partition("\n\nLINE")
+            said, folder = " ".join(first.split()), local_path(self.root)
+            # Of a damaged page DuckDB (2.0) raises the class that all its errors have, and names no file.
+            if type(error) is duckdb.Error or (folder is not None and f"{folder.absolute()}/" in said):
+                raise TableUnreadable(
+                    f"a file of the audit tables under {self.root} cannot be read: {said}",
+                    "bring it back from a backup, or with RESTORE TABLE",
+                ) from error
+            raise QueryFailed(f"the query failed: {said}", WAY_OUT) from error
+
     def _is_there(self, name: str) -> bool:
         found = "SELECT 1 FROM information_schema.tables WHERE table_schema = ? AND table_name = ?"
         return self.connection.execute(found, [self.schema, name]).fetchone() is not None
@@ -194,8 +234,13 @@ _ZONED = "TIMESTAMP WITH TIME ZONE"
 
 
 @contextmanager
-def opened(root: str, schema: str = "account_usage") -> Iterator[Tables]:
+def opened(root: str, schema: str = "account_usage", *, whole: bool = True) -> Iterator[Tables]:
     """The tables under a root, until the block ends.
+
+    Args:
+        root: the folder of the tables.
+        schema: in which they and their views are.
+        whole: the two tables of statements have to be there.
 
     Raises:
         UnsupportedStore: delta-rs cannot read where it lies.
@@ -203,7 +248,7 @@ def opened(root: str, schema: str = "account_usage") -> Iterator[Tables]:
     """
     import duckdb
 
-    history = {table.name: open_table(root, table.name) for table in HISTORY_TABLES}
+    history = {table.name: open_table(root, table.name) for table in HISTORY_TABLES} if whole else {}
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         # Each query is bound twice (`Tables.ask`), and a report has forty: every file's foot is read once.
@@ -214,23 +259,35 @@ def opened(root: str, schema: str = "account_usage") -> Iterator[Tables]:
         yield Tables(connection, root, schema, datetime.now(timezone.utc).replace(tzinfo=None), history)
 
 
+def _shown(name: str, kind: str, found: str | None) -> str:
+    """A column of a table in a select list, with all that its type in the log has.
+
+    >>> _shown("a", "bigint", "BIGINT"), _shown("a", "bigint", None)
+    ('"a"', 'CAST(NULL AS BIGINT) AS "a"')
+    >>> _shown("a", "struct<b:int,c:int>", 'STRUCT("b" INTEGER)')
+    'CAST("a" AS STRUCT("b" INT, "c" INT)) AS "a"'
+    """
+    wanted = _in_duckdb(kind, "spark")
+    if found is None:
+        return f"CAST(NULL AS {wanted}) AS {_quoted(name)}"
+    # Files of an older version lack fields of structs.
+    if "<" in kind and _in_duckdb(found, "duckdb") != wanted:
+        return f"CAST({_quoted(name)} AS {wanted}) AS {_quoted(name)}"
+    return _quoted(name)
+
+
+def _in_duckdb(kind: str, dialect: str) -> str:
+    made = exp.DataType.build(kind, dialect=dialect).sql("duckdb", identify=True)
+    # All times of the audit are UTC, and have no zone in DuckDB.
+    return str(made).replace("TIMESTAMPTZ", "TIMESTAMP")
+
+
 def _quoted(name: str) -> str:
     doubled = name.replace('"', '""')
     return f'"{doubled}"'
 
 
-def _used(values: dict[str, Any], sql: str) -> dict[str, Any]:
+def _used(values: Mapping[str, Any], sql: str) -> dict[str, Any]:
     """DuckDB refuses values of parameters that a query does not have."""
     names = {one.name for one in parse_one(sql, read="duckdb").find_all(exp.Parameter, exp.Placeholder)}
     return {name: value for name, value in values.items() if name in names}
-
-
-@contextmanager
-def _as_query_failed() -> Iterator[None]:
-    import duckdb
-
-    try:
-        yield
-    except duckdb.Error as error:
-        first, _, _ = str(error).partition("\n\nLINE")
-        raise QueryFailed(f"the query failed: {' '.join(first.split())}", WAY_OUT) from error

@@ -15,15 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING
 
-from audit.core.clock import to_datetime
 from audit.spark.delta.conflicts import retried
 from audit.spark.sessions import own_session
 from audit.store.commit_lock import commit_lock
 from audit.store.error_translation import as_ingest_error
+from audit.store.kept_days import oldest_kept
 from audit.store.tables import AUDIT_TABLES, DATA_QUALITY, AuditTable, exists, path_name, require_tables
 
 if TYPE_CHECKING:
@@ -42,24 +42,6 @@ class Deleted:
     oldest_kept: date
     days: tuple[date, ...]
     rows: int
-
-
-def oldest_kept(now: int, days: int) -> date:
-    """The first day (UTC) that is kept: a day goes when its last microsecond is more than `days` days old.
-
-    Args:
-        now: microseconds since the epoch, UTC.
-        days: how long records are kept, in days.
-
-    >>> from datetime import datetime, timezone
-    >>> from audit.core.clock import to_micros
-    >>> midnight = to_micros(datetime(2026, 1, 1, tzinfo=timezone.utc))
-    >>> oldest_kept(midnight, 365).isoformat(), oldest_kept(midnight - 1, 365).isoformat()
-    ('2025-01-01', '2024-12-31')
-    """
-    today = to_datetime(now).date()
-    # Whoever keeps records for ever sets a number of days that goes back beyond the calendar of Python.
-    return date.min if days >= today.toordinal() else today - timedelta(days=days)
 
 
 def retain(

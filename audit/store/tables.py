@@ -8,6 +8,7 @@ the same names in the schema `account_usage`.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -19,10 +20,10 @@ from audit.spark import scala_values
 from audit.spark.delta import delta_log
 from audit.spark.delta.conflicts import retried
 from lineage.names import delta_path
+from lineage.types import simple_type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
 
 _COLUMN = "columnName: STRING, columnId: BIGINT, objectDomain: STRING, objectId: BIGINT, objectName: STRING"
 _SIGNATURE = "argumentSignature: STRING, dataType: STRING"
@@ -274,6 +275,12 @@ class _AddedFields:
     structs: tuple[str, ...]
     fields: str
 
+    @property
+    def column(self) -> tuple[str, str]:
+        """The column of before: its name and its type."""
+        name, _, kind = self.before.partition(" ")
+        return name, simple_type(kind)
+
     def add_sql(self, table: AuditTable, root: str) -> str:
         """ALTER TABLE … ADD COLUMNS: of the schema alone, no file is written anew."""
         fields = [f"{struct}.{field}" for struct in self.structs for field in self.fields.split(", ")]
@@ -364,11 +371,34 @@ def require_tables(
     if upgrade and missing and all(table in LINEAGE_TABLES for table in missing):
         create_tables(spark, root)
         return asked
-    if missing and missing != list(LINEAGE_TABLES):
-        raise _missing(missing[0], root)
+    _require_there(missing, root)
     for table in there:
         _check(spark, table, root, upgrade=upgrade)
     return there
+
+
+def require_types(root: str, types: Callable[[str], Mapping[str, str]]) -> tuple[AuditTable, ...]:
+    """As `require_tables`, without a session.
+
+    Args:
+        root: folder of the audit tables.
+        types: gives the columns of a table, by its name, with their types; none where it is not there.
+
+    Raises:
+        TableAlteredError: a table lacks a column, or has one with another type.
+        TableMissingError: a table is gone.
+    """
+    found = {table: types(table.name) for table in AUDIT_TABLES}
+    there = tuple(table for table in AUDIT_TABLES if found[table])
+    _require_there([table for table in AUDIT_TABLES if table not in there], root)
+    for table in there:
+        _outdated(table, root, found[table])
+    return there
+
+
+def _require_there(missing: list[AuditTable], root: str) -> None:
+    if missing and missing != list(LINEAGE_TABLES):
+        raise _missing(missing[0], root)
 
 
 def missing_rows(table: AuditTable, root: str, rows: DataFrame, existing_where: str = "true") -> DataFrame:
@@ -423,37 +453,36 @@ def _missing(table: AuditTable, root: str) -> TableMissingError:
 
 
 def _check(spark: SparkSession, table: AuditTable, root: str, *, upgrade: bool) -> None:
-    path = table.location(root)
-    found = dict(_types(spark.read.format("delta").load(path).schema))
+    found = dict(spark.read.format("delta").load(table.location(root)).dtypes)
+    outdated = _outdated(table, root, found)
     added = _ADDED_COLUMNS.get(table, frozenset()) - found.keys()
     if added and upgrade:
         columns = [f"{name} {kind} COMMENT '{text}'" for name, kind, text in table.columns if name in added]
         add = f"ALTER TABLE {path_name(table, root)} ADD COLUMNS ({', '.join(columns)})"
         retried(partial(spark.sql, add))
-    for name, wanted in _types(_fields(table.row_schema)):
-        there = found.get(name)
-        if there == wanted or name in added:
+    for older in outdated if upgrade else ():
+        retried(partial(spark.sql, older.add_sql(table, root)))
+
+
+def _outdated(table: AuditTable, root: str, found: Mapping[str, str]) -> list[_AddedFields]:
+    """What columns of an older version have yet to gain.
+
+    Raises:
+        TableAlteredError: a column is missing, or has a type that no version gave it.
+    """
+    outdated, added = [], _ADDED_COLUMNS.get(table, frozenset())
+    for name, kind, _ in table.columns:
+        there, wanted = found.get(name), simple_type(kind)
+        if there == wanted or (there is None and name in added):
             continue
-        older = [one for one in _UPGRADES if _types(_fields(one.before)) == [(name, there)]]
-        if older:
-            if upgrade:
-                retried(partial(spark.sql, older[0].add_sql(table, root)))
-            continue
-        fault = "is missing" if there is None else f"is of type {there}, not {wanted}"
-        raise TableAlteredError(
-            f"the column {name} of the audit table {path} {fault}",
-            f"undo the change (RESTORE TABLE delta.`{path}` TO VERSION AS OF ..., see DESCRIBE HISTORY)"
-            " and run `audit ingest`; until then the records wait in the spool",
-        )
-
-
-def _fields(ddl: str) -> StructType:
-    from pyspark.sql.types import StructType
-
-    fields = StructType.fromDDL(ddl)
-    assert isinstance(fields, StructType)  # noqa: S101 - PySpark types it as any DataType
-    return fields
-
-
-def _types(fields: StructType) -> list[tuple[str, str]]:
-    return [(field.name, field.dataType.simpleString()) for field in fields]
+        older = [one for one in _UPGRADES if one.column == (name, there)]
+        if not older:
+            fault = "is missing" if there is None else f"is of type {there}, not {wanted}"
+            path = table.location(root)
+            raise TableAlteredError(
+                f"the column {name} of the audit table {path} {fault}",
+                f"undo the change (RESTORE TABLE delta.`{path}` TO VERSION AS OF ..., see DESCRIBE HISTORY)"
+                " and run `audit ingest`; until then the records wait in the spool",
+            )
+        outdated += older
+    return outdated

@@ -16,7 +16,7 @@ from audit.core.errors import AuditError, IngestError, SpoolBusyError
 from audit.spark.delta.conflicts import TRIES, is_conflict, retried
 from audit.store.compaction import is_due
 from audit.store.error_translation import as_ingest_error
-from audit.store.retention import oldest_kept
+from audit.store.kept_days import oldest_kept
 from audit.store.tables import (
     ACCESS_HISTORY,
     AUDIT_TABLES,

@@ -96,7 +96,7 @@ def test_a_damaged_file_is_one_line(spark, tmp_path):
     (file,) = tmp_path.glob("access_history/query_date=*/*.parquet")
     file.write_bytes(b"PAR1 no more")
     code, said = run(tmp_path, "verify")
-    assert (code, said.splitlines()[-1][:27]) == (2, "audit: AUDIT_SPARK_FAILED: ")
+    assert (code, said.splitlines()[-1][:29]) == (2, "audit: AUDIT_TABLE_UNREADABLE")
     assert file.name in said, said
 
 

@@ -14,6 +14,7 @@ from audit.core.errors import AuditError
 # A command, and arguments that it can be run with.
 COMMANDS = {
     "check": [],
+    "coverage": [],
     "doctor": [],
     "failsafe list": [],
     "failsafe restore": ["s.t"],
@@ -34,6 +35,7 @@ MISTAKES = {
     "check": [
         ["x"], ["--from", "soon"], ["--min-coverage", "101"], ["-o", "/nowhere/x.html"], ["--format", "pdf"],
     ],
+    "coverage": [["x"], ["--from", "soon"], ["--to", "1"], ["--min-coverage", "101"], ["--conf", "x"]],
     "doctor": [["x"], ["--rot"]],
     "failsafe list": [["x"], ["--conf", "x"]],
     "failsafe restore": [[], ["s.t", "--at", "soon", "--as", "s.u"], ["s.t", "--at", "2026-01-01"]],

@@ -12,10 +12,10 @@ from audit.core.errors import TableMissingError
 from audit.core.origin import ORIGIN_FIELDS
 from audit.ingest.folder import ingest_folder
 from audit.query.tables import opened
+from audit.query.verification import verify
 from audit.record.record_hash import record_hash
 from audit.store.commit_lock import commit_lock
 from audit.store.tables import ACCESS_HISTORY, QUERY_HISTORY, create_tables
-from audit.store.verification import verify
 from lineage import MemoryCatalog, analyze
 from lineage.model import Column, Function
 
@@ -30,6 +30,12 @@ def take(spark, source, root):
     """Seal and ingest."""
     source.spool.rotate()
     return ingest_folder(spark, source.spool.path, str(root))
+
+
+def faults(root):
+    """What verification finds."""
+    with opened(str(root)) as tables:
+        return verify(tables).faults
 
 
 def commits(root, table):
@@ -66,10 +72,10 @@ def test_edges_become_rows(spark, source, tmp_path):
         ("base", False, False),
         ("direct", False, False),
     ]
-    assert verify(spark, str(tmp_path)).faults == ()
+    assert faults(tmp_path) == ()
     more = f"INSERT INTO delta.`{tmp_path}/table_lineage` SELECT * FROM delta.`{tmp_path}/table_lineage`"
     spark.sql(more + " WHERE source_kind = 'base'")
-    assert [(fault.query_id, fault.fault) for fault in verify(spark, str(tmp_path)).faults] == [
+    assert [(fault.query_id, fault.fault) for fault in faults(tmp_path)] == [
         (query_id, "an edge of the statement stands twice in table_lineage")
     ]
 
@@ -90,7 +96,7 @@ def test_a_root_of_before_gains_them(spark, source, tmp_path):
         shutil.rmtree(tmp_path / name)
     before = source.run(2)
     take(spark, source, tmp_path)
-    assert verify(spark, str(tmp_path)).faults == ()
+    assert faults(tmp_path) == ()
     source.access = WRITE
     after = source.run(2)
     take(spark, source, tmp_path)
@@ -112,13 +118,13 @@ def test_a_root_of_before_functions_gains_their_fields(spark, source, tmp_path):
     source.access = WRITE
     before = source.run()
     take(spark, source, tmp_path)
-    assert verify(spark, str(tmp_path)).faults == ()
+    assert faults(tmp_path) == ()
     function = Function("f", parameters=(Column("n", "INT"),), data_type="INT")
     catalog = MemoryCatalog({"s.t": {"a": "int"}}, functions={"s.f": function}, current_schema="s")
     source.access = analyze("INSERT INTO t SELECT f(a) FROM t", catalog)
     after = source.run()
     take(spark, source, tmp_path)
-    assert verify(spark, str(tmp_path)).faults == ()
+    assert faults(tmp_path) == ()
     assert recorded(spark, tmp_path) == dict.fromkeys([*before, *after], 1)
     (row,) = (row for row in read(spark, tmp_path, "access_history") if row.query_id in after)
     (column,) = row.objects_modified[0].columns

@@ -20,8 +20,8 @@ from audit.core.errors import AuditError, ConfigInvalid
 from audit.spark.embedded import jars
 
 COMMANDS = [
-    "check", "doctor", "failsafe", "ingest", "lineage", "purge", "query", "report", "retain", "setup",
-    "status", "storage", "verify",
+    "check", "coverage", "doctor", "failsafe", "ingest", "lineage", "purge", "query", "report", "retain",
+    "setup", "status", "storage", "verify",
 ]  # fmt: skip
 
 

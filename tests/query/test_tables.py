@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -10,10 +11,11 @@ import pytest
 from deltalake import write_deltalake
 
 from audit.core.clock import to_datetime
-from audit.core.errors import QueryFailed, TableMissingError
+from audit.core.errors import QueryFailed, TableMissingError, TableUnreadable
 from audit.policies.errors import GovernanceError
 from audit.policies.model.events import GovernanceEvent
 from audit.query.tables import opened
+from audit.store.delta_files import UnsupportedStore
 from audit.store.measured.names import OF_CATALOG, OF_GOVERNANCE
 from audit.store.tables import QUERY_HISTORY
 from audit.store.views import OF_RECORDS
@@ -200,3 +202,32 @@ def test_bad_input(root, tmp_path):
     ):
         with pytest.raises(QueryFailed, match=said):
             ask(root, text)
+
+
+@pytest.mark.parametrize(
+    ("feature", "settings"),
+    [("deletionVectors", {}), ("columnMapping", {"delta.columnMapping.mode": "name"})],
+)
+def test_a_table_that_its_files_do_not_tell(plain_root, feature, settings):
+    """Rows may be deleted, or columns have other names, where no file says so: Spark has to read it."""
+    log = Path(plain_root) / "query_history" / "_delta_log"
+    (made,) = (line for line in (log / f"{0:020}.json").read_text().splitlines() if '{"metaData"' in line)
+    changed = json.loads(made)
+    changed["metaData"]["configuration"].update(settings)
+    schema = json.loads(changed["metaData"]["schemaString"])
+    for number, one in enumerate(schema["fields"]):
+        named = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": one["name"]}
+        one["metadata"] = named if settings else {}
+    changed["metaData"]["schemaString"] = json.dumps(schema)
+    features = [feature, "timestampNtz"]
+    protocol = {
+        "minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": features, "writerFeatures": features,
+    }  # fmt: skip
+    lines = [json.dumps({"protocol": protocol}), json.dumps(changed)]
+    (log / f"{1:020}.json").write_text("\n".join(lines))
+    with pytest.raises(UnsupportedStore, match=f"query_history.* has {feature}"):
+        ask(plain_root, "SELECT 1")
+    with opened(plain_root, whole=False) as tables:
+        said = rf"the table query_history under {plain_root} is read by Spark alone: .*{feature}"
+        with pytest.raises(TableUnreadable, match=said):
+            tables.ask("SELECT count(*) FROM account_usage.query_history", {})

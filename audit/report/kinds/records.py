@@ -5,6 +5,7 @@ In: nothing. Out: the figures of the cover, and the section about the records th
 
 from __future__ import annotations
 
+from audit.query.coverage import COVERAGE as COVERAGE_SQL
 from audit.report.model import Figure, KeyFigures, Section
 
 ON_RECORD = Figure(
@@ -30,17 +31,7 @@ COVERAGE = Figure(
     "coverage",
     "Coverage of the analysis",
     "Of the statements that succeeded, how many were analysed in full, from their text or from Spark's plan?",
-    """
-SELECT floor(1000 * count_if(analysis = 'full') / nullif(count(*), 0)) / 10 AS full_percent,
-  count(*) AS succeeded,
-  count_if(analysis = 'full' AND captured_by = 'text') AS full_from_text,
-  count_if(analysis = 'full' AND captured_by <> 'text') AS full_from_plan,
-  count_if(analysis = 'partial') AS partial,
-  count_if(analysis = 'opaque') AS opaque,
-  count_if(analysis IS NULL) AS without_record
-FROM account_usage.statements
-WHERE query_date BETWEEN :from_day AND :to_day AND execution_status = 'SUCCESS'
-""",
+    COVERAGE_SQL,
     KeyFigures(),
 )
 

@@ -1,0 +1,53 @@
+"""`audit coverage`: how many statements were analysed in full, from their text or from Spark's plan?"""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+
+import click
+
+from audit.cli.output import Output, json_option
+from audit.cli.tables import opened
+from audit.cli.tool import Tool, root_option
+
+_DAY = click.DateTime(formats=["%Y-%m-%d"])
+
+
+@click.command()
+@click.option("--from", "first", type=_DAY, metavar="DAY", help="First day (UTC).")
+@click.option("--to", "last", type=_DAY, metavar="DAY", help="Last day (UTC).")
+@click.option(
+    "--min-coverage",
+    type=click.FloatRange(0, 100),
+    metavar="PERCENT",
+    help="Exit code 1 if fewer are analysed in full.",
+)
+@root_option
+@json_option
+@click.pass_context
+def coverage(
+    context: click.Context,
+    tool: Tool,
+    output: Output,
+    first: datetime | None,
+    last: datetime | None,
+    min_coverage: float | None,
+) -> None:
+    """Show the share of successful statements that were analysed in full.
+
+    It is the number on the cover of `audit report`. `audit query partly_analysed` shows the others, with the
+    reason. DuckDB answers from the tables' files: no Spark starts, but for a root on a store that delta-rs
+    does not know.
+    """
+    from audit.query import coverage as records
+
+    days = (_date(first) or date.min, _date(last) or date.max)
+    with opened(tool) as source:
+        found = records.coverage(source, *days)
+    output.rows([found], title=f"Coverage of the analysis under {tool.root}")
+    full = found["full_percent"]
+    context.exit(1 if min_coverage is not None and full is not None and full < min_coverage else 0)
+
+
+def _date(day: datetime | None) -> date | None:
+    return None if day is None else day.date()

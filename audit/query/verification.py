@@ -1,0 +1,184 @@
+"""Verifies the audit tables: each record against its hash, each statement against its records.
+
+In: the audit tables of a root, a range of days. Out: `Verification`, with the query id of every
+altered, missing, orphaned or doubled row. DuckDB and Spark work it out alike: all of it is Spark's SQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from audit.query.answer import Source
+from audit.record.hash_sql import row_text, text_hash
+from audit.record.logging_event import LOGGING_EVENTS
+from audit.store.tables import ACCESS_HISTORY, LINEAGE_TABLES, QUERY_HISTORY, AuditTable, require_types
+
+_STEP = 50_000
+# What has happened to the logging itself is no statement, and has no record.
+_EVENTS = ", ".join(f"'{kind}'" for kind in sorted(LOGGING_EVENTS))
+_IS_STATEMENT = f"query_type NOT IN ({_EVENTS})"
+
+_ROWS = "(SELECT * FROM {schema}.{table} WHERE {where})"
+_COUNT = "SELECT count(*) FROM {rows}"
+_DAYS = "SELECT query_date, count(*) FROM {access} GROUP BY query_date ORDER BY query_date"
+_ALTERED = """
+SELECT query_id FROM (SELECT query_id, record_hash, {text} AS text FROM {access} WHERE {days})
+WHERE NOT (record_hash <=> {hash}) ORDER BY query_id
+"""
+_MISSING = """
+SELECT DISTINCT one.query_id FROM {rows} AS one
+LEFT ANTI JOIN {others} AS other ON one.query_id = other.query_id ORDER BY query_id
+"""
+_DOUBLED = """
+SELECT DISTINCT query_id FROM (SELECT query_id FROM {rows} GROUP BY {columns} HAVING count(*) > 1)
+ORDER BY query_id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """An altered, missing, orphaned or duplicate row."""
+
+    query_id: str
+    fault: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """Checked rows of access_history (`records`) and query_history (`statements`), and the faults."""
+
+    records: int
+    statements: int
+    faults: tuple[Fault, ...]
+
+
+def verify(
+    source: Source,
+    since: date | None = None,
+    until: date | None = None,
+    paired_since: date | None = None,
+    progress: Callable[[int], None] = lambda _done: None,
+) -> Verification:
+    """Check every row between two days (UTC, both included).
+
+    A record's hash covers its row of access_history. It shows an alteration by hand, not one by
+    somebody who also computes the hash anew.
+
+    Args:
+        source: what reads the audit tables.
+        since: the first day; None: from the beginning.
+        until: the last day; None: to the end.
+        paired_since: the first day that all tables keep, where their retention differs: before it a
+            statement may have no record. None: they keep the same days.
+        progress: told the number of records looked at, now and then.
+
+    Raises:
+        TableAlteredError: a table is not as this version made it, or gone.
+        TableUnreadable: a file of a table is damaged, or gone.
+    """
+    there = require_types(source.root, source.types)
+    asked = _Asked(source, since, until, paired_since)
+    records, faults = asked.altered(progress)
+    faults += asked.unpaired()
+    for table in LINEAGE_TABLES:
+        if table in there:
+            faults += asked.edges(table)
+    return Verification(records, asked.statements(), tuple(faults))
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The tables, and the days that are looked at."""
+
+    source: Source
+    since: date | None
+    until: date | None
+    paired_since: date | None
+
+    def altered(self, progress: Callable[[int], None]) -> tuple[int, list[Fault]]:
+        """How many records there are, and those with another hash than that of their row."""
+        access = self._rows(ACCESS_HISTORY)
+        text = row_text(self.source.types(ACCESS_HISTORY.name))
+        done, faults = 0, []
+        for days, records in _steps(self._ask(_DAYS.format(access=access))):
+            altered = _ALTERED.format(text=text, access=access, days=days, hash=text_hash("text"))
+            faults += self._faults("the record was altered: its hash is another", altered)
+            done += records
+            progress(done)
+        return done, faults
+
+    def statements(self) -> int:
+        """How many statements there are."""
+        ((count,),) = self._ask(_COUNT.format(rows=self._rows(QUERY_HISTORY, _IS_STATEMENT)))
+        return int(count)
+
+    def unpaired(self) -> list[Fault]:
+        """Statements and records without each other, or doubled."""
+        query, access = self._paired(QUERY_HISTORY), self._paired(ACCESS_HISTORY)
+        succeeded = self._paired(QUERY_HISTORY, f"execution_status = 'SUCCESS' AND {_IS_STATEMENT}")
+        found = {
+            "the statement succeeded and has no record in access_history": _missing(succeeded, access),
+            "the record has no successful statement in query_history": _missing(access, succeeded),
+            "the statement stands twice in query_history": _doubled(query, ["query_id"]),
+            # A SWAP has two records, which differ.
+            "the record stands twice in access_history": _doubled(access, ["query_id", "record_hash"]),
+        }
+        return [one for fault, text in found.items() for one in self._faults(fault, text)]
+
+    def edges(self, table: AuditTable) -> list[Fault]:
+        """Lineage rows without a recorded statement, or doubled."""
+        rows, access = self._paired(table), self._paired(ACCESS_HISTORY)
+        edge = [name for name, _, _ in table.columns if name != "query_start_time"]
+        alone = f"{table.name} has edges of the statement, which has no record in access_history"
+        # A killed ingest runs its last batch again; a row that was appended twice would show here.
+        twice = f"an edge of the statement stands twice in {table.name}"
+        return self._faults(alone, _missing(rows, access)) + self._faults(twice, _doubled(rows, edge))
+
+    def _rows(self, table: AuditTable, *conditions: str) -> str:
+        """What stands in a FROM for the rows of the days that are looked at."""
+        since = [] if self.since is None else [f"query_date >= DATE'{self.since}'"]
+        until = [] if self.until is None else [f"query_date <= DATE'{self.until}'"]
+        where = " AND ".join([*since, *until, *conditions]) or "true"
+        return _ROWS.format(schema=self.source.schema, table=table.name, where=where)
+
+    def _paired(self, table: AuditTable, *conditions: str) -> str:
+        """The same, of the days that all tables keep."""
+        kept = [] if self.paired_since is None else [f"query_date >= DATE'{self.paired_since}'"]
+        return self._rows(table, *kept, *conditions)
+
+    def _ask(self, text: str) -> Sequence[tuple[Any, ...]]:
+        return self.source.ask(text, {}).rows
+
+    def _faults(self, fault: str, text: str) -> list[Fault]:
+        return [Fault(query_id, fault) for (query_id,) in self._ask(text)]
+
+
+def _missing(rows: str, others: str) -> str:
+    """Asks for the query ids of rows without another row."""
+    return _MISSING.format(rows=rows, others=others)
+
+
+def _doubled(rows: str, columns: Sequence[str]) -> str:
+    """Asks for the query ids of rows that stand there twice."""
+    return _DOUBLED.format(rows=rows, columns=", ".join(columns))
+
+
+def _steps(counts: Sequence[tuple[date | None, int]]) -> Iterator[tuple[str, int]]:
+    """Days that are looked at together: conditions, with their number of records.
+
+    >>> list(_steps([(None, 2), (date(2026, 1, 1), 60_000), (date(2026, 1, 2), 1)]))
+    [('query_date IS NULL', 2), ("query_date BETWEEN DATE'2026-01-01' AND DATE'2026-01-01'", 60000),
+     ("query_date BETWEEN DATE'2026-01-02' AND DATE'2026-01-02'", 1)]
+    """
+    first, records = None, 0
+    days = [(day, count) for day, count in counts if day is not None]
+    # A row that was put there by hand may have no time.
+    yield from (("query_date IS NULL", count) for day, count in counts if day is None)
+    for number, (day, count) in enumerate(days, 1):
+        first, records = first or day, records + count
+        if records >= _STEP or number == len(days):
+            yield f"query_date BETWEEN DATE'{first}' AND DATE'{day}'", records
+            first, records = None, 0

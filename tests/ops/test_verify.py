@@ -1,0 +1,121 @@
+"""DuckDB and Spark verify alike; what delta-rs cannot read is verified by Spark."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from audit.cli import main
+from audit.cli.tables import in_spark
+from audit.cli.tool import Tool
+from audit.core.config import load
+from audit.query.tables import opened
+from audit.query.verification import verify
+from audit.record.hash_sql import row_text, text_hash
+from audit.record.record_hash import record_hash
+from tests.query.hashed_rows import HOSTILE, KINDS
+
+from .helpers import WRITE, Source, ingest_all
+
+pytestmark = pytest.mark.spark
+
+SCHEMA = "usage_of_verify"
+ALTERED = "the record was altered: its hash is another"
+NO_RECORD = "the statement succeeded and has no record in access_history"
+NO_STATEMENT = "the record has no successful statement in query_history"
+EDGES = "has edges of the statement, which has no record in access_history"
+
+
+def test_the_hash_is_that_of_python(spark):
+    """For controls, quotes, back-slashes, nulls at every depth, empty lists and an early year."""
+    frame = spark.createDataFrame(HOSTILE, ", ".join(f"`{name}` {kind}" for name, kind in KINDS.items()))
+    found = frame.selectExpr(f"{row_text(KINDS)} AS text").selectExpr(f"{text_hash('text')} AS hash")
+    assert [row.hash for row in found.collect()] == [record_hash(row) for row in HOSTILE]
+
+
+@pytest.fixture
+def root(spark, tmp_path):
+    """Eight statements, half of them with edges, and a failure."""
+    source = Source(tmp_path)
+    ids = source.run(4, "SELECT '\"\\\\\t'")
+    source.access = WRITE
+    ids += source.run(4, "INSERT INTO t SELECT 'é\U0001f600'")
+    source.end(source.start("SELECT nothing"), "FAIL")
+    source.spool.close()
+    ingest_all(spark, tmp_path, create=True)
+    return tmp_path, ids
+
+
+@pytest.fixture
+def in_both(spark):
+    """What DuckDB finds, which is what Spark finds."""
+
+    def found(root):
+        with opened(str(root)) as tables:
+            here = verify(tables)
+        source = in_spark(
+            spark, Tool(load({"root": str(root), "schema": SCHEMA, "user": "tester"}, environ={}), {})
+        )
+        assert verify(source) == here
+        return here
+
+    yield found
+    spark.sql(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE")
+
+
+def test_each_damage_is_found_in_both(spark, root, in_both):
+    """A changed cell, a deleted record, a doubled one, a statement without a record, edges of nobody."""
+    folder, ids = root
+    clean = in_both(folder)
+    assert (clean.records, clean.statements, clean.faults) == (8, 9, ())
+    access, query, edges = (
+        f"delta.`{folder}/{name}`" for name in ("access_history", "query_history", "table_lineage")
+    )
+    spark.sql(f"UPDATE {access} SET analysis_reason = '' WHERE query_id = '{ids[0]}'")
+    spark.sql(f"DELETE FROM {access} WHERE query_id = '{ids[1]}'")
+    spark.sql(f"INSERT INTO {access} SELECT * FROM {access} WHERE query_id = '{ids[2]}'")
+    spark.sql(f"DELETE FROM {query} WHERE query_id = '{ids[3]}'")
+    spark.sql(f"INSERT INTO {query} SELECT * FROM {query} WHERE query_id = '{ids[4]}'")
+    spark.sql(f"DELETE FROM {access} WHERE query_id = '{ids[5]}'")
+    spark.sql(f"INSERT INTO {edges} SELECT * FROM {edges} WHERE query_id = '{ids[6]}'")
+    found = in_both(folder)
+    assert (found.records, found.statements) == (7, 9)
+    assert sorted((one.query_id, one.fault) for one in found.faults) == sorted(
+        [
+            (ids[0], ALTERED),
+            (ids[1], NO_RECORD),
+            (ids[2], "the record stands twice in access_history"),
+            (ids[3], NO_STATEMENT),
+            (ids[4], "the statement stands twice in query_history"),
+            (ids[5], NO_RECORD),
+            *((ids[5], f"{table} {EDGES}") for table in ("column_lineage", "table_lineage")),
+            (ids[6], "an edge of the statement stands twice in table_lineage"),
+        ]
+    )
+
+
+def test_what_delta_rs_cannot_read_is_read_by_spark(spark, root, monkeypatch):
+    """A row that a deletion vector hides is still in its file: only Spark does not count it."""
+    folder, ids = root
+    access = f"delta.`{folder}/access_history`"
+    spark.sql(f"ALTER TABLE {access} SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
+    spark.sql(f"DELETE FROM {access} WHERE query_id = '{ids[0]}'")
+    monkeypatch.setenv("AUDIT_SCHEMA", SCHEMA)
+    try:
+        code, rows = run(folder, "verify")
+        assert (code, rows) == (1, [{"query_id": ids[0], "fault": NO_RECORD}])
+        code, rows = run(folder, "status")
+        counted = {row["name"]: row["rows"] for row in rows if row["kind"] == "table"}
+        assert (code, counted["access_history"]) == (0, 7)
+        code, rows = run(folder, "coverage")
+        assert (code, rows[0]["succeeded"], rows[0]["without_record"]) == (0, 8, 1)
+    finally:
+        spark.sql(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE")
+
+
+def run(root, *words):
+    """A command; its exit code and what its JSON says."""
+    answer = CliRunner().invoke(main, [*words, "--root", str(root), "--json"], catch_exceptions=False)
+    return answer.exit_code, json.loads(answer.stdout) if answer.stdout else answer.stderr
