@@ -40,6 +40,10 @@ TIMES = {
     "statements": "start_time",
     "logging_history": "event_time",
     "data_quality": DATA_QUALITY.time,
+    # Rows of one day: its last time is on that day, too.
+    "failed_and_denied_attempts": "last_attempt",
+    "top_readers": "last_read",
+    "tagged_data_spread": "query_start_time",
 }
 """The column that the partition is made of, by table and view."""
 _TABLES = (*(table.name for table in (*AUDIT_TABLES, DATA_QUALITY)), *MEASURED)
@@ -168,23 +172,31 @@ class Tables:
         return {name for name, *_ in self.connection.execute(f"DESCRIBE FROM {source}").fetchall()}
 
     def _show_view(self, name: str) -> None:
+        self._require_below(name)
         made = parse_one(definition(name, self.schema), read="spark")
         columns = [one.name for one in made.this.expressions] if isinstance(made.this, exp.Schema) else []
         listed = f" ({', '.join(map(_quoted, columns))})" if columns else ""
         sql = self.translated(made.expression.sql("spark"))
+        self.connection.execute(f"CREATE VIEW {self._full(name)}{listed} AS {sql}")
+
+    def _require_below(self, name: str) -> None:
+        """The error names the view that was asked for, not one that it reads."""
         below = BELOW.get(name)
-        if below is not None and not self._is_there(below):
+        if below is None:
+            return
+        self._show(f"{self.schema}.{below}")
+        if not self._is_there(below):
             full = f"{self.schema}.{name}"
             measure = f"attach a session to this root, and name {full} in a query: that measures it"
             raise QueryFailed(
                 f"{full} is not there yet: nothing was measured under {self.root}",
                 "audit.expect(spark, …) writes it" if below == DATA_QUALITY.name else measure,
             )
-        self.connection.execute(f"CREATE VIEW {self._full(name)}{listed} AS {sql}")
 
     def _is_there(self, name: str) -> bool:
         found = "SELECT 1 FROM information_schema.tables WHERE table_schema = ? AND table_name = ?"
-        return self.connection.execute(found, [self.schema, name]).fetchone() is not None
+        # All rows: a result that is not read to its end locks the connection (DuckDB 2.0).
+        return bool(self.connection.execute(found, [self.schema, name]).fetchall())
 
     def _full(self, name: str) -> str:
         return f"{_quoted(self.schema)}.{_quoted(name)}"

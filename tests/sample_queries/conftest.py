@@ -65,12 +65,14 @@ def payroll(spark):
 
 @pytest.fixture(scope="module")
 def audited(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """The session after ann and bob have worked; the audit's tables are in a schema of their own."""
+    """The session after ann, bob and carol have worked; the audit's tables are in a schema of their own."""
     root = tmp_path_factory.mktemp("sample_root")
     audit.attach(spark, user="ann", root=str(root), schema=SCHEMA, ingest_interval_seconds=3600)
     _ann(spark, root)
     with audit.as_user(spark, "bob", roles=["analyst"]):
         _bob(spark)
+    with audit.as_user(spark, "carol", roles=["accountadmin"]):
+        spark.sql("SELECT 1 AS one").collect()
     audit.flush(spark)
     views.install(spark, SCHEMA)
     yield spark

@@ -192,7 +192,7 @@ def test_dormant_privileges(ask):
     assert found == {
         ("READERS", "SELECT"): (1, True),
         ("bob", "INSERT"): (1, False),
-        ("PUBLIC", "USAGE"): (2, True),
+        ("PUBLIC", "USAGE"): (3, True),
     }
     assert ask("dormant_privileges", days=1) == []
 
