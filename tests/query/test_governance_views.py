@@ -36,8 +36,8 @@ def unload(number, at):
     who = {"query_id": f"q{number}", "user_name": "ann"}
     lineage = {
         "query_type": "UNLOAD", "source_object_id": TABLE_ID, "source_object_name": "c.s.t",
-        "source_object_domain": "Table", "source_kind": "base", "target_object_id": 8, "target_object_name": "file:/x",
-        "target_object_domain": "STAGE", "is_indirect": False,
+        "source_object_domain": "Table", "source_kind": "base", "target_object_id": 8,
+        "target_object_name": "file:/x", "target_object_domain": "STAGE", "is_indirect": False,
     }  # fmt: skip
     columns = {"source_column_id": 1, "source_column_name": "a", "target_column_name": "b"}
     accessed = {"base_objects_accessed": [TABLE], "objects_modified": [FILE]}

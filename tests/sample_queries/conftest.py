@@ -10,12 +10,13 @@ from pyspark.errors import AnalysisException
 import audit
 import views
 from audit.core.errors import StatementDeniedError
+from views.query_file import sample
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import Row, SparkSession
 
 SCHEMA = "sample_usage"
 
@@ -79,6 +80,16 @@ def audited(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> It
     audit.detach(spark)
     spark.sql("DROP SCHEMA sq CASCADE")
     spark.sql(f"DROP SCHEMA {SCHEMA} CASCADE")
+
+
+@pytest.fixture
+def ask(audited: SparkSession) -> Callable[..., list[Row]]:
+    """Ask a sample query on the workload."""
+
+    def asked(name: str, **given: str | int) -> list[Row]:
+        return sample(name).ask(audited, SCHEMA, **given)
+
+    return asked
 
 
 def _ann(spark: SparkSession, root: Path) -> None:
