@@ -40,7 +40,9 @@ TIMES = {
     "statements": "start_time",
     "logging_history": "event_time",
     "data_quality": DATA_QUALITY.time,
-    # Rows of one day: its last time is on that day, too.
+    # Rows of one day: an hour's beginning and the last time are on that day, too.
+    "aggregate_query_history": "interval_start_time",
+    "aggregate_access_history": "interval_start_time",
     "failed_and_denied_attempts": "last_attempt",
     "top_readers": "last_read",
     "tagged_data_spread": "query_start_time",

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 OF_RECORDS = (
     "objects_read", "columns_read", "columns_written", "ddl_history", "statements", "policies_in_force",
     "logging_history", "first_time_access", "exports", "failed_and_denied_attempts", "top_readers",
-    "administrator_access", "policy_changes",
+    "administrator_access", "policy_changes", "sessions", "aggregate_query_history",
+    "aggregate_access_history",
 )  # fmt: skip
 """The views over the audit tables alone."""
 BELOW: Mapping[str, str] = {**STANDS_ON, "data_quality": DATA_QUALITY.name}

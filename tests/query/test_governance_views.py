@@ -121,6 +121,7 @@ BOUNDED = (
     ("exports", "query_start_time"), ("failed_and_denied_attempts", "last_attempt"),
     ("failed_and_denied_attempts", "query_date"), ("top_readers", "last_read"), ("top_readers", "query_date"),
     ("administrator_access", "query_start_time"), ("tagged_data_spread", "query_start_time"),
+    ("aggregate_query_history", "interval_start_time"), ("aggregate_access_history", "interval_start_time"),
 )  # fmt: skip
 
 
@@ -212,3 +213,29 @@ def test_unused_columns(tmp_path):
         made, "SELECT object_name, column_name, table_last_read, history_begins FROM usage.unused_columns"
     )
     assert found == [("c.s.t", "z", NOON, NOON)]
+
+
+def test_sessions(root):
+    """Without an attach on record it begins with the first statement; what has no session is left out."""
+    found = ask(
+        root, "SELECT session_id, user_name, created_on, last_statement_on, statements, detached_on"
+        " FROM usage.sessions",
+    )  # fmt: skip
+    assert found == [("s", "ann", DAYS[0], NOON, 3, None)]
+
+
+def test_aggregates(root):
+    """An hour each; sums are those of the statements."""
+    columns = "interval_start_time, interval_end_time, calls"
+    query = (
+        f"SELECT {columns}, errors, rows_produced.sum FROM usage.aggregate_query_history"
+        " WHERE query_parameterized_hash = 'h' ORDER BY 1"
+    )
+    assert ask(root, query) == [(at, at + timedelta(hours=1), 1, 0, 5) for at in DAYS]
+    query = (
+        f"SELECT {columns}, objects_modified[0].objectName FROM usage.aggregate_access_history"
+        " WHERE query_parameterized_hash = 'h' ORDER BY 1"
+    )
+    assert ask(root, query) == [(at, at + timedelta(hours=1), 1, "file:/x") for at in DAYS]
+    ((denied,),) = ask(root, "SELECT sum(denied) FROM usage.aggregate_query_history")
+    assert denied == 3

@@ -243,3 +243,26 @@ def test_work_by_origin(ask):
 def test_work_by_purpose(ask):
     """Nobody said what for."""
     assert told(ask("work_by_purpose"), "purpose", "query_tag", "users") == [("none", "none", 3)]
+
+
+def test_sessions_of_user(ask):
+    """Bob worked in ann's session."""
+    (row,) = ask("sessions_of_user", user_name="bob")
+    assert (row["attached_by"], row["users"], row["statements"]) == ("ann", 3, 6)
+    assert row["created_on"] <= row["first_statement"] <= row["last_statement"]
+    assert ask("sessions_of_user", user_name="nobody") == []
+
+
+def test_busiest_hours(ask):
+    """All that was asked, in an hour or two; one statement failed, one was denied."""
+    found = ask("busiest_hours")
+    assert sum(row["statements"] for row in found) == sum(row["statements"] for row in ask("work_by_origin"))
+    assert (sum(row["errors"] for row in found), sum(row["denied"] for row in found)) == (2, 1)
+    assert all(row["interval_start_time"].minute == 0 for row in found)
+
+
+def test_accesses_that_repeat(ask):
+    """Bob's read of the people's numbers happened once."""
+    found = ask("accesses_that_repeat", at_least=1)
+    assert ("bob", 1, PEOPLE, "") in told(found, "user_name", "calls", "base_objects", "objects_modified")
+    assert all(row["calls"] > 1 for row in ask("accesses_that_repeat"))

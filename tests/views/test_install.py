@@ -120,6 +120,7 @@ BOUNDED = (
     ("columns_read", "query_start_time"), ("exports", "query_start_time"), ("exports", "query_date"),
     ("administrator_access", "query_start_time"), ("tagged_data_spread", "query_start_time"),
     ("top_readers", "query_date"), ("failed_and_denied_attempts", "query_date"),
+    ("aggregate_query_history", "query_date"), ("aggregate_access_history", "query_date"),
 )  # fmt: skip
 
 
