@@ -27,7 +27,7 @@ from audit.query.translation import to_duckdb
 from audit.store.delta_files import data_files, open_table
 from audit.store.measured.names import GOVERNANCE, MEASURED
 from audit.store.tables import AUDIT_TABLES, DATA_QUALITY, HISTORY_TABLES
-from audit.store.views import BELOW, OF_RECORDS, VIEWS, definition
+from audit.store.views import BELOW, OF_LINEAGE, OF_RECORDS, VIEWS, definition
 from lineage.sql.mentions import named_in
 
 if TYPE_CHECKING:
@@ -46,6 +46,10 @@ TIMES = {
     "failed_and_denied_attempts": "last_attempt",
     "top_readers": "last_read",
     "tagged_data_spread": "query_start_time",
+    # In the words of other systems.
+    **dict.fromkeys(("system_access_audit", *OF_LINEAGE), "event_time"),
+    "system_query_history": "start_time",
+    "information_schema_jobs": "creation_time",
 }
 """The column that the partition is made of, by table and view."""
 _TABLES = (*(table.name for table in (*AUDIT_TABLES, DATA_QUALITY)), *MEASURED)

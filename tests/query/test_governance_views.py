@@ -14,6 +14,7 @@ from lineage.catalog.object_ids import object_id
 from .roots import add_catalog, add_governance, make_root
 
 NOON = datetime.fromisoformat("2026-11-20T12:00")
+KINDS = ("direct", "base")
 TABLE_ID = object_id("Table", "x")
 DAYS = [NOON - timedelta(days=number) for number in (10, 1, 0)]
 TABLE = {
@@ -36,16 +37,20 @@ def unload(number, at):
     who = {"query_id": f"q{number}", "user_name": "ann"}
     lineage = {
         "query_type": "UNLOAD", "source_object_id": TABLE_ID, "source_object_name": "c.s.t",
-        "source_object_domain": "Table", "source_kind": "base", "target_object_id": 8,
+        "source_object_domain": "Table", "target_object_id": 8,
         "target_object_name": "file:/x", "target_object_domain": "STAGE", "is_indirect": False,
     }  # fmt: skip
     columns = {"source_column_id": 1, "source_column_name": "a", "target_column_name": "b"}
-    accessed = {"base_objects_accessed": [TABLE], "objects_modified": [FILE]}
+    accessed = {
+        "direct_objects_accessed": [TABLE], "base_objects_accessed": [TABLE], "objects_modified": [FILE],
+    }  # fmt: skip
     return {
-        "query_history": {**who, "start_time": at, **done},
-        "access_history": {**who, "query_start_time": at, **accessed},
-        "column_lineage": {**who, "query_start_time": at, **lineage, **columns},
-        "table_lineage": {**who, "query_start_time": at, **lineage},
+        "query_history": [{**who, "start_time": at, **done}],
+        "access_history": [{**who, "query_start_time": at, **accessed}],
+        "column_lineage": [
+            {**who, "query_start_time": at, **lineage, **columns, "source_kind": kind} for kind in KINDS
+        ],
+        "table_lineage": [{**who, "query_start_time": at, **lineage, "source_kind": kind} for kind in KINDS],
     }
 
 
@@ -77,7 +82,7 @@ def root(tmp_path_factory):
     rows = {name: [] for name in ("query_history", "access_history", "column_lineage", "table_lineage")}
     for number, at in enumerate(DAYS):
         for name, row in unload(number, at).items():
-            rows[name].append(row)
+            rows[name] += row
         rows["query_history"].append(failed(number, at))
     changes = [
         ddl(0, DAYS[0], "CREATE_MASKING_POLICY", "CREATE", "c.s.m", '{"body":{"value":"1"}}'),
@@ -122,13 +127,16 @@ BOUNDED = (
     ("failed_and_denied_attempts", "query_date"), ("top_readers", "last_read"), ("top_readers", "query_date"),
     ("administrator_access", "query_start_time"), ("tagged_data_spread", "query_start_time"),
     ("aggregate_query_history", "interval_start_time"), ("aggregate_access_history", "interval_start_time"),
+    ("system_access_audit", "event_time"), ("system_access_audit", "event_date"),
+    ("system_access_table_lineage", "event_time"), ("system_access_column_lineage", "event_time"),
+    ("system_query_history", "start_time"), ("information_schema_jobs", "creation_time"),
 )  # fmt: skip
 
 
 @pytest.mark.parametrize(("view", "time"), BOUNDED)
 def test_only_the_days_asked_for_are_opened(root, view, time):
     """By the folder of the day, before a file is looked into; a join and a sum are no obstacle."""
-    bound = "DATE '2026-11-20'" if time == "query_date" else f"TIMESTAMP '{NOON - timedelta(hours=1)}'"
+    bound = "DATE '2026-11-20'" if time.endswith("_date") else f"TIMESTAMP '{NOON - timedelta(hours=1)}'"
     query = f"SELECT * FROM account_usage.{view} WHERE {time} >= {bound}"
     with opened(root) as tables:
         assert tables.ask(query, {}).rows
@@ -197,8 +205,7 @@ def test_tagged_data_spread(root):
 
 def test_unused_columns(tmp_path):
     """Those that no statement on record has read, whatever their case; views are left out."""
-    rows = {name: [row] for name, row in unload(0, NOON).items()}
-    made = make_root(tmp_path, rows)
+    made = make_root(tmp_path, unload(0, NOON))
     relations = [
         ("RELATION", (f"c.s.{name}", "s", domain, number, "c", name, *[None] * 8), *[None] * 3, NOON)
         for name, domain, number in (("t", "Table", TABLE_ID), ("v", "VIEW", 10))
@@ -239,3 +246,41 @@ def test_aggregates(root):
     assert ask(root, query) == [(at, at + timedelta(hours=1), 1, "file:/x") for at in DAYS]
     ((denied,),) = ask(root, "SELECT sum(denied) FROM usage.aggregate_query_history")
     assert denied == 3
+
+
+def test_as_unity_catalog_shows_it(root):
+    """Events of a statement, its lineage, its figures; what has no meaning is NULL."""
+    found = ask(
+        root, "SELECT action_name, request_params.full_name_arg, response.status_code, workspace_id"
+        " FROM usage.system_access_audit WHERE request_id IN ('q0', 'f0', 'd7') ORDER BY ALL",
+    )  # fmt: skip
+    assert found == [
+        ("commandSubmit", None, 200, None), ("commandSubmit", None, 200, None),
+        ("commandSubmit", None, 403, None), ("getTable", "c.s.t", 200, None),
+        ("getTable", "c.s.t", 403, None),
+        ("updatePermissions", "c.s.t", 200, None),
+    ]  # fmt: skip
+    ((changes,),) = ask(
+        root, "SELECT request_params.changes FROM usage.system_access_audit WHERE event_id LIKE 'd6/update%'"
+    )
+    assert changes == '[{"principal":"bob","remove":["SELECT"]}]'
+    ends = (
+        "SELECT DISTINCT source_table_name, source_type, target_path, target_type FROM usage.system_access_"
+    )
+    assert ask(root, f"{ends}table_lineage") == [("t", "TABLE", "file:/x", "PATH")]
+    assert ask(root, f"{ends}column_lineage") == [("t", "TABLE", "file:/x", "PATH")]
+    ((status, produced, fields),) = ask(
+        root, "SELECT execution_status, produced_rows, query_source.notebook_id"
+        " FROM usage.system_query_history WHERE statement_id = 'q0'",
+    )  # fmt: skip
+    assert (status, produced, fields) == ("FINISHED", 5, None)
+
+
+def test_as_bigquery_shows_it(root):
+    """An error has a reason; a project is a catalog."""
+    found = ask(
+        root, "SELECT job_type, error_result.reason, referenced_tables, state"
+        " FROM usage.information_schema_jobs WHERE job_id IN ('q0', 'f0') ORDER BY 1",
+    )  # fmt: skip
+    table = {"project_id": "c", "dataset_id": "s", "table_id": "t"}
+    assert found == [("EXTRACT", None, [table], "DONE"), ("QUERY", "E", [table], "DONE")]

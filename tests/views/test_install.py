@@ -121,6 +121,9 @@ BOUNDED = (
     ("administrator_access", "query_start_time"), ("tagged_data_spread", "query_start_time"),
     ("top_readers", "query_date"), ("failed_and_denied_attempts", "query_date"),
     ("aggregate_query_history", "query_date"), ("aggregate_access_history", "query_date"),
+    ("system_access_audit", "event_date"), ("system_access_table_lineage", "event_time"),
+    ("system_access_column_lineage", "event_time"), ("system_query_history", "start_time"),
+    ("information_schema_jobs", "creation_time"),
 )  # fmt: skip
 
 

@@ -26,7 +26,7 @@ FROM (
       lag(query_start_time) OVER (PARTITION BY user_name ORDER BY query_start_time, query_id) AS previous_read_time,
       lag(query_date) OVER (PARTITION BY user_name ORDER BY query_start_time, query_id) AS previous_read_date
     FROM {schema}.access_history
-    WHERE coalesce(size(direct_objects_accessed), 0) + coalesce(size(base_objects_accessed), 0) > 0
+    WHERE coalesce(size(direct_objects_accessed), 0) > 0 OR coalesce(size(base_objects_accessed), 0) > 0
   ) p ON p.query_id = r.query_id AND p.query_start_time = r.query_start_time
 )
 WHERE number = 1

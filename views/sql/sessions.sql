@@ -1,5 +1,5 @@
--- Who worked, from where, and for how long? One row for each Spark session that was recorded. A WHERE on its time leaves
--- out rows, yet all days are read: a session may be open for many.
+-- Who worked, from where, and for how long? One row for each Spark session that was recorded. A WHERE on its time
+-- leaves out rows, yet all days are read: a session may be open for many.
 CREATE OR REPLACE VIEW {schema}.sessions (
   session_id COMMENT 'The Spark session',
   application_id COMMENT 'The Spark application',
