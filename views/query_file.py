@@ -121,7 +121,7 @@ def sample_names() -> list[str]:
     """The names of the sample queries.
 
     >>> sample_names()[:2]
-    ['activity_by_day', 'changes_of_table']
+    ['accesses_that_repeat', 'activity_by_day']
     """
     return sorted(one.name.removesuffix(".sql") for one in _SAMPLES.iterdir() if one.name.endswith(".sql"))
 

@@ -116,13 +116,17 @@ def _found(query: str) -> Query:
 
     if query in sample_names():
         return sample(query)
-    if len(query) < _LONGEST_PATH and Path(query).is_file():
+    if _is_file(query):
         return read(Path(query))
     # A name and a path that does not exist have no space; a query has.
     return Query("the query", "", (), query) if len(query.split()) > 1 else sample(query)
 
 
-_LONGEST_PATH = 4_096
+def _is_file(query: str) -> bool:
+    try:
+        return Path(query).is_file()
+    except OSError:
+        return False  # a query is longer than a name may be, which Python (3.11) raises for
 
 
 def _show(output: Output, answer: Answer, title: str, form: str, path: Path | None) -> None:

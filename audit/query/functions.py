@@ -14,6 +14,7 @@ MACROS = (
     "CREATE MACRO get(items, number) AS items[number + 1]",
     "CREATE MACRO arrays_overlap(one, other) AS list_has_any(one, other)",
     "CREATE MACRO array_size(items) AS len(items)",
+    "CREATE MACRO timestamp_micros(value) AS make_timestamp(CAST(value AS BIGINT))",
     "CREATE MACRO shiftleft(value, bits) AS value << bits",
 )
 """Each makes one macro."""

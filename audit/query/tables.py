@@ -27,7 +27,7 @@ from audit.query.translation import to_duckdb
 from audit.store.delta_files import UnsupportedStore, column_types, data_files, open_table, size
 from audit.store.measured.names import GOVERNANCE, MEASURED
 from audit.store.tables import AUDIT_TABLES, DATA_QUALITY, HISTORY_TABLES
-from audit.store.views import BELOW, OF_RECORDS, VIEWS, definition
+from audit.store.views import BELOW, OF_LINEAGE, OF_RECORDS, VIEWS, definition
 from lineage.sql.mentions import named_in
 
 if TYPE_CHECKING:
@@ -40,6 +40,16 @@ TIMES = {
     "statements": "start_time",
     "logging_history": "event_time",
     "data_quality": DATA_QUALITY.time,
+    # Rows of one day: an hour's beginning and the last time are on that day, too.
+    "aggregate_query_history": "interval_start_time",
+    "aggregate_access_history": "interval_start_time",
+    "failed_and_denied_attempts": "last_attempt",
+    "top_readers": "last_read",
+    "tagged_data_spread": "query_start_time",
+    # In the words of other systems.
+    **dict.fromkeys(("system_access_audit", *OF_LINEAGE), "event_time"),
+    "system_query_history": "start_time",
+    "information_schema_jobs": "creation_time",
 }
 """The column that the partition is made of, by table and view."""
 _TABLES = (*(table.name for table in (*AUDIT_TABLES, DATA_QUALITY)), *MEASURED)
@@ -191,19 +201,26 @@ class Tables:
         }
 
     def _show_view(self, name: str) -> None:
+        self._require_below(name)
         made = parse_one(definition(name, self.schema), read="spark")
         columns = [one.name for one in made.this.expressions] if isinstance(made.this, exp.Schema) else []
         listed = f" ({', '.join(map(_quoted, columns))})" if columns else ""
         sql = self.translated(made.expression.sql("spark"))
+        self.connection.execute(f"CREATE VIEW {self._full(name)}{listed} AS {sql}")
+
+    def _require_below(self, name: str) -> None:
+        """The error names the view that was asked for, not one that it reads."""
         below = BELOW.get(name)
-        if below is not None and not self._is_there(below):
+        if below is None:
+            return
+        self._show(f"{self.schema}.{below}")
+        if not self._is_there(below):
             full = f"{self.schema}.{name}"
             measure = f"attach a session to this root, and name {full} in a query: that measures it"
             raise QueryFailed(
                 f"{full} is not there yet: nothing was measured under {self.root}",
                 "audit.expect(spark, …) writes it" if below == DATA_QUALITY.name else measure,
             )
-        self.connection.execute(f"CREATE VIEW {self._full(name)}{listed} AS {sql}")
 
     @contextmanager
     def _failures_named(self) -> Iterator[None]:
@@ -224,7 +241,8 @@ class Tables:
 
     def _is_there(self, name: str) -> bool:
         found = "SELECT 1 FROM information_schema.tables WHERE table_schema = ? AND table_name = ?"
-        return self.connection.execute(found, [self.schema, name]).fetchone() is not None
+        # All rows: a result that is not read to its end locks the connection (DuckDB 2.0).
+        return bool(self.connection.execute(found, [self.schema, name]).fetchall())
 
     def _full(self, name: str) -> str:
         return f"{_quoted(self.schema)}.{_quoted(name)}"

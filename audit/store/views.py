@@ -12,7 +12,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from audit.store.measured.names import STANDS_ON
-from audit.store.tables import DATA_QUALITY
+from audit.store.tables import COLUMN_LINEAGE, DATA_QUALITY, TABLE_LINEAGE
 from lineage.names import split_name, sql_name
 
 if TYPE_CHECKING:
@@ -20,10 +20,18 @@ if TYPE_CHECKING:
 
 OF_RECORDS = (
     "objects_read", "columns_read", "columns_written", "ddl_history", "statements", "policies_in_force",
-    "logging_history",
+    "logging_history", "first_time_access", "exports", "failed_and_denied_attempts", "top_readers",
+    "administrator_access", "policy_changes", "sessions", "aggregate_query_history",
+    "aggregate_access_history", "system_access_audit", "system_query_history", "information_schema_jobs",
 )  # fmt: skip
-"""The views over the audit tables alone."""
-BELOW: Mapping[str, str] = {**STANDS_ON, "data_quality": DATA_QUALITY.name}
+"""The views over the two tables of statements. The last three have names of other systems: what is
+`system.access.audit` there is `system_access_audit` here."""
+OF_LINEAGE = {
+    "system_access_table_lineage": TABLE_LINEAGE.name,
+    "system_access_column_lineage": COLUMN_LINEAGE.name,
+}
+"""The views over the lineage tables, which an older root gains when a session attaches."""
+BELOW: Mapping[str, str] = {**OF_LINEAGE, **STANDS_ON, "data_quality": DATA_QUALITY.name}
 """The table below each other view. It comes later than the audit tables: with the first measurement, with the
 first validation by `audit.expect`."""
 VIEWS = (*OF_RECORDS, *BELOW)

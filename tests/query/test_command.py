@@ -54,6 +54,13 @@ def test_a_limit(root):
     assert run(root, COUNT, "--limit", "0", "--format", "csv")[2] == ""
 
 
+def test_a_long_query(root):
+    """It is longer than the name of a file may be, and is none."""
+    for columns in (150, 2_000):
+        code, said, _ = run(root, f"SELECT {', '.join(['1'] * columns)}", "--format", "csv")
+        assert (code, len(said.splitlines())) == (0, 2)
+
+
 def test_names_and_files(root, tmp_path):
     """A sample query by its name, and queries of a file one after the other."""
     assert run(root, "failed_and_denied", "--json") == (0, "[]\n", "")

@@ -18,7 +18,7 @@ from audit.query.tables import opened
 from audit.store.delta_files import UnsupportedStore
 from audit.store.measured.names import OF_CATALOG, OF_GOVERNANCE
 from audit.store.tables import QUERY_HISTORY
-from audit.store.views import OF_RECORDS
+from audit.store.views import OF_LINEAGE, OF_RECORDS
 
 from .roots import add_catalog, add_governance, make_root, rows_of
 
@@ -111,7 +111,7 @@ def test_files_of_an_older_version(tmp_path):
 def test_nothing_on_record_yet(tmp_path):
     """Empty tables have their columns, views over them no rows; governance has the roles of every root."""
     root = make_root(tmp_path, {})
-    for view in (*OF_RECORDS, *OF_GOVERNANCE):
+    for view in (*OF_RECORDS, *OF_LINEAGE, *OF_GOVERNANCE):
         names = [row[3] for row in ask(root, f"SELECT * FROM account_usage.{view}")]
         assert names == (["ACCOUNTADMIN", "PUBLIC"] if view == "roles" else [])
 

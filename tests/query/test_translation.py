@@ -35,6 +35,7 @@ def answer(text):
         ("SELECT current_timestamp()", [(NOW,)]),
         ("SELECT now() - make_dt_interval(1, 2)", [(datetime.fromisoformat("2026-11-24T10:30"),)]),
         ("SELECT current_date()", [(NOW.date(),)]),
+        ("SELECT timestamp_micros(unix_micros(TIMESTAMP '2026-01-01 10:00') DIV 10 * 10)", [(TEN,)]),
         ("SELECT get(array(7, 8), 1)", [(8,)]),
         ("SELECT arrays_overlap(array(1, 2), array(2, 3))", [(True,)]),
         ("SELECT size(array(1, 2))", [(2,)]),

@@ -10,12 +10,13 @@ from pyspark.errors import AnalysisException
 import audit
 import views
 from audit.core.errors import StatementDeniedError
+from views.query_file import sample
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import Row, SparkSession
 
 SCHEMA = "sample_usage"
 
@@ -65,18 +66,30 @@ def payroll(spark):
 
 @pytest.fixture(scope="module")
 def audited(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """The session after ann and bob have worked; the audit's tables are in a schema of their own."""
+    """The session after ann, bob and carol have worked; the audit's tables are in a schema of their own."""
     root = tmp_path_factory.mktemp("sample_root")
     audit.attach(spark, user="ann", root=str(root), schema=SCHEMA, ingest_interval_seconds=3600)
     _ann(spark, root)
     with audit.as_user(spark, "bob", roles=["analyst"]):
         _bob(spark)
+    with audit.as_user(spark, "carol", roles=["accountadmin"]):
+        spark.sql("SELECT 1 AS one").collect()
     audit.flush(spark)
     views.install(spark, SCHEMA)
     yield spark
     audit.detach(spark)
     spark.sql("DROP SCHEMA sq CASCADE")
     spark.sql(f"DROP SCHEMA {SCHEMA} CASCADE")
+
+
+@pytest.fixture
+def ask(audited: SparkSession) -> Callable[..., list[Row]]:
+    """Ask a sample query on the workload."""
+
+    def asked(name: str, **given: str | int) -> list[Row]:
+        return sample(name).ask(audited, SCHEMA, **given)
+
+    return asked
 
 
 def _ann(spark: SparkSession, root: Path) -> None:

@@ -116,6 +116,27 @@ def test_predicate_on_time_reaches_the_table(audited):
     assert "query_start_time" in below[below.index("Filter") :].splitlines()[0]
 
 
+BOUNDED = (
+    ("columns_read", "query_start_time"), ("exports", "query_start_time"), ("exports", "query_date"),
+    ("administrator_access", "query_start_time"), ("tagged_data_spread", "query_start_time"),
+    ("top_readers", "query_date"), ("failed_and_denied_attempts", "query_date"),
+    ("aggregate_query_history", "query_date"), ("aggregate_access_history", "query_date"),
+    ("system_access_audit", "event_date"), ("system_access_table_lineage", "event_time"),
+    ("system_access_column_lineage", "event_time"), ("system_query_history", "start_time"),
+    ("information_schema_jobs", "creation_time"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("view", "time"), BOUNDED)
+def test_only_the_days_asked_for_are_read(audited, view, time):
+    """No file of another day, through joins and sums; of `object_governance`, which has no days, all."""
+    with audit.suppress():
+        every = audited.table(f"{SCHEMA}.{view}").inputFiles()
+        none = audited.table(f"{SCHEMA}.{view}").where(f"{time} >= DATE'2030-01-01'").inputFiles()
+    assert [file for file in every if "/object_governance/" not in file] != []
+    assert [file for file in none if "/object_governance/" not in file] == []
+
+
 def test_no_tables(spark):
     """A schema without audit tables: one error that names it and says what to do."""
     with pytest.raises(views.ViewsError, match=r"nowhere_usage.*audit\.attach"):

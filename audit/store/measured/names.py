@@ -14,10 +14,10 @@ CATALOG = "object_catalog"
 """The Delta table with what the catalog holds."""
 OF_GOVERNANCE = (
     "masking_policies", "row_access_policies", "policy_references", "tags", "tag_references", "roles",
-    "users", "grants_to_roles", "grants_to_users",
+    "users", "grants_to_roles", "grants_to_users", "tagged_data_spread",
 )  # fmt: skip
 """The views over `object_governance`."""
-OF_CATALOG = ("catalog_tables", "columns", "views", "functions", "object_dependencies")
+OF_CATALOG = ("catalog_tables", "columns", "views", "functions", "object_dependencies", "unused_columns")
 """The views over `object_catalog`."""
 
 STANDS_ON: Mapping[str, str] = {

@@ -1,0 +1,48 @@
+"""Documented queries of Snowflake, Unity Catalog and BigQuery, without Spark."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from audit.query.tables import opened
+from views.query_file import read
+
+from .roots import add_catalog, make_root
+
+QUERIES = sorted((Path(__file__).parents[1] / "views" / "vendor_queries").rglob("*.sql"))
+PAGES = {
+    "snowflake": "https://docs.snowflake.com/",
+    "unity_catalog": "https://docs.databricks.com/",
+    "bigquery": "https://cloud.google.com/bigquery/docs/",
+}
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    """A root on which nothing has happened yet."""
+    root = make_root(tmp_path_factory.mktemp("root"), {})
+    add_catalog(root, [])
+    with opened(root) as found:
+        yield found
+
+
+def test_how_many():
+    """Twenty of the three systems."""
+    assert Counter(path.parent.name for path in QUERIES) == {
+        "snowflake": 10,
+        "unity_catalog": 6,
+        "bigquery": 4,
+    }
+
+
+@pytest.mark.parametrize("path", QUERIES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_a_file(tables, path):
+    """It names its page and what was changed, and asks for columns that there are."""
+    query = read(path)
+    page, *comment = query.sql.splitlines()
+    assert page.startswith(f"-- {PAGES[path.parent.name]}")
+    assert "Changed: " in comment[0]
+    assert tables.ask(query.sql, query.arguments({})).columns

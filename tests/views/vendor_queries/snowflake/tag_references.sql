@@ -1,0 +1,4 @@
+-- https://docs.snowflake.com/en/user-guide/object-tagging/monitor (Account-level: identify tags and their objects)
+-- Changed: the schema.
+SELECT * FROM account_usage.tag_references
+ORDER BY tag_name, domain, object_id

@@ -1,0 +1,31 @@
+-- Which accesses repeat? One row for each hour, kind of statement, user and set of objects that it read and wrote:
+-- statements that differ in white space, comments and literals only are one kind (query_parameterized_hash). In Spark a
+-- WHERE on query_date leaves out the files of other days; DuckDB leaves them out by interval_start_time, too.
+CREATE OR REPLACE VIEW {schema}.aggregate_access_history (
+  interval_start_time COMMENT 'When the hour begins (UTC)',
+  interval_end_time COMMENT 'When it ends (UTC)',
+  query_date COMMENT 'The day (UTC): the partition of access_history',
+  query_parameterized_hash COMMENT 'The same for texts that differ in white space, comments and literals; null for a DataFrame action',
+  user_name COMMENT 'Who issued them',
+  calls COMMENT 'Statements in the hour',
+  direct_objects_accessed COMMENT 'Objects and columns that they name, as in access_history',
+  base_objects_accessed COMMENT 'Objects and columns below views, as in access_history',
+  objects_modified COMMENT 'Objects written, with the sources of each column, as in access_history',
+  object_modified_by_ddl COMMENT 'The DDL operation, as in access_history',
+  policies_referenced COMMENT 'Policies in force on what was accessed, as in access_history',
+  rows_produced COMMENT 'Rows returned or written by all of them, where Spark knows them',
+  total_elapsed_time COMMENT 'Milliseconds of all of them'
+) COMMENT 'Accesses by the hour: one row for each kind of statement, user and set of objects' AS
+SELECT timestamp_micros(hour * 3600000000) AS interval_start_time,
+  timestamp_micros((hour + 1) * 3600000000) AS interval_end_time, query_date, query_parameterized_hash, user_name,
+  count(*) AS calls, direct_objects_accessed, base_objects_accessed, objects_modified, object_modified_by_ddl,
+  policies_referenced, sum(rows_produced) AS rows_produced, sum(total_elapsed_time) AS total_elapsed_time
+FROM (
+  SELECT a.*, unix_micros(a.query_start_time) DIV 3600000000 AS hour, q.query_parameterized_hash, q.rows_produced,
+    q.total_elapsed_time
+  FROM {schema}.access_history a
+  LEFT JOIN {schema}.query_history q
+    ON q.query_id = a.query_id AND q.start_time = a.query_start_time AND q.query_date = a.query_date
+)
+GROUP BY hour, query_date, query_parameterized_hash, user_name, direct_objects_accessed, base_objects_accessed,
+  objects_modified, object_modified_by_ddl, policies_referenced

@@ -1,0 +1,89 @@
+-- The INFORMATION_SCHEMA.JOBS of BigQuery: its columns. One row for each statement. A project is a catalog here, a
+-- dataset a schema.
+CREATE OR REPLACE VIEW {schema}.information_schema_jobs (
+  creation_time COMMENT 'When the statement started (UTC)',
+  project_id COMMENT 'The current catalog',
+  project_number COMMENT 'NULL: catalogs have no number',
+  user_email COMMENT 'user_name of query_history',
+  principal_subject COMMENT 'user: and the name',
+  job_id COMMENT 'query_id of query_history',
+  job_type COMMENT 'QUERY; EXTRACT for UNLOAD, LOAD for COPY INTO a table, COPY for CLONE',
+  statement_type COMMENT 'query_type of query_history',
+  priority COMMENT 'INTERACTIVE: every statement runs at once',
+  start_time COMMENT 'When it started (UTC)',
+  end_time COMMENT 'When it ended (UTC); NULL while it runs or after a crash',
+  query COMMENT 'query_text of query_history',
+  state COMMENT 'DONE or RUNNING',
+  reservation_id COMMENT 'NULL: there are no reservations',
+  edition COMMENT 'NULL: there are no editions',
+  total_bytes_processed COMMENT 'bytes_scanned of query_history',
+  total_bytes_billed COMMENT 'NULL: nothing is billed',
+  total_slot_ms COMMENT 'NULL: there are no slots',
+  error_result COMMENT 'NULL where it succeeded or runs; reason: the error class of Spark; message; location and debug_info are NULL',
+  cache_hit COMMENT 'FALSE: no result comes from a cache',
+  destination_table COMMENT 'The first table that it wrote: project_id, dataset_id and table_id; NULL for none',
+  referenced_tables COMMENT 'Tables and views that it read, those below views, too: project_id, dataset_id and table_id. Where it failed: what it names',
+  labels COMMENT 'query_tag and purpose, where they are set: key and value',
+  timeline COMMENT 'NULL: not measured',
+  job_stages COMMENT 'NULL: not measured',
+  transaction_id COMMENT 'NULL: there are no transactions of several statements',
+  parent_job_id COMMENT 'The statement, script or procedure that ran this one',
+  session_info COMMENT 'session_id: the Spark session',
+  dml_statistics COMMENT 'Rows of INSERT, DELETE and UPDATE: inserted_row_count, deleted_row_count, updated_row_count; NULL for others',
+  total_modified_partitions COMMENT 'NULL: not measured',
+  bi_engine_statistics COMMENT 'NULL: there is no BI Engine',
+  query_info COMMENT 'query_hashes.normalized_literals: query_parameterized_hash of query_history; resource_warning is NULL',
+  transferred_bytes COMMENT 'NULL: not measured',
+  materialized_view_statistics COMMENT 'NULL: not measured',
+  job_creation_reason COMMENT 'code: REQUESTED',
+  query_dialect COMMENT 'NULL: SQL is that of Spark',
+  continuous COMMENT 'NULL: streams are not told apart',
+  query_date COMMENT 'Not of BigQuery: the partition'
+) COMMENT 'Statements as BigQuery shows its jobs' AS
+SELECT start_time AS creation_time, database_name AS project_id, CAST(NULL AS BIGINT) AS project_number,
+  user_name AS user_email, concat('user:', user_name) AS principal_subject, query_id AS job_id,
+  CASE WHEN query_type = 'UNLOAD' THEN 'EXTRACT' WHEN startswith(query_type, 'COPY') THEN 'LOAD'
+    WHEN is_clone THEN 'COPY' ELSE 'QUERY' END AS job_type,
+  query_type AS statement_type, 'INTERACTIVE' AS priority, start_time, end_time, query_text AS query,
+  if(execution_status = 'RUNNING', 'RUNNING', 'DONE') AS state, CAST(NULL AS STRING) AS reservation_id,
+  CAST(NULL AS STRING) AS edition, bytes_scanned AS total_bytes_processed, CAST(NULL AS BIGINT) AS total_bytes_billed,
+  CAST(NULL AS BIGINT) AS total_slot_ms,
+  if(execution_status IN ('SUCCESS', 'RUNNING'), NULL, named_struct('reason', coalesce(error_code, execution_status),
+    'location', CAST(NULL AS STRING), 'debug_info', CAST(NULL AS STRING), 'message', error_message)) AS error_result,
+  FALSE AS cache_hit,
+  if(written IS NULL, NULL, named_struct(
+    'project_id', regexp_extract(written, '^(`[^`]+`|[^.`]+)[.](`[^`]+`|[^.`]+)[.](.+)$', 1),
+    'dataset_id', regexp_extract(written, '^(`[^`]+`|[^.`]+)[.](`[^`]+`|[^.`]+)[.](.+)$', 2),
+    'table_id', regexp_extract(written, '^(`[^`]+`|[^.`]+)[.](`[^`]+`|[^.`]+)[.](.+)$', 3))) AS destination_table,
+  transform(sort_array(array_distinct(names)), n -> named_struct(
+    'project_id', regexp_extract(n, '^(`[^`]+`|[^.`]+)[.](`[^`]+`|[^.`]+)[.](.+)$', 1),
+    'dataset_id', regexp_extract(n, '^(`[^`]+`|[^.`]+)[.](`[^`]+`|[^.`]+)[.](.+)$', 2),
+    'table_id', regexp_extract(n, '^(`[^`]+`|[^.`]+)[.](`[^`]+`|[^.`]+)[.](.+)$', 3))) AS referenced_tables,
+  filter(array(named_struct('key', 'query_tag', 'value', query_tag), named_struct('key', 'purpose', 'value', purpose)),
+    l -> l.value IS NOT NULL) AS labels,
+  CAST(NULL AS STRING) AS timeline, CAST(NULL AS STRING) AS job_stages, CAST(NULL AS STRING) AS transaction_id,
+  parent_query_id AS parent_job_id, named_struct('session_id', session_id) AS session_info,
+  if(query_type IN ('INSERT', 'DELETE', 'UPDATE'), named_struct(
+    'inserted_row_count', if(query_type = 'INSERT', rows_produced, NULL),
+    'deleted_row_count', if(query_type = 'DELETE', rows_produced, NULL),
+    'updated_row_count', if(query_type = 'UPDATE', rows_produced, NULL)), NULL) AS dml_statistics,
+  CAST(NULL AS BIGINT) AS total_modified_partitions, CAST(NULL AS STRING) AS bi_engine_statistics,
+  named_struct('resource_warning', CAST(NULL AS STRING),
+    'query_hashes', named_struct('normalized_literals', query_parameterized_hash)) AS query_info,
+  CAST(NULL AS BIGINT) AS transferred_bytes, CAST(NULL AS STRING) AS materialized_view_statistics,
+  named_struct('code', 'REQUESTED') AS job_creation_reason, CAST(NULL AS STRING) AS query_dialect,
+  CAST(NULL AS BOOLEAN) AS continuous, query_date
+FROM (
+  SELECT q.*,
+    get_json_object(a.object_modified_by_ddl.properties, '$.creationMode.value') = 'CLONE' AS is_clone,
+    get(transform(filter(a.objects_modified, o -> o.objectDomain = 'Table'), o -> o.objectName), 0) AS written,
+    if(a.query_id IS NULL, coalesce(q.objects_tried, array()), concat(
+      transform(filter(coalesce(a.direct_objects_accessed, array()), o -> o.objectDomain IN ('Table', 'VIEW')),
+        o -> o.objectName),
+      transform(filter(coalesce(a.base_objects_accessed, array()), o -> o.objectDomain IN ('Table', 'VIEW')),
+        o -> o.objectName))) AS names
+  FROM {schema}.query_history q
+  LEFT JOIN {schema}.access_history a
+    ON a.query_id = q.query_id AND a.query_start_time = q.start_time AND a.query_date = q.query_date
+  WHERE NOT startswith(q.query_type, 'AUDIT_') AND q.query_type <> 'GAP'
+)

@@ -1,0 +1,35 @@
+-- Who worked, from where, and for how long? One row for each Spark session that was recorded. A WHERE on its time
+-- leaves out rows, yet all days are read: a session may be open for many.
+CREATE OR REPLACE VIEW {schema}.sessions (
+  session_id COMMENT 'The Spark session',
+  application_id COMMENT 'The Spark application',
+  user_name COMMENT 'Who attached it, else who issued the first statement',
+  users COMMENT 'How many users issued statements: audit.as_user lets several share a session',
+  created_on COMMENT 'When it was attached (AUDIT_ATTACH), else when the first statement started (UTC)',
+  detached_on COMMENT 'When it was detached last (AUDIT_DETACH); null where it still is, or its driver was killed (UTC)',
+  last_statement_on COMMENT 'When the last statement started (UTC); null for none',
+  statements COMMENT 'Statements, without what happened to the logging',
+  failed_statements COMMENT 'Of these: those that failed, were denied or are incomplete',
+  client_address COMMENT 'The IP address of the machine that it came from',
+  client_host COMMENT 'The name of that machine',
+  client_program COMMENT 'The script, module or shell',
+  client_version COMMENT 'Its Python and PySpark',
+  os_user COMMENT 'The user of the operating system, whoever user_name is'
+) COMMENT 'Sessions, with their first and last statement' AS
+SELECT session_id, max(application_id) AS application_id,
+  coalesce(min_by(user_name, start_time) FILTER (WHERE query_type = 'AUDIT_ATTACH'), min_by(user_name, start_time))
+    AS user_name,
+  count(DISTINCT user_name) FILTER (WHERE NOT is_event) AS users,
+  coalesce(min(start_time) FILTER (WHERE query_type = 'AUDIT_ATTACH'), min(start_time)) AS created_on,
+  max(start_time) FILTER (WHERE query_type = 'AUDIT_DETACH') AS detached_on,
+  max(start_time) FILTER (WHERE NOT is_event) AS last_statement_on,
+  count_if(NOT is_event) AS statements,
+  count_if(NOT is_event AND execution_status IN ('FAIL', 'DENIED', 'INCOMPLETE')) AS failed_statements,
+  max(client_address) AS client_address, max(client_host) AS client_host, max(client_program) AS client_program,
+  max(client_version) AS client_version, max(os_user) AS os_user
+FROM (
+  SELECT *, startswith(coalesce(query_type, ''), 'AUDIT_') AS is_event
+  FROM {schema}.query_history
+  WHERE session_id IS NOT NULL AND coalesce(query_type, '') <> 'GAP'
+)
+GROUP BY session_id
