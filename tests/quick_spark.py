@@ -24,6 +24,8 @@ JAVA = (
 JAVA_OF_ONE_TEST = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 SETTINGS = {
     "spark.sql.shuffle.partitions": "2",
+    # A job for each stage, and the plan as text after each: an eighth of a run's time.
+    "spark.sql.adaptive.enabled": "false",
     # Each plan runs once, over a few rows.
     "spark.sql.codegen.wholeStage": "false",
     "spark.default.parallelism": "2",

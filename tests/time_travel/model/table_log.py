@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from pyarrow import parquet
+
 File = tuple[str, str]
 """The path of a data file, and the name of the deletion vector over it, empty where there is none."""
 
@@ -40,7 +42,16 @@ class TableLog:
         """The data files of a version that are not there any more."""
         return sorted(path for path, _ in self.files(version) if not Path(path).exists())
 
+    def rows(self, version: int) -> tuple[int, ...] | None:
+        """Column i of the files of a version, sorted; None where a deletion vector hides a part."""
+        files = self.files(version)
+        if any(vector for _, vector in files):
+            return None
+        found = [parquet.read_table(path, columns=["i"], partitioning=None) for path, _ in files]
+        return tuple(sorted(value for table in found for value in table["i"].to_pylist()))
+
     def _file(self, action: dict[str, Any]) -> File:
         path = unquote(action["path"]).removeprefix("file://").removeprefix("file:")
-        vector = action.get("deletionVector") or {}
-        return str(self._folder / path), f"{vector.get('pathOrInlineDv', '')}@{vector.get('offset', '')}"
+        vector = action.get("deletionVector")
+        named = f"{vector['pathOrInlineDv']}@{vector.get('offset', '')}" if vector else ""
+        return str(self._folder / path), named
