@@ -115,7 +115,8 @@ DELETED = Figure(
     "Deleted by retention, in numbers",
     "How much was deleted since the period began, and was any of it of the period?",
     """
-SELECT count(*) AS deletions, sum(size(d.days)) AS days_deleted, sum(d.rows) AS rows_deleted,
+SELECT count(*) AS deletions, coalesce(sum(size(d.days)), 0) AS days_deleted,
+  coalesce(sum(d.rows), 0) AS rows_deleted,
   coalesce(sum(size(filter(d.days, one -> CAST(one AS DATE) BETWEEN :from_day AND :to_day))), 0)
     AS days_of_period,
   max(d.oldest_kept) AS oldest_kept
