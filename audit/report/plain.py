@@ -30,6 +30,7 @@ _HEADINGS = {
     "query_type": "kind of statement",
     "query_types": "kinds of statements",
     "query_tag": "tag",
+    "columns_read": "columns",
     "execution_status": "status",
     "error_code": "error",
     "operation_type": "operation",

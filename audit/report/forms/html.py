@@ -27,7 +27,17 @@ if TYPE_CHECKING:
 LONGEST = 300
 """Letters of a text in a table; the rest is left out."""
 _TEXTS = frozenset(
-    {"query_text", "message", "columns", "sources", "objects_tried", "objects", "analysis_reason"}
+    {
+        "query_text",
+        "message",
+        "columns",
+        "columns_read",
+        "sources",
+        "reason",
+        "objects_tried",
+        "objects",
+        "analysis_reason",
+    }
 )
 _IDS = frozenset({"query_id", "session_id", "application_id"})
 # Not inside of an address: 192.0.2.2.
