@@ -12,7 +12,10 @@ from sqlglot.errors import SqlglotError
 
 from audit.report.errors import SubjectKeyInvalid
 
-_WAY_OUT = 'write a column, =, and a number or a text in quotes: "customer_id = 7", "email = \'a@b.org\'"'
+_WAY_OUT = (
+    'write a column, =, and a number or a text in quotes: "customer_id = 7", "email = \'a@b.org\'";'
+    " a quote in a text is \\'"
+)
 
 
 @dataclass(frozen=True, slots=True)

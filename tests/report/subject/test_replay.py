@@ -16,6 +16,7 @@ from audit.query.tables import opened
 from audit.report.errors import SubjectKeyInvalid, SubjectTableInvalid
 from audit.report.kinds.subject import COULD_NOT, MAY_HAVE_READ, READ
 from audit.report.subject.about import subject_about
+from audit.report.subject.key import key_of
 from tests.report.roots import MONTH
 
 from .people import ADA, BOTH, GONE, MAX, NAME, NOT_YET, SCHEMA, Record, make_people
@@ -284,18 +285,23 @@ def test_a_mapped_column(tmp_path):
         ("id = 7; DROP TABLE t", "comparison"),
         ("name = 'O''Brien'", "a quote in a text is"),
         ("id = :x", "neither a number nor"),
-        ("id = '7'", "is a long"),
-        ("name = 7", "is a string"),
-        ("seen = 'soon'", "is a date"),
         ("SELECT 1", "not one comparison by ="),
     ],
 )
-def test_a_key_that_is_none(record, tmp_path, key, said):
+def test_a_key_that_is_none(key, said):
+    """Nothing but a column, = and a literal is taken."""
+    with pytest.raises(SubjectKeyInvalid, match=said):
+        key_of(key)
+
+
+def test_a_key_of_another_type(record, tmp_path):
     """The message does not repeat the value."""
     record.read("SELECT * FROM p.clients")
-    with pytest.raises(SubjectKeyInvalid, match=said) as caught:
-        answers(record, tmp_path, key=key)
-    assert "soon" not in str(caught.value)
+    keys = {"id = '7'": "is a long", "name = 4711": "is a string", "seen = 'soon'": "is a date"}
+    for number, (key, said) in enumerate(keys.items()):
+        with pytest.raises(SubjectKeyInvalid, match=said) as caught:
+            answers(record, tmp_path / str(number), key=key)
+        assert not {"soon", "4711"} & set(str(caught.value).split())
 
 
 def test_a_table_that_is_none(record, tmp_path):
