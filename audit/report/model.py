@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows below each other."""
+    """Rows below each other; `is_wide`: on paper they need a page that lies on its side."""
+
+    is_wide: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,6 +116,15 @@ def test_pdf(report):
     made = content(report("changes"), "pdf")
     assert made.startswith(b"%PDF-")
     assert len(re.findall(rb"/Type\s*/Page\b", made)) > 3
+    assert b"/StructTreeRoot" in made
+    assert b"/Outlines" in made
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+def test_a_large_pdf_has_no_tags():
+    """They would be most of the file."""
+    text = "<p>" + "<i>word</i> " * 50_000
+    assert b"/StructTreeRoot" not in printed(text, browser(os.environ))
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")

@@ -91,10 +91,10 @@ def test_the_row_of_a_person(tables):
     )
     # Deleted before the last statement read the table, by a deletion vector or a new file.
     last = said("who = 'MAX'", "sq.report")
-    assert last["SELECT * FROM sq.report"] == (COULD_NOT.name, "the version that it read has no such row")
+    assert last["SELECT * FROM sq.report"] == (COULD_NOT.name, "the version has no such row")
     assert last["DELETE FROM sq.report WHERE who = 'MAX'"][0] == READ.name
     through_a_view = said("name = 'Ada'", "sq.people")["SELECT name FROM sq.adults"]
     assert through_a_view[0] == MAY_HAVE_READ.name
     assert set(said("name = 'Nobody'", "sq.people").values()) == {
-        (COULD_NOT.name, "the version that it read has no such row")
+        (COULD_NOT.name, "the version has no such row")
     }

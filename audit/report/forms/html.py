@@ -33,7 +33,6 @@ _TEXTS = frozenset(
         "columns",
         "columns_read",
         "sources",
-        "reason",
         "objects_tried",
         "objects",
         "analysis_reason",
@@ -158,7 +157,7 @@ def _shown(filled: Filled, report: Report) -> Shown:
         tuple(_cut(cell(value, name)) for name, value in zip(filled.columns, row, strict=True))
         for row in filled.rows
     )
-    return Shown(filled, columns, rows)
+    return Shown(filled, columns, rows, wide=form.is_wide)
 
 
 def _pairs(filled: Filled) -> Iterator[tuple[str, Any]]:
@@ -177,6 +176,8 @@ def _style(name: str, values: Sequence[Any]) -> str:
         return "text"
     if name in _IDS:
         return "id"
+    if name == "reason":
+        return "reason"
     known = [one for one in values if one is not None]
     if known and all(isinstance(one, date) for one in known):
         return "time"

@@ -6,7 +6,7 @@ the answer of their query.
 
 from __future__ import annotations
 
-from audit.report.model import Figure, KeyFigures, Kind, Section
+from audit.report.model import Figure, KeyFigures, Kind, Section, Table
 from audit.report.subject.statement import READINGS
 
 _REPLAYED = (
@@ -29,6 +29,7 @@ READ = Figure(
     "The row was read",
     "Which statements read the row, when, what for, and which columns of the table?",
     READINGS,
+    Table(is_wide=True),
     worked_out=_REPLAYED,
 )
 
@@ -37,6 +38,7 @@ MAY_HAVE_READ = Figure(
     "The row may have been read",
     "Which statements may have read the row, and why does nobody know?",
     READINGS,
+    Table(is_wide=True),
     worked_out=_REPLAYED,
 )
 
@@ -45,6 +47,7 @@ COULD_NOT = Figure(
     "The row was not read",
     "Which statements read the tables, and could not have read the row?",
     READINGS,
+    Table(is_wide=True),
     worked_out=_REPLAYED,
 )
 

@@ -69,7 +69,7 @@ class Replay:
         if isinstance(held, Unknown):
             return Verdict(MAY, held.reason)
         if not held.rows:
-            return _absent(held, "the version that it read has no such row")
+            return _absent(held, "the version has no such row")
         if not reading.is_plain:
             return Verdict(MAY, "the version has the row; a view, a function or a policy stood between")
         conditions = conditions_of(reading.text, reading.object_name, reading.text_hash, reading.named)
@@ -78,13 +78,15 @@ class Replay:
         return self._passes(conditions, reading, held)
 
     def _passes(self, conditions: Conditions, reading: Reading, held: Held) -> Verdict:
-        has = "the version that it read has the row"
+        has = "the version has the row"
         if conditions.reason:
             return Verdict(MAY, f"{has}; {conditions.reason}")
         (place,) = conditions.places
         if reading.hidden_by:
             return Verdict(MAY, f"{has}; {', '.join(reading.hidden_by)} may have hidden it")
-        if not all(is_plain(one, place, held.kinds, reading.masked) for one in place.conditions):
+        if any(_columns(one) & reading.masked for one in place.conditions):
+            return Verdict(MAY, f"{has}; a column of its condition was masked")
+        if not all(is_plain(one, place, held.kinds) for one in place.conditions):
             return Verdict(MAY, f"{has}; its condition is more than comparisons of columns with values")
         through = ", and its condition lets it through" if place.conditions else ", and it has no condition"
         return Verdict(READ, has + through)
@@ -103,6 +105,10 @@ class Replay:
 def _absent(held: Held, reason: str) -> Verdict:
     # Further rows of the person may be in a file that is gone.
     return Verdict(NOT, reason) if held.is_whole else Verdict(MAY, "the version is no longer kept as a whole")
+
+
+def _columns(condition: exp.Expr) -> set[str]:
+    return {one.name.casefold() for one in condition.find_all(exp.Column)}
 
 
 def _unqualified(condition: exp.Expr) -> exp.Expr:

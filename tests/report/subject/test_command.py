@@ -57,7 +57,7 @@ def test_a_report(root, tmp_path):
     assert found == {
         "query_start_time": "2026-11-05T12:00:00Z", "query_tag": "t1", "object_name": NAME, "version": "1",
         "columns_read": "name", "masked": "born by spark_catalog.p.mask", "query_id": "q000000",
-        "reason": "the version that it read has the row, and it has no condition",
+        "reason": "the version has the row, and it has no condition",
     }  # fmt: skip
     assert [one["query_id"] for one in rows(file, "subject_unknown")] == ["q000003"]
     text = file.read_text()

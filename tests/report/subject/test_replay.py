@@ -22,7 +22,6 @@ from tests.report.roots import MONTH
 from .people import ADA, BOTH, GONE, MAX, NAME, NOT_YET, SCHEMA, Record, make_people
 
 SAID = {READ.name: "read", MAY_HAVE_READ.name: "may", COULD_NOT.name: "not"}
-HAS = "the version that it read has the row"
 
 
 @pytest.fixture
@@ -120,7 +119,7 @@ def test_what_stands_between(record, tmp_path):
     cases = {
         record.read("SELECT * FROM p.adults WHERE born > 1850", view=True): ("may", "a view"),
         record.read("SELECT * FROM p.adults", NOT_YET, view=True): ("not", "no such row"),
-        record.read(text, policies=[{**mask, "changed": True}]): ("may", "more than comparisons"),
+        record.read(text, policies=[{**mask, "changed": True}]): ("may", "was masked"),
         record.read(text, policies=[{**mask, "changed": False}]): ("not", "its own condition"),
         record.read("SELECT name FROM p.clients", policies=[{**mask, "changed": True}]): ("read", ""),
         record.read("SELECT name FROM p.clients", policies=[{**rows, "changed": None}]): ("may", "c.p.rows"),
