@@ -25,9 +25,10 @@ FIGURES = {figure.name: figure for kind in KINDS.values() for figure in (*RECORD
 
 @pytest.fixture(scope="module")
 def tables(audited):
-    """The same root in DuckDB, after Spark has measured storage; Spark's times are UTC, as reports say."""
+    """The same root in DuckDB, after Spark has measured storage and catalog; Spark's times are UTC."""
     with audit.suppress():
         audited.sql(f"SELECT * FROM {SCHEMA}.tables").collect()
+        audited.sql(f"SELECT * FROM {SCHEMA}.catalog_tables").collect()
         audited.sql("SET TIME ZONE 'UTC'")
     with opened(attached_sessions.find(audited).services.config.root, SCHEMA) as found:
         yield found

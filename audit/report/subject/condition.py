@@ -68,18 +68,35 @@ def conditions_of(
     >>> [one.sql() for one in found.places[0].conditions], found.reason
     (['b = 1', 'c > 2'], '')
     """
-    try:
-        tree = parse_one(text, read="spark")
-    except SqlglotError:
+    tree = _parsed(text)
+    if tree is None:
         return Conditions((), "what it asked for is not known as SQL")
-    if not isinstance(tree, (exp.Query, exp.Insert, exp.Create, exp.Update, exp.Delete)):
-        return Conditions((), "what it asked for is not known as SQL")
+    if isinstance(tree, exp.Merge):
+        return Conditions((), "a MERGE is not evaluated")
     if recorded_hash is not None and text_hash(text) != recorded_hash:
         return Conditions((), "its text is on record without its values")
     nodes, reason = _named(tree, split_recorded(table.casefold()), others)
     if reason:
         return Conditions((), reason)
     return Conditions(tuple(map(_place, nodes)), _decided(tree, nodes))
+
+
+def is_sql(text: str) -> bool:
+    """Whether a text is one statement that reads or writes rows.
+
+    >>> is_sql("SELECT 1"), is_sql("DataFrame.collect()")
+    (True, False)
+    """
+    return _parsed(text) is not None
+
+
+def _parsed(text: str) -> exp.Expr | None:
+    try:
+        tree = parse_one(text, read="spark")
+    except SqlglotError:
+        return None
+    known = (exp.Query, exp.Insert, exp.Create, exp.Update, exp.Delete, exp.Merge)
+    return tree if isinstance(tree, known) else None
 
 
 def _named(tree: exp.Expr, table: Sequence[str], others: Collection[str]) -> tuple[list[exp.Table], str]:

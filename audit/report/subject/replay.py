@@ -68,6 +68,8 @@ class Replay:
     def _of_version(self, reading: Reading, held: Held | Unknown) -> Verdict:
         if isinstance(held, Unknown):
             return Verdict(MAY, held.reason)
+        if not held.rows and not reading.is_of_one_version:
+            return Verdict(MAY, "the version has no such row; it may have read others, too")
         if not held.rows:
             return _absent(held, "the version has no such row")
         if not reading.is_plain:

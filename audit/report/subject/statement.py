@@ -5,22 +5,25 @@ In: the record. Out: a `Reading` for each statement and table, with what the rep
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from audit.report.binding import Value, bound
+from audit.report.subject.condition import is_sql
 
 if TYPE_CHECKING:
     from audit.query.tables import Tables
 
 READINGS = """
 SELECT r.query_start_time, r.query_id, r.object_name, r.object_id, r.columns, r.user_name,
-  q.purpose, q.query_tag, q.query_text, q.query_hash, a.object_versions, a.policies_referenced,
+  q.purpose, q.query_tag, q.query_type, q.query_text, q.query_hash, a.object_versions, a.policies_referenced,
   r.is_direct AND NOT exists(a.direct_objects_accessed, o -> o.objectDomain NOT IN ('Table', 'STAGE'))
     AS only_by_name,
-  transform(a.direct_objects_accessed, o -> o.objectName) AS named
+  transform(a.direct_objects_accessed, o -> o.objectName) AS named,
+  transform(filter(a.direct_objects_accessed, o -> o.objectDomain NOT IN ('Table', 'STAGE')),
+    o -> o.objectName) AS through
 FROM (
   SELECT query_id, query_start_time, user_name, object_id, max(object_name) AS object_name,
     array_join(sort_array(collect_set(column_name)), ', ') AS columns, bool_or(is_direct) AS is_direct
@@ -33,6 +36,16 @@ JOIN account_usage.query_history q ON q.query_id = r.query_id AND q.start_time =
 ORDER BY r.query_start_time DESC, r.object_name, r.query_id
 """
 """One row for each statement and table. `only_by_name`: no view or function stood between them."""
+
+_VIEWS = """
+SELECT relation.object_name, coalesce(relation.view_definition, '')
+FROM account_usage.object_catalog
+WHERE relation.object_domain = 'VIEW'
+"""
+# Delta's change data feed (4.4): its function, its column, its relation in a plan. What is read so is of many
+# versions, and the record has the newest.
+_CHANGES = ("table_changes", "_change_type", "deltacdfrelation")
+_PLAN = "Relation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +68,7 @@ class Reading:
         masked: the columns that policies may have changed, in lower case.
         hidden_by: row access policies that may have hidden rows.
         named: the names of all that the statement names.
+        is_of_one_version: it read the versions on record as they are: no stream, no changes of the table.
         is_plain: nothing but the statement itself named the table: no view, no function, no other's policy.
     """
 
@@ -73,6 +87,7 @@ class Reading:
     masked: frozenset[str]
     hidden_by: tuple[str, ...]
     named: tuple[str, ...]
+    is_of_one_version: bool
     is_plain: bool
 
 
@@ -84,10 +99,34 @@ def readings(tables: Tables, values: Mapping[str, Value]) -> list[Reading]:
         values: of the parameters: the period's, and `object_ids`.
     """
     answer = tables.ask(bound(READINGS, values, tables.schema), {})
-    return [_reading(dict(zip(answer.columns, row, strict=True))) for row in answer.rows]
+    views = _known_views(tables)
+    return [_reading(dict(zip(answer.columns, row, strict=True)), views) for row in answer.rows]
 
 
-def _reading(row: Mapping[str, Any]) -> Reading:
+def _known_views(tables: Tables) -> frozenset[str]:
+    """The views as a session has measured them last; none where one of them is made of a table's changes."""
+    if not tables.has("object_catalog"):
+        return frozenset()
+    rows = tables.ask(bound(_VIEWS, {}, tables.schema), {}).rows
+    if any(_of_changes(text) for _, text in rows):
+        return frozenset()
+    return frozenset(name for name, _ in rows)
+
+
+def _of_changes(text: str) -> bool:
+    lowered = text.casefold()
+    return any(one in lowered for one in _CHANGES)
+
+
+def _is_of_one_version(row: Mapping[str, Any], views: Collection[str]) -> bool:
+    text = row["query_text"] or ""
+    if str(row["query_type"]).startswith("STREAM") or _of_changes(text):
+        return False
+    # What is neither SQL nor shows a plan may be anything.
+    return (is_sql(text) or _PLAN in text) and set(row["through"] or ()) <= set(views)
+
+
+def _reading(row: Mapping[str, Any], views: Collection[str]) -> Reading:
     own = row["object_id"]
     policies = row["policies_referenced"] or []
     columns = [one for of in policies if of["objectId"] == own for one in of["columns"] or []]
@@ -109,6 +148,7 @@ def _reading(row: Mapping[str, Any]) -> Reading:
         masked=frozenset(column.casefold() for column, _ in masking),
         hidden_by=tuple(policy["policyName"] for policy in rows),
         named=tuple(row["named"] or ()),
+        is_of_one_version=_is_of_one_version(row, views),
         is_plain=bool(row["only_by_name"]) and all(of["objectId"] == own for of in policies),
     )
 

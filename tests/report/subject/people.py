@@ -53,6 +53,7 @@ class Record:
     folder: str
     story: Story = field(default_factory=Story)
     known_place: bool = True
+    view_text: str = "SELECT * FROM p.clients"
 
     def read(
         self, text: str, version: int | None = BOTH, *, view: bool = False, policies: Any = (), **more: Any
@@ -90,8 +91,14 @@ class Record:
         """The root on disk."""
         made = make_root(folder, self.story.rows)
         if self.known_place:
-            add_catalog(made, [self._measured()])
+            add_catalog(made, [self._measured(), self._view()])
         return made
+
+    def _view(self) -> tuple[Any, ...]:
+        relation = {"object_name": VIEW, "object_domain": "VIEW", "object_id": 5,
+                    "view_definition": self.view_text}  # fmt: skip
+        values = {"kind": "RELATION", "relation": relation, "measured_at": moment(9)}
+        return tuple(values.get(name) for name, _, _ in COLUMNS)
 
     def _measured(self) -> tuple[Any, ...]:
         relation = {

@@ -52,6 +52,12 @@ STATEMENTS = [
     (f"SELECT * {FROM}", 99, "may", "no longer kept"),
     ("DataFrame.collect()\nRelation", BOTH, "may", "not known as SQL"),
     ("DataFrame.collect()\nRelation", NOT_YET, "not", "has no such row"),
+    # What reads changes reads many versions.
+    ("DataFrame.collect()", NOT_YET, "may", "others, too"),
+    ("DataFrame.collect()\nRelation [_change_type#1] DeltaCDFRelation", NOT_YET, "may", "others, too"),
+    ("SELECT * FROM table_changes('p.clients', 0)", NOT_YET, "may", "others, too"),
+    ("MERGE INTO p.x USING p.clients c ON c.id = x.id WHEN MATCHED THEN DELETE", BOTH, "may", "MERGE"),
+    ("MERGE INTO p.x USING p.clients c ON c.id = x.id WHEN MATCHED THEN DELETE", GONE, "not", "no such"),
     # The condition decides.
     (f"SELECT count(*) {FROM} WHERE born < 1850", BOTH, "read", "lets it through"),
     (f"SELECT name {FROM} WHERE born > 1850", BOTH, "not", "its own condition"),
@@ -140,6 +146,25 @@ def test_what_stands_between(record, tmp_path):
         if found[one][0] != expected[0] or expected[1] not in found[one][1]
     }
     assert not wrong
+
+
+def test_a_stream_and_an_unknown_view(record, tmp_path):
+    """They may have read more versions than the record has."""
+    query_id = record.read("DataFrame.writeStream\nRelation", NOT_YET)
+    record.story.rows["query_history"][-1]["query_type"] = "STREAM_BATCH"
+    record.known_place = False
+    view = record.read("SELECT * FROM p.adults", NOT_YET, view=True)
+    found = answers(record, tmp_path, named=[f"{NAME}={record.folder}"])
+    assert (
+        found[query_id] == found[view] == ("may", "the version has no such row; it may have read others, too")
+    )
+
+
+def test_a_view_of_changes(record, tmp_path):
+    """Where there is one, no view is known to read one version alone."""
+    view = record.read("SELECT * FROM p.adults", NOT_YET, view=True)
+    record.view_text = "SELECT * FROM table_changes('p.clients', 0)"
+    assert answers(record, tmp_path)[view][0] == "may"
 
 
 def test_a_version_that_was_vacuumed(record, tmp_path):
