@@ -12,20 +12,20 @@ __all__ = ["main"]
 @click.group(
     cls=Commands,
     modules=(
+        "answers.coverage",
+        "answers.query",
+        "answers.report",
+        "answers.status",
+        "answers.verify",
         "check",
-        "coverage",
         "doctor",
         "ingest",
         "lineage",
-        "query",
-        "report",
         "retain",
         "setup",
-        "status",
         "time_travel.failsafe",
         "time_travel.purge",
         "time_travel.storage",
-        "verify",
     ),
 )
 # The version is in pyproject.toml alone; Click asks importlib.metadata for it.

@@ -1,7 +1,7 @@
 """Rows of query_history about the logging itself: that it began, paused or ended, and what was done to it.
 
 In: an event. Out: a row. PCI DSS 10.2.1.6 asks for "all initialization of new audit logs, and all starting,
-stopping, or pausing of the existing audit logs".
+stopping, or pausing of the existing audit logs", 10.2.1.3 for all access to them.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 
 LoggingEvent = Literal[
     "AUDIT_ATTACH", "AUDIT_DETACH", "AUDIT_CONFIGURE", "AUDIT_SUPPRESS", "AUDIT_RESUME", "AUDIT_RETAIN",
-    "AUDIT_VERIFY", "AUDIT_INGEST", "AUDIT_CHECK",
+    "AUDIT_VERIFY", "AUDIT_INGEST", "AUDIT_CHECK", "AUDIT_QUERY", "AUDIT_REPORT",
 ]  # fmt: skip
 """A session is recorded from now on, or no longer; its configuration is another one than that of the attach
 before it; the recording of a thread pauses, and goes on; days were deleted; the tables were verified; the
-records of other drivers were taken in; the tables were checked."""
+records of other drivers were taken in; the tables were checked; they were read by `audit query`, by
+`audit report`."""
 LOGGING_EVENTS: frozenset[str] = frozenset(get_args(LoggingEvent))
 """The `query_type` of each. None of them is a statement."""
 PREFIX = "AUDIT_"

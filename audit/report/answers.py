@@ -18,6 +18,7 @@ from audit.report.model import About, Figure, Kind, Pack, Picture, Requirement, 
 from audit.report.period import Period
 
 if TYPE_CHECKING:
+    from audit.query.answer import Answer
     from audit.query.tables import Tables
     from audit.report.names import Pseudonyms
 
@@ -120,12 +121,14 @@ class Asking:
         values: of the parameters.
         names: the pseudonyms; None: users have their names.
         unshown: parameters whose values the report may not show.
+        worked_out: the rows of figures that no query gives, by name.
     """
 
     tables: Tables
     values: Mapping[str, Value]
     names: Pseudonyms | None
     unshown: frozenset[str]
+    worked_out: Mapping[str, Answer]
 
     @classmethod
     def of(cls, tables: Tables, period: Period, about: About | None, names: Pseudonyms | None) -> Asking:
@@ -140,7 +143,8 @@ class Asking:
         own = dict(about.values) if about is not None else {}
         # A name stays a parameter where the report names nobody; ids name nobody.
         unshown = {one for one, value in own.items() if isinstance(value, str)} if names is not None else ()
-        return cls(tables, {**period.values, **own}, names, frozenset(unshown))
+        worked_out = about.rows if about is not None else {}
+        return cls(tables, {**period.values, **own}, names, frozenset(unshown), worked_out)
 
     def fill(self, figure: Figure) -> Filled:
         """A figure with its rows, not numbered yet."""
@@ -150,9 +154,10 @@ class Asking:
             return Filled(0, figure, sql, is_there=False)
         most = _SHOWN.get(type(figure.shown), _OF_A_CHART)
         values = {name: self.values[name] for name in self.unshown}
-        answer = self.tables.ask(sql, values, most + 1)
+        known = self.worked_out.get(figure.name)
+        answer = self.tables.ask(sql, values, most + 1) if known is None else known
         rows = [tuple(row) for row in answer.rows]
-        total = len(rows) if len(rows) <= most else self._count(sql, values)
+        total = self._count(sql, values) if known is None and len(rows) > most else len(rows)
         if self.names is not None:
             rows = [self.names.row(answer.columns, row) for row in rows]
         return Filled(0, figure, sql, answer.columns, tuple(rows[:most]), total)
@@ -181,6 +186,7 @@ def fill(
     title = source.title if source else ""
     name = about.name if about is not None else ""
     shown = names.pseudonym(name) if names is not None and "user_name" in asking.values else hidden(name)
+    shown = name if about is not None and about.is_the_asking_person else shown
     return Report(
         name=source.name if source else "",
         title=title.replace("{name}", shown),

@@ -32,6 +32,18 @@ class ReportNameAmbiguous(AuditError):
     code = "AUDIT_REPORT_NAME_AMBIGUOUS"
 
 
+class SubjectKeyInvalid(AuditError):
+    """The key of a person is not a comparison of a column with a value, or not of the column's type."""
+
+    code = "AUDIT_SUBJECT_KEY"
+
+
+class SubjectTableInvalid(AuditError):
+    """What was named as the table of a person's key is none, or lacks the column."""
+
+    code = "AUDIT_SUBJECT_TABLE"
+
+
 class ReportRootUnreadable(AuditError):
     """A root on a store that only Spark can read: reports are made without Spark."""
 

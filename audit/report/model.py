@@ -6,19 +6,22 @@ In: nothing. Out: frozen values. `audit.report.kinds` has them, `audit.report.an
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from audit.report.binding import Value
 from audit.report.period import Period
 
 if TYPE_CHECKING:
+    from audit.query.answer import Answer
     from audit.query.tables import Tables
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows below each other."""
+    """Rows below each other; `is_wide`: on paper they need a page that lies on its side."""
+
+    is_wide: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,7 @@ class Figure:
         sql: one query in Spark's SQL, with parameters `:from_day`, `:to_day` and those of `About`.
         shown: the form in which its rows are shown.
         needs: a table or view that a root may lack; "": it reads only what each root has.
+        worked_out: how its rows are made from the answer of the SQL; "": they are the answer.
     """
 
     name: str
@@ -84,6 +88,7 @@ class Figure:
     sql: str
     shown: Shown = Table()
     needs: str = ""
+    worked_out: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +102,19 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """The user or object that a report is about: its name, and the values of its parameters."""
+    """What a report is about.
+
+    Attributes:
+        name: the user's, the object's, or a person's key.
+        values: of the parameters.
+        rows: of figures that are worked out, by name.
+        is_the_asking_person: the name is of the person who gets the report: no pseudonym hides it.
+    """
 
     name: str
     values: Mapping[str, Value]
+    rows: Mapping[str, Answer] = field(default_factory=dict)
+    is_the_asking_person: bool = False
 
 
 @dataclass(frozen=True, slots=True)

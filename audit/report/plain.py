@@ -30,6 +30,7 @@ _HEADINGS = {
     "query_type": "kind of statement",
     "query_types": "kinds of statements",
     "query_tag": "tag",
+    "columns_read": "columns",
     "execution_status": "status",
     "error_code": "error",
     "operation_type": "operation",
@@ -43,6 +44,10 @@ _HEADINGS = {
     "target_object_name": "target",
     "target_column_name": "target column",
     "full_percent": "in full, per cent",
+    "of_whole_period": "of all days of the period",
+    "faults_of_the_last": "faults found by the last",
+    "days_of_period": "deleted days of the period",
+    "oldest_kept": "oldest day kept",
     "mib": "MiB",
 }
 _LINES = "\n\t"

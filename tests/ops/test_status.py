@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from audit.cli import main
-from audit.cli.tables import in_spark
+from audit.cli.answers.tables import in_spark
 from audit.cli.tool import Tool
 from audit.core.config import load
 from audit.query import state

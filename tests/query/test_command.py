@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from pyarrow import parquet
 
 from audit.cli import main
+from audit.cli.tool import Tool
+from audit.core.config import load
+from tests.spooled_events import spooled_events
 
 from .roots import add_catalog, make_root
 
@@ -120,3 +125,60 @@ def test_no_spark_is_imported(root):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.fixture
+def own_root(tmp_path):
+    """A root for one test."""
+    return make_root(tmp_path / "root", {"query_history": [{"query_id": "q", "start_time": NOON}]})
+
+
+def test_that_the_tables_were_read_is_on_record(own_root, tmp_path, monkeypatch):
+    """Each run with its name or its text, before it answers; a list, and what fails, reads nothing."""
+    monkeypatch.setenv("AUDIT_USER", "ann")
+    file = tmp_path / "failed_and_denied.sql"
+    file.write_text("SELECT 1 AS a; SELECT :who AS who")
+    runs = (
+        (
+            ["failed_and_denied", "--param", "days=3"],
+            {"query": "failed_and_denied", "parameters": {"days": 3}},
+        ),
+        ([COUNT], {"sql": COUNT, "parameters": {}}),
+        ([str(file), "--param", "who=eve"], {"sql": file.read_text(), "parameters": {"who": "eve"}}),
+    )
+    for words, _ in runs:
+        assert run(own_root, *words)[::2] == (0, "")
+    assert run(own_root, "--list")[0] == 0
+    assert run(own_root, "SELECT nothing FROM account_usage.statements")[0] == 2
+    events = spooled_events(own_root, "AUDIT_QUERY")
+    for (_, details), event in zip(runs, events, strict=True):
+        assert event["query_text"] == details
+        assert (event["user_name"], event["action"]) == ("ann", "audit query")
+
+
+def test_a_secret_in_a_query_is_not_on_record(own_root, monkeypatch):
+    """As of statements: what the configuration hides is hidden."""
+    text = "SELECT 'ghp_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' AS token"
+    assert run(own_root, text)[0] == 0
+    monkeypatch.setenv("AUDIT_REDACT", "literals")
+    assert run(own_root, "SELECT 'hunter2' AS a, :b AS b", "--param", "b=hunter3")[0] == 0
+    said = str(spooled_events(own_root, "AUDIT_QUERY"))
+    assert not [one for one in ("ghp_a", "hunter2", "hunter3") if one in said]
+
+
+def test_who_may_not_write_reads_all_the_same(own_root):
+    """It says so in a line on stderr."""
+    Path(own_root, "spool").write_text("no folder")
+    code, said, error = run(own_root, COUNT, "--format", "csv")
+    assert (code, said.count("\n")) == (0, 2)
+    assert error.startswith("that the tables were read is not on record: ")
+    assert error.count("\n") == 1
+
+
+def test_the_event_costs_little(own_root):
+    """Less than 50 ms, once its modules are there."""
+    tool = Tool(load({"root": own_root}), {})
+    tool.note("AUDIT_QUERY", "audit query", {})
+    began = time.process_time()
+    tool.note("AUDIT_QUERY", "audit query", {})
+    assert time.process_time() - began < 0.05

@@ -238,6 +238,9 @@ def told() -> Story:
     old = {"table": "query_history", "days_kept": 365, "oldest_kept": "2025-11-20", "rows": 40}
     story.happened(moment(20), "AUDIT_RETAIN", deleted=[{**old, "days": ["2025-11-18", "2025-11-19"]}])
     checked = {"records": 14, "statements": 19, "faults": 0}
+    story.happened(moment(21), "AUDIT_QUERY", query="who_read_column", parameters={"days": 7})
+    story.happened(moment(22), "AUDIT_QUERY", sql="SELECT 1", parameters={})
+    story.happened(moment(23), "AUDIT_REPORT", report="subject", about=None, tables=["p.people"])
     story.happened(moment(31), "AUDIT_VERIFY", since="2026-11-01", until="2026-11-30", **checked)
     return story
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from audit.cli import main
 from tests.query.roots import make_root
+from tests.spooled_events import spooled_events
 
 from .roots import DAYS, HOSTILE, story_root
 
@@ -133,3 +135,76 @@ def test_no_spark_is_imported(root, tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_that_a_report_was_made_is_on_record(tmp_path, run):
+    """What it was about, before the file is there; a report that fails has shown nothing."""
+    root = story_root(tmp_path / "root")
+    assert run("user", "bob", *DAYS, "-o", tmp_path / "a.csv", "--without-names", of=root)[0] == 0
+    assert run(*DAYS, "--pack", "sox", "-o", tmp_path / "b.json", of=root)[0] == 0
+    assert run("user", "nobody", *DAYS, "-o", tmp_path / "c.json", of=root)[0] == 2
+    bob, sox = (event["query_text"] for event in spooled_events(root, "AUDIT_REPORT"))
+    days = {"first": "2026-11-01", "last": "2026-11-30"}
+    assert bob == {
+        "report": "user", "about": "bob", "norm": None, "tables": [], "without_names": True,
+        "format": "csv", **days,
+    }  # fmt: skip
+    assert sox == {
+        "report": "sox", "about": None, "norm": "sox", "tables": [], "without_names": False,
+        "format": "json", **days,
+    }  # fmt: skip
+
+
+def test_who_may_not_write_gets_the_report(tmp_path, run):
+    """A line says that it is not on record."""
+    root = story_root(tmp_path / "root")
+    Path(root, "spool").write_text("no folder")
+    code, said = run("access", *DAYS, "-o", tmp_path / "a.json", of=root)
+    lost, made = said.splitlines()
+    assert (code, lost.partition(": ")[0]) == (0, "that the tables were read is not on record")
+    assert made.endswith("2026-11-01 to 2026-11-30")
+
+
+def test_a_file_that_is_there(tmp_path, run):
+    """It is replaced when the new one is whole; a folder is none; a link is followed by its name."""
+    path = tmp_path / "a.json"
+    path.write_text("old")
+    assert run("user", "nobody", *DAYS, "-o", path)[0] == 2
+    assert path.read_text() == "old"
+    assert run("access", *DAYS, "-o", path)[0] == 0
+    assert json.loads(path.read_text())["report"] == "access"
+    (tmp_path / "b.json").mkdir()
+    code, said = run("access", *DAYS, "-o", tmp_path / "b.json")
+    assert (code, "AUDIT_REPORT_UNWRITABLE" in said, "is a folder" in said) == (2, True, True)
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["a.json", "b.json"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["user", ""], "user is a report about one user"),
+        (["user", " bob "], "no statement on record is of a user ' bob '; near it: bob"),
+        (["user", "a\nb\u202e"], "'a\\nb\\u202e'"),
+        (["object", "*"], "nothing on record is called '*'"),
+        (["object", "'; DROP TABLE x --"], "nothing on record is called"),
+        (["access", "--from", "0000-01-01"], "is no day"),
+        (["access", "--from", "10000-01-01"], "is no day"),
+        (["access", "--to", "2026-11-30T00:00"], "is no day"),
+        (["access", "--from", ""], "is no day"),
+        (["--pack", ""], "there is no norm ''"),
+    ],
+)
+def test_hostile_input(run, tmp_path, words, said):
+    """One line, whatever is typed; nothing of it steers the terminal."""
+    code, error = run(*words, "-o", tmp_path / "a.json")
+    assert (code, said in error, list(tmp_path.iterdir())) == (2, True, []), error
+    assert "\u202e" not in error
+
+
+def test_a_period_without_a_statement(run, tmp_path):
+    """Each format is made, and says that nothing is on record."""
+    for ending in ("json", "csv", "html"):
+        path = tmp_path / f"a.{ending}"
+        assert run("access", "--from", "9999-12-30", "--to", "9999-12-31", "-o", path)[0] == 0
+    document = json.loads((tmp_path / "a.json").read_text())
+    assert document["findings"][0]["text"] == "No statement is on record in this period."

@@ -101,8 +101,12 @@ def test_privileges(report):
     assert granted == [("ann", "SELECT", PEOPLE, "bob")]
     assert rows(privileges, "configurations", "admins", "retention_days") == [("ann", "365")]
     assert {kind for (kind,) in rows(privileges, "logging_events", "event_type")} == {
-        "AUDIT_ATTACH", "AUDIT_SUPPRESS", "AUDIT_RESUME", "AUDIT_RETAIN", "GAP",
+        "AUDIT_ATTACH", "AUDIT_SUPPRESS", "AUDIT_RESUME", "AUDIT_RETAIN", "AUDIT_QUERY", "AUDIT_REPORT",
+        "GAP",
     }  # fmt: skip
+    assert rows(privileges, "audit_tables_read", "user_name", "details") == [
+        ("ann", 'subject ["p.people"]'), ("ann", "SELECT 1"), ("ann", "who_read_column"),
+    ]  # fmt: skip
     assert ("bob", True, 7) in rows(privileges, "users", "user_name", "is_new", "statements")
 
 
@@ -118,11 +122,10 @@ def test_retention(report):
     """How far back the records go; days without one; storage was not measured."""
     retention = report("retention")
     kept = rows(retention, "records_kept", "table_name", "days", "rows")
-    assert kept == [("access_history", 10, 13), ("query_history", 17, 22)]
+    assert kept == [("access_history", 10, 13), ("query_history", 20, 25)]
     without = rows(retention, "days_without_a_statement", "first_day", "last_day", "days")
-    assert [(first.day, last.day, days) for first, last, days in without] == [
-        (16, 19, 4), (21, 30, 10),
-    ]  # fmt: skip
+    # What was done to the logging, asked of it or lost is no statement.
+    assert [(first.day, last.day, days) for first, last, days in without] == [(1, 1, 1), (14, 30, 17)]
     assert not retention.figure("storage_by_state").is_there
 
 

@@ -116,6 +116,15 @@ def test_pdf(report):
     made = content(report("changes"), "pdf")
     assert made.startswith(b"%PDF-")
     assert len(re.findall(rb"/Type\s*/Page\b", made)) > 3
+    assert b"/StructTreeRoot" in made
+    assert b"/Outlines" in made
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+def test_a_large_pdf_has_no_tags():
+    """They would be most of the file."""
+    text = "<p>" + "<i>word</i> " * 50_000
+    assert b"/StructTreeRoot" not in printed(text, browser(os.environ))
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
@@ -139,7 +148,7 @@ def test_without_the_extra(report):
         "import sys; sys.modules['altair'] = sys.modules['jinja2'] = None\n"
         "from audit.report.errors import ReportExtraMissing\n"
         "from audit.report.forms.extra import required\n"
-        "import audit.report.forms.data, audit.cli.report\n"
+        "import audit.report.forms.data, audit.cli.answers.report\n"
         "try: required('jinja2')\n"
         "except ReportExtraMissing as error: print(error)\n"
     )

@@ -14,6 +14,7 @@ NO_SQL = {
     "audit/analysis/analyst.py": "numbers of expressions in the text of a plan",
     "audit/analysis/streams.py": "the number of a micro-batch in Spark's description of an execution",
     "audit/analysis/work_items.py": "the description of a streaming sink",
+    "audit/cli/answers/on_record.py": "a pattern of the configuration, for `lineage.sql.redaction`",
     "audit/core/config.py": "values of settings, names of folders",
     "audit/core/file_paths.py": "schemes of paths",
     "audit/core/ids.py": "a query id",
@@ -48,11 +49,14 @@ ONE_WORD = {
 }
 TOKENS = {
     "audit/copy_into.py": "the tree of the query in a COPY INTO",
-    "audit/cli/query.py": "a file of SQL is cut at its semicolons",
+    "audit/cli/answers/query.py": "a file of SQL is cut at its semicolons",
     "audit/policies/statements/attach_policy.py": "which columns the expression of a mask names",
     "audit/policies/statements/bigquery_row_policy.py": "which columns the expression of a row policy names",
     "audit/query/tables.py": "a view's columns and query; the tables and parameters of DuckDB's SQL",
     "audit/query/translation.py": "a query of Spark's SQL, made into DuckDB's",
+    "audit/report/subject/condition.py": "the conditions of a statement on record, as an auditor reads them",
+    "audit/report/subject/key.py": "a comparison of a column with a literal, as a person's key",
+    "audit/report/subject/replay.py": "a condition as a query of DuckDB's",
     "audit/time_travel/versions/replay.py": "where functions stand in a query on record",
     "audit/time_travel/versions/timestamp_eval.py": "the expression of a point in time",
 }

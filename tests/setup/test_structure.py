@@ -157,4 +157,4 @@ def test_a_command_starts_without_pyspark() -> None:
     code = f"import importlib, sys; [importlib.import_module(name) for name in {names}]; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert {"pyspark", "py4j"}.isdisjoint(done.stdout.split())
-    assert "audit.cli.query" in done.stdout.split()
+    assert "audit.cli.answers.query" in done.stdout.split()

@@ -1,17 +1,18 @@
 -- One row for each event of the logging itself: a session is recorded from now on (AUDIT_ATTACH) or no longer
 -- (AUDIT_DETACH), with another configuration than before it (AUDIT_CONFIGURE), a thread's recording pauses
 -- (AUDIT_SUPPRESS) and goes on (AUDIT_RESUME), days were deleted (AUDIT_RETAIN), records were verified
--- (AUDIT_VERIFY), checked (AUDIT_CHECK) or taken in (AUDIT_INGEST), or are lost (GAP).
+-- (AUDIT_VERIFY), checked (AUDIT_CHECK), read (AUDIT_QUERY, AUDIT_REPORT) or taken in (AUDIT_INGEST), or are
+-- lost (GAP).
 CREATE OR REPLACE VIEW {schema}.logging_history (
   event_id COMMENT 'As query_id in query_history',
   event_time COMMENT 'When it happened, or began (UTC)',
   query_date COMMENT 'The day (UTC): the partition of query_history',
-  event_type COMMENT 'AUDIT_ATTACH, AUDIT_DETACH, AUDIT_CONFIGURE, AUDIT_SUPPRESS, AUDIT_RESUME, AUDIT_RETAIN, AUDIT_VERIFY, AUDIT_CHECK, AUDIT_INGEST or GAP',
+  event_type COMMENT 'AUDIT_ATTACH, AUDIT_DETACH, AUDIT_CONFIGURE, AUDIT_SUPPRESS, AUDIT_RESUME, AUDIT_RETAIN, AUDIT_VERIFY, AUDIT_CHECK, AUDIT_QUERY, AUDIT_REPORT, AUDIT_INGEST or GAP',
   user_name COMMENT 'Who did it',
   os_user COMMENT 'The user of the operating system',
   duration COMMENT 'Milliseconds: how long recording had paused, a command ran, or a gap was open',
   action COMMENT 'The call or the command',
-  details COMMENT 'JSON: the configuration of an attach, what changed of it, what was deleted or found',
+  details COMMENT 'JSON: the configuration of an attach, what changed of it, what was deleted, found or asked',
   message COMMENT 'Of a gap: what is lost, and why',
   client_address COMMENT 'The IP address of the machine',
   client_host COMMENT 'The name of the machine',

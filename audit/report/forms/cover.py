@@ -34,7 +34,7 @@ def tiles(report: Report) -> tuple[Tile, ...]:
         Tile(
             "Statements on record",
             _of(on_record, "statements"),
-            f"of {_of(on_record, 'users')} users",
+            f"of {_of(on_record, 'users')} user{'' if on_record.value('users') == 1 else 's'}",
             on_record,
         ),
         Tile(

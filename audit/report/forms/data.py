@@ -94,6 +94,7 @@ def _figure(one: Filled) -> dict[str, Any]:
         "title": one.figure.title,
         "question": one.figure.question,
         "sql": one.sql,
+        "worked_out": one.figure.worked_out or None,
         "is_there": one.is_there,
         "rows_in_all": one.total,
         "columns": list(one.columns),

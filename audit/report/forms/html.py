@@ -27,9 +27,22 @@ if TYPE_CHECKING:
 LONGEST = 300
 """Letters of a text in a table; the rest is left out."""
 _TEXTS = frozenset(
-    {"query_text", "message", "columns", "sources", "objects_tried", "objects", "analysis_reason"}
+    {
+        "query_text",
+        "message",
+        "columns",
+        "columns_read",
+        "sources",
+        "objects_tried",
+        "objects",
+        "analysis_reason",
+    }
 )
-_BREAKS = re.compile(r"(?<=[./])(?=\w)")
+_IDS = frozenset({"query_id", "session_id", "application_id"})
+# Not inside of an address: 192.0.2.2.
+_BREAKS = re.compile(r"(?<=/)(?=\w)|(?<=\.)(?=[^\W\d])")
+_SHORT = 16
+"""Letters of a word that has room in one line: AUDIT_SUPPRESS."""
 _OF_CAPITALS = re.compile(r"(?<=_)(?=[A-Z])")
 # Not a space: CSS takes one after an escape as a part of it.
 _PLAIN = re.compile(r"[A-Za-z0-9]")
@@ -111,7 +124,7 @@ def _source(name: str) -> str:
 def _breakable(text: str) -> Any:
     """A text in which a name may break after a dot or a slash, and REPLACE_TABLE after its line."""
     markup = required("markupsafe")
-    parts = (_OF_CAPITALS if text.isupper() else _BREAKS).split(text)
+    parts = [text] if len(text) <= _SHORT else (_OF_CAPITALS if text.isupper() else _BREAKS).split(text)
     return markup.Markup("<wbr>").join(markup.escape(part) for part in parts)
 
 
@@ -144,7 +157,7 @@ def _shown(filled: Filled, report: Report) -> Shown:
         tuple(_cut(cell(value, name)) for name, value in zip(filled.columns, row, strict=True))
         for row in filled.rows
     )
-    return Shown(filled, columns, rows)
+    return Shown(filled, columns, rows, wide=form.is_wide)
 
 
 def _pairs(filled: Filled) -> Iterator[tuple[str, Any]]:
@@ -161,6 +174,10 @@ def _style(name: str, values: Sequence[Any]) -> str:
         return "code"
     if name in _TEXTS:
         return "text"
+    if name in _IDS:
+        return "id"
+    if name == "reason":
+        return "reason"
     known = [one for one in values if one is not None]
     if known and all(isinstance(one, date) for one in known):
         return "time"

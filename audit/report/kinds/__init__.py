@@ -17,15 +17,18 @@ from audit.report.kinds.privileges import PRIVILEGES
 from audit.report.kinds.records import RECORDS
 from audit.report.kinds.retention import RETENTION
 from audit.report.kinds.sensitive_data import SENSITIVE_DATA
+from audit.report.kinds.subject import SUBJECT
 from audit.report.kinds.user import USER
 from audit.report.model import Figure, Kind
 
-__all__ = ["KINDS", "all_figures", "kind_of"]
+__all__ = ["KINDS", "REPORTS", "all_figures", "kind_of"]
 
 KINDS = {
     one.name: one for one in (ACCESS, SENSITIVE_DATA, CHANGES, PRIVILEGES, LINEAGE, RETENTION, USER, OBJECT)
 }
-"""All reports by name, in the order in which they are listed."""
+"""The reports that queries alone answer by name, in the order in which they are listed."""
+REPORTS = {**KINDS, SUBJECT.name: SUBJECT}
+"""All reports."""
 
 
 def kind_of(name: str) -> Kind:
@@ -37,10 +40,10 @@ def kind_of(name: str) -> Kind:
     >>> kind_of("access").title
     'Who read what'
     """
-    if name in KINDS:
-        return KINDS[name]
-    near = difflib.get_close_matches(name.lower(), KINDS, len(KINDS), cutoff=0.4)
-    listed = ", ".join([*near, *(one for one in KINDS if one not in near)])
+    if name in REPORTS:
+        return REPORTS[name]
+    near = difflib.get_close_matches(name.lower(), REPORTS, len(REPORTS), cutoff=0.4)
+    listed = ", ".join([*near, *(one for one in REPORTS if one not in near)])
     raise ReportUnknown(f"there is no report {name!r}", f"the reports are {listed}")
 
 

@@ -5,7 +5,7 @@ In: nothing. Out: its figures.
 
 from __future__ import annotations
 
-from audit.report.kinds.records import LOGGING
+from audit.report.kinds.records import LOGGING, READ_BY_COMMANDS
 from audit.report.kinds.sensitive_data import PROTECTION_CHANGES
 from audit.report.kinds.statements import REFUSED, REFUSED_OVER_TIME, USERS
 from audit.report.model import Bars, Figure, Kind, Section
@@ -114,7 +114,7 @@ PRIVILEGES = Kind(
             "The logging",
             "A session is recorded from AUDIT_ATTACH to AUDIT_DETACH; between AUDIT_SUPPRESS and"
             " AUDIT_RESUME a thread is not.",
-            (CONFIGURATIONS, LOGGING),
+            (CONFIGURATIONS, READ_BY_COMMANDS, LOGGING),
         ),
     ),
 )

@@ -106,7 +106,8 @@ DELETED = Figure(
     "Deleted by retention, in numbers",
     "How much was deleted since the period began, and was any of it of the period?",
     """
-SELECT count(*) AS deletions, sum(size(d.days)) AS days_deleted, sum(d.rows) AS rows_deleted,
+SELECT count(*) AS deletions, coalesce(sum(size(d.days)), 0) AS days_deleted,
+  coalesce(sum(d.rows), 0) AS rows_deleted,
   coalesce(sum(size(filter(d.days, one -> CAST(one AS DATE) BETWEEN :from_day AND :to_day))), 0)
     AS days_of_period,
   max(d.oldest_kept) AS oldest_kept
@@ -127,6 +128,21 @@ SELECT event_time, event_type, user_name, os_user, action, round(duration / 1000
   client_host, client_program, session_id
 FROM account_usage.logging_history
 WHERE query_date BETWEEN :from_day AND :to_day
+ORDER BY event_time DESC, event_id
+""",
+)
+
+READ_BY_COMMANDS = Figure(
+    "audit_tables_read",
+    "Who read the records",
+    "Who asked the audit tables by `audit query` and `audit report`, and what for?",
+    """
+SELECT event_time, user_name, os_user, action, client_host,
+  coalesce(get_json_object(details, '$.query'), get_json_object(details, '$.sql'),
+    concat_ws(' ', get_json_object(details, '$.report'), get_json_object(details, '$.about'),
+      get_json_object(details, '$.tables'))) AS details
+FROM account_usage.logging_history
+WHERE query_date BETWEEN :from_day AND :to_day AND event_type IN ('AUDIT_QUERY', 'AUDIT_REPORT')
 ORDER BY event_time DESC, event_id
 """,
 )

@@ -64,7 +64,8 @@ WITH without AS (
   SELECT CAST(c.day AS DATE) AS day
   FROM (SELECT explode(sequence(:from_day, :to_day, INTERVAL 1 DAY)) AS day) c
   LEFT JOIN (SELECT DISTINCT query_date FROM account_usage.query_history
-    WHERE query_date BETWEEN :from_day AND :to_day) q ON q.query_date = c.day
+    WHERE query_date BETWEEN :from_day AND :to_day AND query_type <> 'GAP'
+      AND NOT startswith(query_type, 'AUDIT_')) q ON q.query_date = c.day
   WHERE q.query_date IS NULL
 ), runs AS (
   SELECT day, date_sub(day, CAST(row_number() OVER (ORDER BY day) AS INT)) AS run

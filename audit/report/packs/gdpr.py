@@ -50,7 +50,7 @@ GDPR = Pack(
         ),
         Requirement(
             "30(1)(f)",
-            "“the envisaged time limits for erasure of the different categories of data”",
+            "“where possible, the envisaged time limits for erasure of the different categories of data”",
             "How long tables keep their past, what was deleted, and how far back the records go.",
             (
                 "retention_of_tables", "storage_by_state", "storage_by_table", "deletions", "brought_back",
@@ -60,14 +60,14 @@ GDPR = Pack(
         ),
         Requirement(
             "30(1)(g)",
-            "“a general description of the technical and organisational security measures referred to in"
-            " Article 32(1)”",
+            "“where possible, a general description of the technical and organisational security measures"
+            " referred to in Article 32(1)”",
             "Rights, policies, refusals, and how surely all of it is on record.",
             (
                 "protection_changes", "privilege_changes", "who_changed_privileges", "roles_used", "users",
                 "acting_for", "failed_and_denied_over_time", "failed_and_denied", "configurations",
                 "statements_on_record", "coverage", "integrity", "gaps", "verifications",
-                "logging_event_counts", "logging_events",
+                "logging_event_counts", "logging_events", "audit_tables_read",
             ),
         ),
     ),

@@ -21,7 +21,7 @@ HIPAA = Pack(
             "What is recorded, how surely, and from where it came.",
             (
                 "statements_on_record", "coverage", "gaps", "logging_event_counts", "configurations",
-                "logging_events", "statements_over_time", "origins",
+                "logging_events", "audit_tables_read", "statements_over_time", "origins",
             ),
         ),
         Requirement(
@@ -57,8 +57,10 @@ HIPAA = Pack(
         ),
         Requirement(
             "164.316(b)(2)(i)",
-            "Time limit: retain the documentation for six years.",
-            "How far back the tables go, and what retention has deleted.",
+            "Time limit: retain the documentation “for 6 years from the date of its creation or the date when"
+            " it last was in effect, whichever is later”.",
+            "The rule is about documentation; whether logs are a part of it is for the entity to say. How far"
+            " back the tables go, and what retention has deleted.",
             (
                 "records_kept", "lineage_kept", "days_without_a_statement", "deleted_in_numbers",
                 "deleted_by_retention", "storage_by_state", "storage_by_table", "retention_of_tables",

@@ -47,9 +47,10 @@ PCI_DSS = Pack(
         Requirement(
             "10.2.1.3",
             "“Audit logs capture all access to audit logs.”",
-            "What was done to the logging itself. Who reads the files of the tables past Spark is known to"
-            " the store alone.",
-            ("logging_events",),
+            "Who asked the tables by commands, and what was done to the logging itself. A session of Spark"
+            " that reads the tables is on record as any reader. Who opens their files by another program is"
+            " known to the store alone.",
+            ("audit_tables_read", "logging_events"),
         ),
         Requirement(
             "10.2.1.4",
@@ -85,15 +86,23 @@ PCI_DSS = Pack(
             ("origins", "sample"),
         ),
         Requirement(
+            "10.3.1",
+            "“Read access to audit logs files is limited to those with a job-related need.”",
+            "The rights of the file system and of the store say who may read the files; these figures say who"
+            " did by commands.",
+            ("audit_tables_read",),
+        ),
+        Requirement(
             "10.3.4",
-            "Change-detection mechanisms on audit logs make sure that existing log data cannot be changed"
-            " unnoticed.",
+            "File integrity monitoring or change detection makes sure that existing log data “cannot be"
+            " changed without generating alerts”.",
             "Each record has a hash; `audit verify` compares all of them.",
             ("integrity", "verifications"),
         ),
         Requirement(
             "10.4.1",
-            "Audit logs are reviewed at least once daily.",
+            "Audit logs of security events, of critical components and of those with account data are"
+            " reviewed at least once daily.",
             "Who reviewed, and when, is for the reviewer to sign: the last lines of the cover.",
             (),
         ),
@@ -108,8 +117,8 @@ PCI_DSS = Pack(
         ),
         Requirement(
             "10.7.2",
-            "Failures of critical security control systems, audit logging among them, are detected and"
-            " addressed.",
+            "Failures of critical security control systems, audit logging among them, are detected, alerted"
+            " and addressed promptly.",
             "Drivers that died, and what could not be analysed.",
             ("incomplete_statements", "not_analysed_in_full"),
         ),

@@ -52,7 +52,8 @@ SOX = Pack(
             "Where statements came from, which have no end, and how recording went.",
             (
                 "origins", "incomplete_statements", "not_analysed_in_full", "statements_over_time",
-                "days_without_a_statement", "logging_event_counts", "logging_events", "configurations",
+                "days_without_a_statement", "logging_event_counts", "logging_events", "audit_tables_read",
+                "configurations",
             ),
         ),
         Requirement(
@@ -63,8 +64,10 @@ SOX = Pack(
         ),
         Requirement(
             "802; 17 CFR 210.2-06",
-            "Records are neither altered nor destroyed; what an audit rests on is kept for seven years.",
-            "How far back the tables go, and what retention has deleted.",
+            "Records are not altered or destroyed to obstruct an investigation; an accountant keeps the"
+            " records of an audit for seven years.",
+            "The seven years bind the accountant; how long a company keeps its own is for both to agree on."
+            " How far back the tables go, and what retention has deleted.",
             (
                 "records_kept", "lineage_kept", "deleted_in_numbers", "deleted_by_retention",
                 "storage_by_state", "storage_by_table", "retention_of_tables",

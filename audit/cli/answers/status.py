@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from audit.cli.answers.tables import opened
 from audit.cli.output import Output, json_option
-from audit.cli.tables import opened
 from audit.cli.tool import Tool, root_option
 
 if TYPE_CHECKING:

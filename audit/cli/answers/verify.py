@@ -6,8 +6,8 @@ from datetime import date, datetime
 
 import click
 
+from audit.cli.answers.tables import opened
 from audit.cli.output import Output, Row, json_option
-from audit.cli.tables import opened
 from audit.cli.tool import Tool, root_option
 from audit.core.clock import SystemClock
 from audit.core.config import TABLE_NAMES

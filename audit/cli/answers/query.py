@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 import orjson
 
+from audit.cli.answers.on_record import kept_text, note_reading
+from audit.cli.answers.tables import opened
 from audit.cli.output import Output, json_option
-from audit.cli.tables import opened
 from audit.cli.tool import Tool, root_option
+from audit.core.clock import SystemClock
 from audit.core.errors import QueryFailed
 from audit.query.answer import Answer
 
@@ -64,6 +66,8 @@ def query(
 
     A file of your own may have parameters, too: a line `-- :days = 30  how far back` in its first
     comment declares `:days` with the default 30.
+
+    That the tables were read is on record: `logging_history` has an AUDIT_QUERY.
     """
     from lineage.sql.tokens import split_statements
     from views.query_file import sample, sample_names
@@ -81,14 +85,31 @@ def query(
     texts = list(split_statements(found.sql))
     if path is not None and len(texts) > 1:
         raise click.UsageError(f"{query} has {len(texts)} queries, and --output takes the answer of one")
+    began = SystemClock().now()
     with opened(tool) as tables:
-        for text in texts:
+        for number, text in enumerate(texts):
             # One row more than asked for shows that there are more.
             answer = tables.ask(text, values, limit + 1 if limit else 0)
+            if not number:
+                # Before the first row is shown; a query that fails has shown nothing.
+                note_reading(tool, output, "AUDIT_QUERY", _details(tool, query, found, values), began=began)
             if limit and len(answer.rows) > limit:
                 answer = replace(answer, rows=answer.rows[:limit])
                 output.progress(f"The first {limit:,} rows; --limit 0 shows all")
             _show(output, answer, found.question, form, path)
+
+
+def _details(tool: Tool, asked: str, query: Query, values: dict[str, Any]) -> dict[str, Any]:
+    """What goes on record of a query: a sample query has a name, any other its text."""
+    from lineage.sql.redaction.rules import PLACEHOLDER
+    from views.query_file import sample_names
+
+    if asked in sample_names():
+        return {"query": asked, "parameters": values}
+    # As literals they are hidden where the configuration hides literals.
+    hides = tool.config.redact == "literals"
+    shown = {name: PLACEHOLDER if hides else value for name, value in values.items()}
+    return {"sql": kept_text(query.sql, tool.config), "parameters": shown}
 
 
 def _form(output: Output, form: str | None, path: Path | None) -> str:

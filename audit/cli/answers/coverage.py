@@ -6,8 +6,8 @@ from datetime import date, datetime
 
 import click
 
+from audit.cli.answers.tables import opened
 from audit.cli.output import Output, json_option
-from audit.cli.tables import opened
 from audit.cli.tool import Tool, root_option
 
 _DAY = click.DateTime(formats=["%Y-%m-%d"])
