@@ -26,13 +26,20 @@ class UnsupportedStore(Exception):
     """Tables that delta-rs cannot read; Spark reads them."""
 
 
-def open_table(root: str, name: str, version: int | None = None) -> DeltaTable:
+def open_table(root: str, name: str, version: int | None = None, *, plain: bool = True) -> DeltaTable:
     """A table under a root, at a version; the newest by default.
+
+    Args:
+        root: the folder that it lies in.
+        name: of its folder.
+        version: None: the newest.
+        plain: its files alone have to tell what is in it; otherwise the caller looks at deletion vectors
+            and mapped columns.
 
     Raises:
         TableMissingError: there is none of that name.
         UnsupportedStore: delta-rs cannot read where it lies, or its log; or its files alone do not tell
-            what is in it.
+            what is in it, and have to.
     """
     from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError, TableNotFoundError
@@ -51,7 +58,8 @@ def open_table(root: str, name: str, version: int | None = None) -> DeltaTable:
         ) from error
     except (DeltaError, OSError, ValueError) as error:
         raise UnsupportedStore(str(error)) from error
-    _require_plain(table)
+    if plain:
+        _require_plain(table)
     return table
 
 

@@ -205,7 +205,7 @@ def opened(folder: str, version: int | None = None) -> DeltaTable | None:
     """The Delta table of a folder at a version, the newest by default; None where there is none."""
     parent, _, name = folder.rstrip("/").rpartition("/")
     try:
-        return open_table(parent, name, version)
+        return open_table(parent, name, version, plain=False)
     except (UnsupportedStore, TableMissingError):
         return None
 
