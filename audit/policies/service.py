@@ -25,7 +25,7 @@ from audit.policies.model.leaks import leaks_of
 from audit.policies.model.policy_references import Reference, references_of
 from audit.policies.model.privileges import PUBLIC, Holder
 from audit.policies.model.state import GovernanceState
-from audit.policies.statements.attach_policy import copy_policies
+from audit.policies.statements.attach_policy import copy_policies, copy_view_policies
 from audit.spark import sessions
 from audit.spark.catalog.existence import relation_exists
 from lineage.names import split_name, sql_name
@@ -233,6 +233,10 @@ class Policies:
             self._enforcer.require_past(source_id)  # row policies: for administrators (BigQuery)
         home = self._enforcer.schema_of(source_id)  # its tags mask the source; the clone may lie elsewhere
         self._event_log.change(partial(copy_policies, source_id, clone_id, actor, home=home))
+
+    def copy_view(self, source: Sequence[str], clone: Sequence[str], actor: Actor) -> None:
+        """Protect the view of a schema's clone like its source, before it is created; names are in full."""
+        self._event_log.change(partial(copy_view_policies, source, clone, actor))
 
     def _update_enforcement(self, state: GovernanceState, events: Sequence[GovernanceEvent]) -> None:
         """Send the changes of some events to the enforcement rule of the JVM."""

@@ -43,6 +43,10 @@ class Governance(Protocol):
         """Protect a clone like its source, before it is created at a place; ids are Delta's."""
         ...
 
+    def copy_view(self, source: Sequence[str], clone: Sequence[str]) -> None:
+        """Protect the view of a schema's clone like its source, before it is created; names are in full."""
+        ...
+
     def require_schema_drop(self, spark: SparkSession, name: str) -> None:
         """Refuse to drop a schema with tables that policies read.
 

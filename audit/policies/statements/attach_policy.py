@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from audit.policies.errors import BadPolicyError, PolicyExistsError, UnknownPolicyError
 from audit.policies.model.apply_events import state_after
 from audit.policies.model.events import GovernanceEvent
-from audit.policies.model.governed_objects import ProtectedObject
+from audit.policies.model.governed_objects import ProtectedObject, schema_key
 from audit.policies.model.types import fits
 from audit.policies.statements.attachment_event import attachment_event
 from audit.policies.statements.bigquery_row_policy import revoke_row_policies
@@ -24,7 +24,7 @@ from lineage.names import qualify, quote_name
 from lineage.sql.tokens import words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from audit.core.actor import Actor
     from audit.policies.enforcement.enforcer import CatalogObject, Enforcer
@@ -106,9 +106,40 @@ def copy_policies(
     return [_copied(source, clone_id, actor), *more]
 
 
+def copy_view_policies(
+    source: Sequence[str], clone: Sequence[str], actor: Actor, state: GovernanceState
+) -> list[GovernanceEvent]:
+    """The event that gives the view of a schema's clone the policies and tags of its source.
+
+    Args:
+        source: the view, in full.
+        clone: the new one, in full.
+        actor: who clones.
+        state: of governance.
+    """
+    key = _view_key(clone)
+    more = _tags_of_home(state.objects.get(schema_key(quote_name(source[:-1]))), key, actor, state)
+    known = state.objects.get(_view_key(source))
+    if known is None or known.domain is not Domain.VIEW or not is_set_on(known):
+        return more
+    details = {"source": known.key, "object_id": _identity(key)}
+    name = quote_name(clone)
+    return [GovernanceEvent.of(actor, "COPY_POLICIES", key=key, name=name, details=details), *more]
+
+
+def _view_key(name: Sequence[str]) -> str:
+    # As CatalogDescriptions.java says it.
+    return f"name:{'.'.join(name).lower()}"
+
+
+def _identity(key: str) -> int:
+    kind, _, rest = key.partition(":")
+    return object_id("TABLE" if kind == "delta" else "VIEW", rest)
+
+
 def _copied(source: ProtectedObject, clone_id: str, actor: Actor) -> GovernanceEvent:
-    details = {"source": source.key, "object_id": object_id("TABLE", clone_id)}
     key = f"delta:{clone_id}"
+    details = {"source": source.key, "object_id": _identity(key)}
     return GovernanceEvent.of(actor, "COPY_POLICIES", key=key, name=source.name, details=details)
 
 
@@ -118,8 +149,8 @@ def _tags_of_home(
     if home is None:
         return []
     schema_details = {
-        "object_domain": Domain.TABLE.value,
-        "object_id": object_id("TABLE", key.partition(":")[2]),
+        "object_domain": (Domain.TABLE if key.startswith("delta:") else Domain.VIEW).value,
+        "object_id": _identity(key),
         "column": None,
     }
     return [

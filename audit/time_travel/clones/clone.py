@@ -95,8 +95,14 @@ class Cloner:
         metrics = TableCloner(self.catalog, self._place, self._properties, run).run(clone)
         return [] if metrics is None else [metrics]
 
-    def schema(self, clone: CloneSchema, past: VersionReader, actor: Actor) -> str:
-        """Create a clone of a schema; returns and raises as `SchemaCloner.schema`."""
+    def schema(
+        self,
+        clone: CloneSchema,
+        past: VersionReader,
+        actor: Actor,
+        copy_view: Callable[[Sequence[str], Sequence[str]], None],
+    ) -> str:
+        """Create a clone of a schema; `copy_view`, returns and raises as `SchemaCloner`."""
         warehouse = self.catalog.warehouse
         cloner = SchemaCloner(
             self.catalog,
@@ -106,6 +112,7 @@ class Cloner:
             self._dropped_after,
             lambda name: place_in(warehouse, warehouse, name),
             partial(self.properties, clone.name[-1]),
+            copy_view,
         )
         return cloner.schema(clone)
 

@@ -77,6 +77,7 @@ class SchemaCloner:
         dropped: gives the tables and views that a schema lost after a point, in their order.
         location: gives the location of a table of the new schema, by its name.
         properties: of the clone of a table, by its source and its location.
+        copy_view: gives a view, which is to be created, the policies of another; names are in full.
     """
 
     catalog: DeltaCatalog
@@ -86,6 +87,7 @@ class SchemaCloner:
     dropped: Callable[[str, EvaluatedPoint, Sequence[Table | View]], Sequence[Table | View]]
     location: Callable[[str], str]
     properties: Callable[[Table, str], Mapping[str, str]]
+    copy_view: Callable[[Sequence[str], Sequence[str]], None]
 
     def schema(self, clone: CloneSchema) -> str:
         """Clone all tables, views and functions of a schema, those dropped after the point included.
@@ -231,7 +233,10 @@ class SchemaCloner:
         def make(view: View) -> None:
             catalog, schema = view.current
             current = (catalog, new) if schema.lower() == source.lower() else (catalog, *schema.split("."))
-            create_view(self.own.spark, (SESSION_CATALOG, new, view.name[-1]), view.facts, current)
+            name = (SESSION_CATALOG, new, view.name[-1])
+            # Before it is there: nobody reads it without them.
+            self.copy_view(view.name, name)
+            create_view(self.own.spark, name, view.facts, current)
 
         return make_all(list(views.values()), make)
 

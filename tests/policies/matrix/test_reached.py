@@ -80,9 +80,11 @@ def _reached(start: Any) -> Iterator[tuple[str, SparkSession]]:
     for way, one in waiting:
         if isinstance(one, SparkSession):
             yield way, one
-        for name in dir(one):
-            # What the audit has hung on a session is out of reach of what a user means to do.
-            if name.startswith(("__", "_audit")):
+        # DataFrame's own `dir` leaves out what an instance has (PySpark 4.2).
+        for name in {*dir(one), *vars(one)} if hasattr(one, "__dict__") else dir(one):
+            # What the audit has hung on a session is no user's; PySpark's first session of the process is
+            # attached or not, as who made it wants.
+            if name.startswith(("__", "_audit")) or name == "_instantiatedSession":
                 continue
             value = None
             with suppress(Exception):  # what has no value here leads nowhere

@@ -84,6 +84,8 @@ class World:
 
     def _make_view(self) -> None:
         run = self.session.sql
+        with contextlib.suppress(PySparkException):
+            run("DROP TABLE IF EXISTS prot.viewed")  # what a way has put in the place of the view
         run("CREATE OR REPLACE VIEW prot.viewed AS SELECT * FROM prot.below")
         run("ALTER VIEW prot.viewed ALTER COLUMN name SET MASKING POLICY prot.hush FORCE")
         self._view_text = self._text_of_view()
@@ -91,7 +93,8 @@ class World:
     def _text_of_view(self) -> str:
         catalog = self.session._jsparkSession.sessionState().catalog()
         found = catalog.listTables("prot", "viewed")
-        return "" if found.isEmpty() else str(catalog.getTableMetadata(found.head()).viewText().get())
+        text = None if found.isEmpty() else catalog.getTableMetadata(found.head()).viewText()
+        return str(text.get()) if text is not None and text.isDefined() else ""
 
     def _make(self, kind: str) -> None:
         run = self.session.sql
