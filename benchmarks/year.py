@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import views
 from audit.query import tables
 from audit.store.registration import register_tables
-from audit.store.tables import ACCESS_HISTORY, delta_path
+from audit.store.tables import ACCESS_HISTORY, path_name
 from benchmarks import sessions, year_data
 from benchmarks.result import Options, Result, Row, Say
 from benchmarks.scan import Opened, opened
@@ -106,7 +106,7 @@ def _question(shape: str, root: Path, now: datetime) -> str:
     asked = access.base_objects_accessed[0]
     since = now - timedelta(days=_WINDOW_DAYS)
     window = f"query_start_time >= TIMESTAMP'{since:%F %T}' AND query_start_time < TIMESTAMP'{now:%F %T}'"
-    table = delta_path(ACCESS_HISTORY, str(root))
+    table = path_name(ACCESS_HISTORY, str(root))
     column = asked.columns[0].name
     return _SHAPES[shape].format(answer=_ANSWER, table=table, window=window, object=asked.name, column=column)
 
