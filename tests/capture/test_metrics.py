@@ -47,7 +47,7 @@ DELTA = {
     "delete of nothing": ("DELETE FROM c WHERE a = -3", 0, None, 0),
     "merge": ("MERGE INTO c USING src ON c.a = src.a WHEN NOT MATCHED THEN INSERT *", 1, SOME, SOME),
     "merge of nothing": ("MERGE INTO c USING src ON c.a = src.a AND src.b < 0 WHEN MATCHED THEN DELETE",
-                         0, None, 0),
+                         0, SOME, 0),
     "insert of nothing": ("INSERT INTO c SELECT * FROM src WHERE b < 0", 0, 0, 0),
     "replace where": ("INSERT INTO c REPLACE WHERE a = 5 SELECT 5, 5", 1, SOME, SOME),
     "DeltaTable": (lambda s, p: DeltaTable.forName(s, "c").delete("a = 7"), 1, SOME, SOME),
