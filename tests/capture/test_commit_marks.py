@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import threading
+from pathlib import Path
 
 import pytest
 from delta.tables import DeltaTable
 from pyspark.sql.functions import expr
 
 import audit
+from audit.spark.delta.delta_log import commits_since
 from audit.testing import records
 from tests.sessions import NO_TABLES, attached
 
@@ -192,3 +195,17 @@ def test_code_in_the_jvm(session, table):
     inserted, *altered = marks(session)[before:]
     assert inserted is None
     assert set(altered) == {last(session)}
+
+
+def test_commits_that_deltas_cached_state_does_not_know(session, schema):
+    """Another object of Delta's may have made them: the newest commit is the newest file of the log."""
+    session.sql("CREATE TABLE seen_late (a INT)")
+    location = session.sql("DESCRIBE DETAIL seen_late").first().location
+    assert [one.version for one in commits_since(session, location, 0)] == [0]
+    log = Path(location.removeprefix("file:")) / "_delta_log"
+    first = [json.loads(line) for line in (log / f"{0:020}.json").read_text().splitlines()]
+    said = next(one for one in first if "commitInfo" in one)
+    said["commitInfo"] |= {"operation": "WRITE", "userMetadata": "q-late"}
+    (log / f"{1:020}.json").write_text(json.dumps(said) + "\n")
+    found = [(one.version, one.query_id) for one in commits_since(session, location, 0)]
+    assert found == [(1, "q-late"), (0, found[1][1])]

@@ -58,10 +58,12 @@ def commits_since(spark: SparkSession, location: str, since_ms: int) -> list[Log
     history = java_class(spark.sparkContext, _DELTA + "DeltaHistoryManager")
     store, folder, conf = log.store(), log.logPath(), log.newDeltaHadoopConf()
     # The state that this JVM has cached: `update()` would list the log's folder, and the statement's own
-    # commits have updated the cache already (Delta 4.4).
-    newest = log.unsafeVolatileSnapshot().version()
-    if newest >= 0 and not folder.getFileSystem(conf).exists(names.unsafeDeltaFile(folder, newest)):
+    # commits have updated the cache already (Delta 4.4), unless another object of Delta's has made them.
+    newest, files = log.unsafeVolatileSnapshot().version(), folder.getFileSystem(conf)
+    if newest >= 0 and not files.exists(names.unsafeDeltaFile(folder, newest)):
         return None  # somebody has deleted the table's files, and the cache does not know
+    while files.exists(names.unsafeDeltaFile(folder, newest + 1)):
+        newest += 1
     found: list[LoggedCommit] = []
     for version in range(newest, max(-1, newest - LOOK_BACK), -1):
         path = names.unsafeDeltaFile(folder, version)
