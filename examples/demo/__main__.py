@@ -375,6 +375,7 @@ def _what_next(screen: Screen, root: str) -> None:
         f"{shell} query{option} who_read_column": "runs one",
         f"{shell} lineage{option} mart.carrier_delay": "shows where a table comes from",
         f"{shell} check{option} -o check.html": "checks the audit tables, as a page",
+        f"{shell} report access{option} -o access.html": "writes who read what, for an auditor",
         f"{python} -m examples.demo{option}": "once more",
     }
     width = max(map(len, lines)) + 3

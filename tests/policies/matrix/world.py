@@ -247,7 +247,9 @@ class World:
             real = _shown(lambda text=text: self.session.sql(text))
             if kind in _HIDES_ROWS and f"{SECRET}-2" not in real:
                 yield f"{kind} has lost its hidden row: {_about(real)}"
-            if "***" in real:
+            # What a masked view shows is a value of another object: who writes it into a table that they may
+            # change loses nothing of that table's own mask.
+            if "***" in real and self.kind != "viewed":
                 yield f"{kind} has lost a masked value: {_about(real)}"
             with audit.as_user(self.session, user):
                 seen = _shown(lambda text=text: self.session.sql(text))
