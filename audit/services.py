@@ -220,9 +220,9 @@ class _Governance:
             source_id, clone_id, Actor(self.clock(), self.user, None, self.new_id), is_past=is_past
         )
 
-    def copy_view(self, source: Sequence[str], clone: Sequence[str]) -> None:
-        """See `Policies.copy_view`."""
-        self.policies.copy_view(source, clone, Actor(self.clock(), self.user, None, self.new_id))
+    def copy_views(self, views: Sequence[tuple[Sequence[str], Sequence[str]]]) -> None:
+        """See `Policies.copy_views`."""
+        self.policies.copy_views(views, Actor(self.clock(), self.user, None, self.new_id))
 
     def require_schema_drop(self, spark: SparkSession, name: str) -> None:
         """See `Enforcer.require_schema_drop`."""

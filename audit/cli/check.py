@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from audit.cli.days import DAY
+from audit.cli.on_record import note
 from audit.cli.output import Output, Row, json_option
 from audit.cli.tool import Tool, root_option
-from audit.core.guard import attempt
 
 if TYPE_CHECKING:
     from audit.checks import CheckResult, Outcome
 
-_DAY = click.DateTime(formats=["%Y-%m-%d"])
 _SHOWN_IDS = 3
 FORMATS = ("table", "json", "html")
 
 
 @click.command()
-@click.option("--from", "first", type=_DAY, metavar="DAY", help="First day (UTC).")
-@click.option("--to", "last", type=_DAY, metavar="DAY", help="Last day (UTC).")
+@click.option("--from", "first", type=DAY, metavar="DAY", help="First day (UTC).")
+@click.option("--to", "last", type=DAY, metavar="DAY", help="Last day (UTC).")
 @click.option(
     "--min-coverage",
     type=click.FloatRange(0, 100),
@@ -41,8 +41,8 @@ def check(
     context: click.Context,
     tool: Tool,
     output: Output,
-    first: datetime | None,
-    last: datetime | None,
+    first: date | None,
+    last: date | None,
     min_coverage: float,
     form: str | None,
     path: Path | None,
@@ -57,7 +57,7 @@ def check(
     from audit.checks.history import require_period
 
     chosen = _form(output, form, path)
-    days = (_date(first), _date(last))
+    days = (first, last)
     require_period(*days)
     _require_writable(path)
     tool.require_audit()
@@ -91,11 +91,7 @@ def _checked(
         "records": result.totals["records"],
         "failed": [one.name for one in result.failed],
     }
-    # Who checks may have no right to write: the answer does not depend on it.
-    attempt(
-        lambda: tool.note("AUDIT_CHECK", "audit check", details, began=began),
-        lambda error: output.progress(f"that it was checked is not on record: {error}"),
-    )
+    note(tool, output, "AUDIT_CHECK", details, began=began)
     return result
 
 
@@ -108,10 +104,6 @@ def _form(output: Output, form: str | None, path: Path | None) -> str:
     if path is not None and chosen not in FORMATS[1:]:
         raise click.UsageError(f"--output {path}: give --format json or html, or such an end of its name")
     return chosen
-
-
-def _date(day: datetime | None) -> date | None:
-    return None if day is None else day.date()
 
 
 def _row(one: Outcome) -> Row:

@@ -234,9 +234,9 @@ class Policies:
         home = self._enforcer.schema_of(source_id)  # its tags mask the source; the clone may lie elsewhere
         self._event_log.change(partial(copy_policies, source_id, clone_id, actor, home=home))
 
-    def copy_view(self, source: Sequence[str], clone: Sequence[str], actor: Actor) -> None:
-        """Protect the view of a schema's clone like its source, before it is created; names are in full."""
-        self._event_log.change(partial(copy_view_policies, source, clone, actor))
+    def copy_views(self, views: Sequence[tuple[Sequence[str], Sequence[str]]], actor: Actor) -> None:
+        """See `copy_view_policies`; before the clones are created."""
+        self._event_log.change(partial(copy_view_policies, views, actor))
 
     def _update_enforcement(self, state: GovernanceState, events: Sequence[GovernanceEvent]) -> None:
         """Send the changes of some events to the enforcement rule of the JVM."""

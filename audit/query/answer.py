@@ -42,6 +42,7 @@ class Source(Protocol):
 
         Raises:
             QueryFailed: it has a mistake, or asks for what is not there.
+            TableUnreadable: a file of a table is damaged, or gone.
         """
 
     def types(self, name: str) -> Mapping[str, str]:

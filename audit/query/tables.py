@@ -76,17 +76,7 @@ class Tables:
     _shown: set[str] = field(default_factory=set)
 
     def ask(self, text: str, values: Mapping[str, Any], limit: int = 0) -> Answer:
-        """The answer to a query in Spark's SQL.
-
-        Args:
-            text: one query.
-            values: of its parameters `:name`, by name.
-            limit: the most rows; 0: all of them.
-
-        Raises:
-            QueryFailed: it has a mistake, or asks for what is not there.
-            TableUnreadable: a file of a table is damaged, or gone.
-        """
+        """See `Source.ask`."""
         sql = self.translated(text)
         used = _used(values, sql)
         with self._failures_named():

@@ -43,8 +43,8 @@ class Governance(Protocol):
         """Protect a clone like its source, before it is created at a place; ids are Delta's."""
         ...
 
-    def copy_view(self, source: Sequence[str], clone: Sequence[str]) -> None:
-        """Protect the view of a schema's clone like its source, before it is created; names are in full."""
+    def copy_views(self, views: Sequence[tuple[Sequence[str], Sequence[str]]]) -> None:
+        """Protect views like others, before they are created: each source and its clone, names in full."""
         ...
 
     def require_schema_drop(self, spark: SparkSession, name: str) -> None:

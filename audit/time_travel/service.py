@@ -93,7 +93,7 @@ class TimeTravel:
         failures: Failures,
     ) -> None:
         self._cloned = governance.copy
-        self._copy_view = governance.copy_view
+        self._copy_views = governance.copy_views
         self._may_undrop = governance.require_undrop
         self._may_drop_schema = governance.require_schema_drop
         self._may_keep = governance.require_retention
@@ -365,7 +365,8 @@ class TimeTravel:
             return run(spark, text)  # Spark has neither form and raises its own error
         cloning = self._cloner(spark)
         return frames.message_frame(
-            spark, cloning.schema(require_whole(clone), self._reader(cloning.catalog), actor, self._copy_view)
+            spark,
+            cloning.schema(require_whole(clone), self._reader(cloning.catalog), actor, self._copy_views),
         )
 
     def _cloner(self, spark: SparkSession) -> Cloner:

@@ -51,13 +51,19 @@ def seen(session, view):
         return sorted(map(tuple, session.table(view).collect()))
 
 
+def protected(session, schema, policies):
+    """The view is protected from now on; what such a user sees of it."""
+    for text in POLICIES[policies]:
+        session.sql(text.format(schema=schema))
+    shown = seen(session, f"{schema}.v")
+    assert ("bob", "us") not in shown
+    return shown
+
+
 @pytest.mark.parametrize("policies", POLICIES)
 def test_of_a_schemas_clone(session, schema, policies):
     """CREATE SCHEMA … CLONE: nobody sees more in the clone's view than in its source's."""
-    for text in POLICIES[policies]:
-        session.sql(text.format(schema=schema))
-    wanted = seen(session, f"{schema}.v")
-    assert ("bob", "us") not in wanted
+    wanted = protected(session, schema, policies)
     with audit.as_user(session, "mallory"):
         session.sql(f"CREATE SCHEMA {schema}_clone CLONE {schema}")
     assert seen(session, f"{schema}_clone.v") == wanted
@@ -66,9 +72,7 @@ def test_of_a_schemas_clone(session, schema, policies):
 @pytest.mark.parametrize("policies", ["a mask", "a row policy"])
 def test_of_a_view_that_was_dropped_since(session, schema, policies):
     """CREATE SCHEMA … CLONE … BEFORE its DROP brings it back as it was protected."""
-    for text in POLICIES[policies]:
-        session.sql(text)
-    wanted = seen(session, f"{schema}.v")
+    wanted = protected(session, schema, policies)
     session.sql("DROP VIEW v")
     dropped = records(session)[-1].query
     assert dropped.query_text == "DROP VIEW v"
@@ -79,9 +83,7 @@ def test_of_a_view_that_was_dropped_since(session, schema, policies):
 @pytest.mark.parametrize("policies", ["a mask", "a row policy"])
 def test_of_a_schema_that_comes_back(session, schema, policies):
     """UNDROP SCHEMA brings its views back as they were protected."""
-    for text in POLICIES[policies]:
-        session.sql(text)
-    wanted = seen(session, f"{schema}.v")
+    wanted = protected(session, schema, policies)
     session.sql("USE default")
     session.sql(f"DROP SCHEMA {schema} CASCADE")
     session.sql(f"UNDROP SCHEMA {schema}")
@@ -91,7 +93,6 @@ def test_of_a_schema_that_comes_back(session, schema, policies):
 @pytest.mark.parametrize("policies", ["a mask", "a row policy", "a tag of the view"])
 def test_a_new_name_is_refused(session, schema, policies):
     """ALTER VIEW … RENAME TO: policies know a view by its name."""
-    for text in POLICIES[policies]:
-        session.sql(text)
+    protected(session, schema, policies)
     with pytest.raises(AccessDeniedError, match="by its name; take them off to rename it"):
         session.sql("ALTER VIEW v RENAME TO w")

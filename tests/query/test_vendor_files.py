@@ -7,10 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from audit.query.tables import opened
 from views.query_file import read
-
-from .roots import add_catalog, make_root
 
 QUERIES = sorted((Path(__file__).parents[1] / "views" / "vendor_queries").rglob("*.sql"))
 PAGES = {
@@ -18,15 +15,6 @@ PAGES = {
     "unity_catalog": "https://docs.databricks.com/",
     "bigquery": "https://cloud.google.com/bigquery/docs/",
 }
-
-
-@pytest.fixture(scope="module")
-def tables(tmp_path_factory):
-    """A root on which nothing has happened yet."""
-    root = make_root(tmp_path_factory.mktemp("root"), {})
-    add_catalog(root, [])
-    with opened(root) as found:
-        yield found
 
 
 def test_how_many():
@@ -39,10 +27,10 @@ def test_how_many():
 
 
 @pytest.mark.parametrize("path", QUERIES, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_a_file(tables, path):
+def test_a_file(empty, path):
     """It names its page and what was changed, and asks for columns that there are."""
     query = read(path)
     page, *comment = query.sql.splitlines()
     assert page.startswith(f"-- {PAGES[path.parent.name]}")
     assert "Changed: " in comment[0]
-    assert tables.ask(query.sql, query.arguments({})).columns
+    assert empty.ask(query.sql, query.arguments({})).columns

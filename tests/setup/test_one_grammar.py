@@ -14,7 +14,7 @@ NO_SQL = {
     "audit/analysis/analyst.py": "numbers of expressions in the text of a plan",
     "audit/analysis/streams.py": "the number of a micro-batch in Spark's description of an execution",
     "audit/analysis/work_items.py": "the description of a streaming sink",
-    "audit/cli/answers/on_record.py": "a pattern of the configuration, for `lineage.sql.redaction`",
+    "audit/cli/on_record.py": "a pattern of the configuration, for `lineage.sql.redaction`",
     "audit/core/config.py": "values of settings, names of folders",
     "audit/core/file_paths.py": "schemes of paths",
     "audit/core/ids.py": "a query id",

@@ -55,7 +55,7 @@ class Ungoverned:
     def copy(self, _source, _clone, _is_past, _place):
         """There is nothing to protect."""
 
-    def copy_view(self, _source, _clone):
+    def copy_views(self, _views):
         """There is nothing to protect."""
 
     def require_schema_drop(self, _spark, _name):

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import date
 
 import click
 
 from audit.cli.answers.tables import opened
+from audit.cli.days import DAY
 from audit.cli.output import Output, json_option
 from audit.cli.tool import Tool, root_option
 
-_DAY = click.DateTime(formats=["%Y-%m-%d"])
-
 
 @click.command()
-@click.option("--from", "first", type=_DAY, metavar="DAY", help="First day (UTC).")
-@click.option("--to", "last", type=_DAY, metavar="DAY", help="Last day (UTC).")
+@click.option("--from", "first", type=DAY, metavar="DAY", help="First day (UTC).")
+@click.option("--to", "last", type=DAY, metavar="DAY", help="Last day (UTC).")
 @click.option(
     "--min-coverage",
     type=click.FloatRange(0, 100),
@@ -29,8 +28,8 @@ def coverage(
     context: click.Context,
     tool: Tool,
     output: Output,
-    first: datetime | None,
-    last: datetime | None,
+    first: date | None,
+    last: date | None,
     min_coverage: float | None,
 ) -> None:
     """Show the share of successful statements that were analysed in full.
@@ -41,13 +40,8 @@ def coverage(
     """
     from audit.query import coverage as records
 
-    days = (_date(first) or date.min, _date(last) or date.max)
     with opened(tool) as source:
-        found = records.coverage(source, *days)
+        found = records.coverage(source, first or date.min, last or date.max)
     output.rows([found], title=f"Coverage of the analysis under {tool.root}")
     full = found["full_percent"]
     context.exit(1 if min_coverage is not None and full is not None and full < min_coverage else 0)
-
-
-def _date(day: datetime | None) -> date | None:
-    return None if day is None else day.date()

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 import orjson
 
-from audit.cli.answers.on_record import kept_text, note_reading
 from audit.cli.answers.tables import opened
+from audit.cli.on_record import kept_text, note
 from audit.cli.output import Output, json_option
 from audit.cli.tool import Tool, root_option
 from audit.core.clock import SystemClock
@@ -92,7 +92,7 @@ def query(
             answer = tables.ask(text, values, limit + 1 if limit else 0)
             if not number:
                 # Before the first row is shown; a query that fails has shown nothing.
-                note_reading(tool, output, "AUDIT_QUERY", _details(tool, query, found, values), began=began)
+                note(tool, output, "AUDIT_QUERY", _details(tool, query, found, values), began=began)
             if limit and len(answer.rows) > limit:
                 answer = replace(answer, rows=answer.rows[:limit])
                 output.progress(f"The first {limit:,} rows; --limit 0 shows all")

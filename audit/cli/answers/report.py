@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from audit.cli.answers.on_record import note_reading
+from audit.cli.on_record import note
 from audit.cli.output import Output, json_option
 from audit.cli.tool import Tool, root_option
 from audit.core.clock import SystemClock
@@ -95,7 +95,7 @@ def report(
         filled = _filled(tool, tables, kind, pack, about, period, made, without_names=hides)
         text = content(filled, chosen)
         # Before it is handed over: what fails before this has shown nothing.
-        note_reading(tool, output, "AUDIT_REPORT", _details(filled, about, named, chosen), began=began)
+        note(tool, output, "AUDIT_REPORT", _details(filled, about, named, chosen), began=began)
         write(text)
     if path is not None:
         output.progress(f"{path}: {period}")

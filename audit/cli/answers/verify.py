@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import date
 
 import click
 
 from audit.cli.answers.tables import opened
+from audit.cli.days import DAY
+from audit.cli.on_record import note
 from audit.cli.output import Output, Row, json_option
 from audit.cli.tool import Tool, root_option
 from audit.core.clock import SystemClock
 from audit.core.config import TABLE_NAMES
-from audit.core.guard import attempt
 
-_DAY = click.DateTime(formats=["%Y-%m-%d"])
 _SHOWN = 100
 
 
 @click.command()
-@click.option("--since", type=_DAY, help="First day (UTC).")
-@click.option("--until", type=_DAY, help="Last day (UTC).")
+@click.option("--since", type=DAY, help="First day (UTC).")
+@click.option("--until", type=DAY, help="Last day (UTC).")
 @root_option
 @json_option
 @click.pass_context
 def verify(
-    context: click.Context, tool: Tool, output: Output, since: datetime | None, until: datetime | None
+    context: click.Context, tool: Tool, output: Output, since: date | None, until: date | None
 ) -> None:
     """Check the hash of each record.
 
@@ -41,18 +41,14 @@ def verify(
     with opened(tool, whole=False) as source:
         found = check(
             source,
-            since.date() if since else None,
-            until.date() if until else None,
+            since,
+            until,
             _paired_since(tool),
             progress=lambda done: output.progress(f"{done:,} records"),
         )
-    days = {"since": str(since.date()) if since else None, "until": str(until.date()) if until else None}
+    days = {"since": str(since) if since else None, "until": str(until) if until else None}
     counts = {"records": found.records, "statements": found.statements, "faults": len(found.faults)}
-    # Who verifies may have no right to write: the answer does not depend on it.
-    attempt(
-        lambda: tool.note("AUDIT_VERIFY", "audit verify", {**days, **counts}, began=began),
-        lambda error: output.progress(f"that it was verified is not on record: {error}"),
-    )
+    note(tool, output, "AUDIT_VERIFY", {**days, **counts}, began=began)
     # A damaged table may have a million faults; the title has their number.
     rows: list[Row] = [{"query_id": fault.query_id, "fault": fault.fault} for fault in found.faults[:_SHOWN]]
     if not rows:

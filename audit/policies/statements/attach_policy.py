@@ -24,7 +24,7 @@ from lineage.names import qualify, quote_name
 from lineage.sql.tokens import words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from audit.core.actor import Actor
     from audit.policies.enforcement.enforcer import CatalogObject, Enforcer
@@ -107,16 +107,21 @@ def copy_policies(
 
 
 def copy_view_policies(
-    source: Sequence[str], clone: Sequence[str], actor: Actor, state: GovernanceState
+    views: Iterable[tuple[Sequence[str], Sequence[str]]], actor: Actor, state: GovernanceState
 ) -> list[GovernanceEvent]:
-    """The event that gives the view of a schema's clone the policies and tags of its source.
+    """The events that give the views of a schema's clone the policies and tags of their sources.
 
     Args:
-        source: the view, in full.
-        clone: the new one, in full.
+        views: each view and its clone; names are in full.
         actor: who clones.
         state: of governance.
     """
+    return [event for source, clone in views for event in _copied_view(source, clone, actor, state)]
+
+
+def _copied_view(
+    source: Sequence[str], clone: Sequence[str], actor: Actor, state: GovernanceState
+) -> list[GovernanceEvent]:
     key = _view_key(clone)
     more = _tags_of_home(state.objects.get(schema_key(quote_name(source[:-1]))), key, actor, state)
     known = state.objects.get(_view_key(source))

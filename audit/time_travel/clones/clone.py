@@ -100,9 +100,9 @@ class Cloner:
         clone: CloneSchema,
         past: VersionReader,
         actor: Actor,
-        copy_view: Callable[[Sequence[str], Sequence[str]], None],
+        copy_views: Callable[[Sequence[tuple[Sequence[str], Sequence[str]]]], None],
     ) -> str:
-        """Create a clone of a schema; `copy_view`, returns and raises as `SchemaCloner`."""
+        """Create a clone of a schema; `copy_views`, returns and raises as `SchemaCloner`."""
         warehouse = self.catalog.warehouse
         cloner = SchemaCloner(
             self.catalog,
@@ -112,7 +112,7 @@ class Cloner:
             self._dropped_after,
             lambda name: place_in(warehouse, warehouse, name),
             partial(self.properties, clone.name[-1]),
-            copy_view,
+            copy_views,
         )
         return cloner.schema(clone)
 

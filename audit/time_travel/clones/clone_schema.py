@@ -77,7 +77,7 @@ class SchemaCloner:
         dropped: gives the tables and views that a schema lost after a point, in their order.
         location: gives the location of a table of the new schema, by its name.
         properties: of the clone of a table, by its source and its location.
-        copy_view: gives a view, which is to be created, the policies of another; names are in full.
+        copy_views: gives views, which are to be created, the policies of others; names are in full.
     """
 
     catalog: DeltaCatalog
@@ -87,7 +87,7 @@ class SchemaCloner:
     dropped: Callable[[str, EvaluatedPoint, Sequence[Table | View]], Sequence[Table | View]]
     location: Callable[[str], str]
     properties: Callable[[Table, str], Mapping[str, str]]
-    copy_view: Callable[[Sequence[str], Sequence[str]], None]
+    copy_views: Callable[[Sequence[tuple[Sequence[str], Sequence[str]]]], None]
 
     def schema(self, clone: CloneSchema) -> str:
         """Clone all tables, views and functions of a schema, those dropped after the point included.
@@ -230,14 +230,16 @@ class SchemaCloner:
                 # Existing views come first in the list, so they win over dropped ones of the same name.
                 views.setdefault(one.name[-1], one)
 
+        def clone_of(view: View) -> tuple[str, str, str]:
+            return SESSION_CATALOG, new, view.name[-1]
+
         def make(view: View) -> None:
             catalog, schema = view.current
             current = (catalog, new) if schema.lower() == source.lower() else (catalog, *schema.split("."))
-            name = (SESSION_CATALOG, new, view.name[-1])
-            # Before it is there: nobody reads it without them.
-            self.copy_view(view.name, name)
-            create_view(self.own.spark, name, view.facts, current)
+            create_view(self.own.spark, clone_of(view), view.facts, current)
 
+        # Before they are there: nobody reads one without its policies.
+        self.copy_views([(view.name, clone_of(view)) for view in views.values()])
         return make_all(list(views.values()), make)
 
 

@@ -1,7 +1,6 @@
-"""That somebody has read the audit tables is on record, too (PCI DSS 10.2.1.3).
+"""What a command does with the audit tables is on record: reading them, too (PCI DSS 10.2.1.3).
 
-In: what a command is about to hand over. Out: an event of the logging, before it is handed over; a line on
-stderr where it cannot be written.
+In: what was asked for. Out: an event of the logging; a line on stderr where it cannot be written.
 """
 
 from __future__ import annotations
@@ -18,28 +17,31 @@ if TYPE_CHECKING:
     from audit.core.config import Config
 
 
-def note_reading(
-    tool: Tool,
-    output: Output,
-    kind: Literal["AUDIT_QUERY", "AUDIT_REPORT"],
-    details: Mapping[str, Any],
-    *,
-    began: int | None = None,
+Kind = Literal["AUDIT_CHECK", "AUDIT_QUERY", "AUDIT_REPORT", "AUDIT_VERIFY"]
+_READ = "the tables were read"
+_DONE: dict[Kind, str] = {
+    "AUDIT_CHECK": "it was checked",
+    "AUDIT_QUERY": _READ,
+    "AUDIT_REPORT": _READ,
+    "AUDIT_VERIFY": "it was verified",
+}
+
+
+def note(
+    tool: Tool, output: Output, kind: Kind, details: Mapping[str, Any], *, began: int | None = None
 ) -> None:
-    """Record that the tables were read.
+    """Record what a command did. Its answer does not depend on it: who reads may have no right to write.
 
     Args:
         tool: of the command.
         output: gets the line.
         kind: by which command.
-        details: what was asked for.
+        details: what was asked for, and what was found.
         began: UTC microseconds; None: now.
     """
-    action = {"AUDIT_QUERY": "audit query", "AUDIT_REPORT": "audit report"}[kind]
-    # Who may read may have no right to write: the answer does not depend on it.
     attempt(
-        lambda: tool.note(kind, action, details, began=began),
-        lambda error: output.progress(f"that the tables were read is not on record: {error}"),
+        lambda: tool.note(kind, kind.lower().replace("_", " "), details, began=began),
+        lambda error: output.progress(f"that {_DONE[kind]} is not on record: {error}"),
     )
 
 
