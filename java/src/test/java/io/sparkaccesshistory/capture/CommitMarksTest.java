@@ -12,7 +12,8 @@ class CommitMarksTest {
     assertEquals(
         "01a2-b",
         CommitMarks.statement(
-            Set.of("audit-statement-01a2-a", "mine", "audit-statement-01a2-b", "audit-suppressed")));
+            Set.of(
+                "audit-statement-01a2-a", "mine", "audit-statement-01a2-b", "audit-suppressed")));
   }
 
   @Test
