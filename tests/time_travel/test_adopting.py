@@ -42,7 +42,7 @@ def test_adopted_with_no_copy(session, before, table, stored):
     assert commits(session, table) == ["CREATE TABLE AS SELECT", "SET TBLPROPERTIES"]
     found = stored(table)
     assert (found["timeTravel.adopted"], found[FILES], found[LOG]) == (
-        "true", "interval 192 hours", "interval 720 hours",
+        "true", "interval 192 hours", "interval 36500 days",
     )  # fmt: skip
     audit.flush(session)
     by = session.sql(f"DESCRIBE HISTORY {table} LIMIT 1").collect()[0].userMetadata

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from urllib.parse import urlsplit
+
 import pytest
 
+from audit.core.actor import Actor
+from audit.core.ids import IdGenerator
+from audit.testing import records
 from audit.time_travel import errors
+from audit.time_travel.attached import time_travel_of
 from tests.sessions import NO_TABLES
 
 pytestmark = pytest.mark.spark
@@ -88,6 +95,66 @@ def test_i_overwrote_a_table_that_nobody_had_touched_for_a_month(moving_session,
     for asked in (f"t BEFORE (STATEMENT => '{rested}')", "t@v1", "v AT (OFFSET => -90000)"):
         with pytest.raises(errors.OutsideRetentionError):
             session.sql(f"SELECT * FROM {asked}")
+
+
+@pytest.mark.parametrize("commits", [8, 9])
+@pytest.mark.parametrize(
+    "change",
+    ["INSERT OVERWRITE t VALUES (2)", "CREATE OR REPLACE TABLE t CLONE other", "DELETE FROM t", "OPTIMIZE t"],
+)
+def test_a_change_with_a_checkpoint(moving_session, moving_clock, commits, change):
+    """Delta cleans its log at a checkpoint, which a CLONE writes, and each tenth commit."""
+    session = moving_session
+    session.sql("CREATE SCHEMA rested")
+    session.sql("USE rested")
+    session.sql("CREATE TABLE t (a INT)")
+    session.sql("CREATE TABLE other (a INT)")
+    for number in range(commits):
+        session.sql(f"INSERT INTO t VALUES ({number})")
+    moving_clock.advance(days=40)
+    session.sql(change)
+    try:
+        assert len(rows(session.sql("SELECT * FROM t AT (OFFSET => -3600)"))) == commits
+        assert len(rows(session.sql(f"SELECT * FROM t VERSION AS OF {commits}"))) == commits
+        (access,) = [one for one in records(session) if one.query.query_text == change][-1].access
+        written = {one.version for one in access.object_versions if one.access == "write"}
+        assert written == ({commits + 1} if access.objects_modified else set())
+    finally:
+        session.sql("USE default")
+        session.sql("DROP SCHEMA rested CASCADE")
+
+
+def test_a_purge_cleans_the_log(moving_session, moving_clock):
+    """As Delta would, but for what was current when the kept time began; all that is promised is read."""
+    session = moving_session
+    session.sql("CREATE SCHEMA rested")
+    session.sql("USE rested")
+    session.sql("CREATE TABLE t (a INT) DATA_RETENTION_TIME_IN_DAYS = 2")
+    for number in range(24):
+        moving_clock.advance(days=60 if number == 12 else 0.1)
+        session.sql(f"INSERT INTO t VALUES ({number})")
+    log = Path(urlsplit(session.sql("DESCRIBE DETAIL t").first().location).path) / "_delta_log"
+
+    def logged():
+        return sorted(int(one.stem) for one in log.glob("*[0-9].json"))
+
+    assert logged()[0] == 0
+    _purge(session, moving_clock)
+    # Version 12 was current nine days ago, when Fail-safe begins: it is read from the checkpoint at 10.
+    assert logged()[0] == 10
+    assert len(rows(session.sql("SELECT * FROM t AT (OFFSET => -129600)"))) == 12
+    moving_clock.advance(days=60)
+    session.sql("INSERT INTO t VALUES (24)")
+    _purge(session, moving_clock)
+    assert logged()[0] == 20
+    assert len(rows(session.sql("SELECT * FROM t AT (OFFSET => -129600)"))) == 24
+    session.sql("USE default")
+    session.sql("DROP SCHEMA rested CASCADE")
+
+
+def _purge(session, moving_clock):
+    actor = Actor(moving_clock.now(), "root", None, IdGenerator(moving_clock).new)
+    list(time_travel_of(session).maintenance.purge(actor, dry=False))
 
 
 @pytest.mark.long("the model has what was current")

@@ -71,7 +71,7 @@ def test_delta_keeps_what_is_not_past_fail_safe(history, ahead):
     assert now - periods.longest(now) * DAY <= periods.kept_horizon(now)
     hours = days_of(delta_properties(periods, now)[DELTAS_FILES]) * 24
     assert hours == periods.longest(now) * 24
-    assert days_of(delta_properties(periods, now)[DELTAS_LOG]) >= max(30, hours / 24)
+    assert delta_properties(periods, now)[DELTAS_LOG] == PINNED
 
 
 @given(histories())
@@ -122,14 +122,10 @@ def test_intervals_of_delta_in_days(interval, days):
 
 
 def test_the_longer_of_two_periods_is_kept():
-    """Of the owner and of this system, property by property; files never outlive their log."""
-    own = {DELTAS_FILES: "interval 60 days", DELTAS_LOG: "interval 50 days"}
-    assert delta_properties(Retention(1, 7, ""), 0, own) == dict.fromkeys(own, "interval 60 days")
-    own = {DELTAS_FILES: "interval 1 day", DELTAS_LOG: "interval 50 days"}
-    assert delta_properties(Retention(1, 7, ""), 0, own) == {
-        DELTAS_FILES: "interval 192 hours",
-        DELTAS_LOG: "interval 50 days",
-    }
+    """Of the owner and of this system; the log stays until a purge."""
+    for own, files in (("interval 60 days", "interval 60 days"), ("interval 1 day", "interval 192 hours")):
+        found = delta_properties(Retention(1, 7, ""), 0, {DELTAS_FILES: own, DELTAS_LOG: "interval 50 days"})
+        assert found == {DELTAS_FILES: files, DELTAS_LOG: PINNED}
 
 
 def test_a_pin_is_seen_and_shows_the_owners_values():

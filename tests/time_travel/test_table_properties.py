@@ -15,7 +15,7 @@ pytestmark = pytest.mark.spark
 
 FILES, LOG = "delta.deletedFileRetentionDuration", "delta.logRetentionDuration"
 OWN = "timeTravel.own."
-KEPT = {FILES: "interval 192 hours", LOG: "interval 720 hours"}
+KEPT = {FILES: "interval 192 hours", LOG: "interval 36500 days"}
 
 
 def shown(session, table):

@@ -67,6 +67,9 @@ def commits_since(spark: SparkSession, location: str, since_ms: int) -> list[Log
     found: list[LoggedCommit] = []
     for version in range(newest, max(-1, newest - LOOK_BACK), -1):
         path = names.unsafeDeltaFile(folder, version)
+        # A checkpoint may have replaced older commits, and a DROP may be deleting them.
+        if not files.exists(path):
+            break
         # Delta reads the commit's file up to its CommitInfo.
         info = option(history.getCommitInfoOpt(store, path, conf))
         if info is None or info.getTimestamp() < since_ms:

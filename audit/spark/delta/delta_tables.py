@@ -144,6 +144,18 @@ class DeltaTables(InSession):
         """
         self._java.logs.vacuum(self._session, location, millis, inventory._jdf)
 
+    def clean_log(self, location: str, millis: int) -> None:
+        """Delete from a table's log what no version needs that was current at a moment, or came later.
+
+        Args:
+            location: of the table.
+            millis: the moment, by the clock of the files.
+
+        Raises:
+            Py4JJavaError: the store refuses.
+        """
+        self._java.logs.cleanLog(self._session, location, millis)
+
     def amount(self, location: str) -> tuple[int, int]:
         """Files and bytes in a folder and below it; zeros where there is none."""
         files, size = str(self._java.logs.amount(self._session, location)).split()

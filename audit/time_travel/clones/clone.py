@@ -175,6 +175,8 @@ class Cloner:
         own = owners(of_source, is_kept=has_retention(source.location or "", of_source)) | own
         # Former periods are the source's past and mean nothing for the clone.
         parameters = parameters_of(of_source)
+        if there is not None:  # also where it has none of its own, but its schema's
+            parameters.pop(key(RETENTION), None)
         before = {} if there is None else self.catalog.properties(there.location or "", "")
         parameters |= inherited(before, rest) | ({} if is_place(location) else {ADOPTED: "true"})
         facts = self.catalog.schema_facts(schema) or {}

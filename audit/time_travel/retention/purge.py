@@ -23,10 +23,10 @@ from audit.spark.delta.values import Table
 from audit.spark.java_errors import JVM_ERRORS
 from audit.spark.sessions import new_session
 from audit.time_travel.dropped.drop_registry import ObjectEvent
-from audit.time_travel.retention.periods import DAY
+from audit.time_travel.retention.periods import DAY, DELTAS_LOG, days_of
 from audit.time_travel.retention.set_retention import apply_retention
 from audit.time_travel.retention.storage import FOREVER, StoredTable, file_lifetimes, unreadable_tables
-from audit.time_travel.retention.table_properties import is_pinned
+from audit.time_travel.retention.table_properties import DELTAS_LOG_DAYS, is_pinned, owners
 from lineage.names import delta_path
 
 if TYPE_CHECKING:
@@ -233,6 +233,7 @@ class Purge:
                 swept.append(self._purged_event(one, until))
             if not (is_pinned(one.log["properties"]) and due.is_cloned):
                 self._shorten_delta_periods(one)
+            self._clean_log(one, until)
         if due.files:
             yield PurgedObject(".".join(one.name), "VERSIONS", due.files, due["size"], due.cloned)
 
@@ -251,6 +252,15 @@ class Purge:
         """Set Delta's properties to the periods in force, after files of a longer former period are gone."""
         table = Table(one.name, one.location, "delta", managed=False)
         apply_retention(self._session, self.catalog, table, one.periods, self.at, unpin=True)
+
+    def _clean_log(self, one: StoredTable, until: int) -> None:
+        """Delete what Delta would delete of the log by itself, but for what was current at `until`."""
+        if int(one.log["checkpoint_version"]) > 0:  # Delta deletes nothing that no checkpoint replaces
+            own = owners(one.log["properties"], is_kept=True).get(DELTAS_LOG, "")
+            days = max(DELTAS_LOG_DAYS, days_of(own))
+            self.catalog.within(self._session).clean_log(
+                one.location, min(until, self.at - round(days * DAY)) // 1000
+            )
 
     def _refuse_damaged(self) -> None:
         try:

@@ -39,8 +39,8 @@ SET_BY_RETENTION = (DELTAS_FILES, DELTAS_LOG)
 _BY_LOWER = {name.lower(): name for name in SET_BY_RETENTION}
 DELTAS_DAYS = 7.0
 """For how long Delta (4.4) keeps removed files by itself: `interval 1 week`."""
-# Delta's default: 30 days.
-_DELTAS_LOG_HOURS = 30 * 24
+DELTAS_LOG_DAYS = 30.0
+"""For how long Delta (4.4) keeps its log by itself."""
 
 
 def delta_properties(
@@ -51,7 +51,10 @@ def delta_properties(
     >>> delta_properties(Retention(1.0, 7.0, ""))["delta.deletedFileRetentionDuration"]
     'interval 192 hours'
     >>> delta_properties(Retention(1.0, 7.0, ""), 0, {"delta.deletedFileRetentionDuration": "5 weeks"})
-    {'delta.deletedFileRetentionDuration': '5 weeks', 'delta.logRetentionDuration': '5 weeks'}
+    {'delta.deletedFileRetentionDuration': '5 weeks', 'delta.logRetentionDuration': 'interval 36500 days'}
+
+    The log is a purge's to clean. Delta (4.4) would do it with a checkpoint, by the age of commits: where a
+    table at rest is written with one, by a CLONE or as its tenth commit, its state until then would be lost.
 
     Args:
         periods: of a table.
@@ -61,9 +64,7 @@ def delta_properties(
     own = owners or {}
     hours = round(periods.longest(at) * 24)
     files = _longest(f"interval {hours} hours", own.get(DELTAS_FILES))
-    # Without the log of a version its files cannot be read; Delta (4.4) refuses a shorter one.
-    log = _longest(f"interval {max(hours, _DELTAS_LOG_HOURS)} hours", own.get(DELTAS_LOG), files)
-    return {DELTAS_FILES: files, DELTAS_LOG: log}
+    return {DELTAS_FILES: files, DELTAS_LOG: PINNED}
 
 
 def pinned_properties() -> dict[str, str]:

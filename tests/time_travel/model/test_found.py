@@ -48,6 +48,11 @@ FOUND = {
         ("create", "x.a", PLAIN, 5, False), ("create", "x.c", PLAIN, None, False),
         ("clone", "x.a", "x.c", 0, "CLONE", PLAIN), ("days_pass", 2.2),
     ),
+    # Also where that is its schema's, and the source has one of its own.
+    "clone-of-a-table-with-a-retention-over-one-without": (
+        MADE, ("create", "x.c", PLAIN, 2, False), ("clone", "x.a", "x.c", 0, "CLONE", PLAIN),
+        ("set_schema", "x", 30, PLAIN), ("days_pass", 2.2),
+    ),
     # A purge keeps what is in the Fail-safe of a clone.
     "purge-and-the-fail-safe-of-a-clone": (
         MADE, CLONED, ("set_table", "x.b", 5, PLAIN), ("write", "x.b", "overwrite", PLAIN), OVERWRITTEN,
@@ -56,6 +61,11 @@ FOUND = {
     ),
     # What was current until a moment ago can be read, however old it is.
     "a-table-at-rest": (MADE, ("days_pass", 20.1), OVERWRITTEN),
+    # A CLONE writes a checkpoint: there Delta would clean the log of a table that has rested for 30 days.
+    "a-clone-over-a-table-at-rest": (
+        MADE, ("days_pass", 45.2), ("create", "x.c", PLAIN, 2, False),
+        ("clone", "x.a", "x.c", 0, "CLONE", PLAIN),
+    ),
     # Scripts and EXECUTE IMMEDIATE are no other way.
     "drop-by-execute-immediate": (MADE, ("drop", "x.a", IMMEDIATE), ("undrop", "x.a", PLAIN)),
     "drop-in-a-script": (MADE, ("drop", "x.a", SCRIPT), ("undrop", "x.a", PLAIN)),

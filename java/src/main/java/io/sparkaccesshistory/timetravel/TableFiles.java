@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.Dataset;
@@ -16,8 +17,10 @@ import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaLogFileIndex;
 import org.apache.spark.sql.delta.FileBasedCheckpointProvider;
 import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.TruncationGranularity;
 import org.apache.spark.sql.delta.catalog.DeltaTableV2;
 import org.apache.spark.sql.delta.commands.VacuumCommand$;
+import org.apache.spark.sql.delta.util.FileNames;
 import org.apache.spark.util.ManualClock;
 import scala.Option;
 
@@ -88,6 +91,25 @@ public class TableFiles {
         Option.empty(),
         Scala.immutable(Map.of()),
         new ManualClock(millis));
+  }
+
+  /**
+   * Deletes from a table's log, as Delta does, what is older than the version that was current at a
+   * moment, and the checkpoint that it is read from.
+   */
+  public void cleanLog(SparkSession spark, String location, long millis)
+      throws java.io.IOException {
+    DeltaLog log = DeltaLog.forTable(spark, location);
+    Snapshot now = log.update(false, Option.empty(), Option.empty());
+    if (!log.enableExpiredLogCleanup(now.metadata())) return;
+    FileSystem store = log.logPath().getFileSystem(log.newDeltaHadoopConf());
+    long current = -1;
+    for (FileStatus file : store.listStatus(log.logPath()))
+      if (FileNames.isDeltaFile(file.getPath()) && file.getModificationTime() <= millis)
+        current = Math.max(current, file.getModificationTime());
+    if (current < 0) return;
+    Object age = log.clock().getTimeMillis() - current + 1;
+    log.cleanUpExpiredLogs(now, Option.empty(), Option.apply(age), TruncationGranularity.MINUTE());
   }
 
   /** Files and bytes in a folder and all below it; "0 0" where there is none. */
