@@ -22,6 +22,7 @@ from audit.core.config import tagging_of
 from audit.core.errors import IngestError, RecordLossWarning
 from audit.core.job_tags import QUIET_TAGS, STATEMENT_TAG
 from audit.ingest.thread import IngestThread
+from audit.record.aggregation import Aggregation
 from audit.spark import sessions
 from audit.spark.plans.events import EventQueue
 from audit.spark.plans.executions import Executions
@@ -92,6 +93,7 @@ class Recorder:
             rows,
             self.streams,
             services.redaction,
+            Aggregation.of(config.aggregated_tables),
             services.failures,
         )
         self.ingest = IngestThread(services.spark, spool, config, services.catalog, clock, former)

@@ -8,7 +8,7 @@ WITH configured AS (
   WHERE event_type = 'AUDIT_ATTACH'
 )
 SELECT s.user_name, if(s.role_name = 'ACCOUNTADMIN', 'role in use', 'configured') AS how, s.query_type,
-  s.execution_status, count(*) AS statements, max(s.start_time) AS last_statement
+  s.execution_status, CAST(sum(s.calls) AS BIGINT) AS statements, max(s.start_time) AS last_statement
 FROM account_usage.statements s
 LEFT JOIN configured c ON c.application_id = s.application_id AND c.user_name = s.user_name
 WHERE s.start_time >= current_timestamp() - make_dt_interval(:days) AND s.query_type <> 'GAP'

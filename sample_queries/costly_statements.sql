@@ -2,7 +2,7 @@
 -- Reads account_usage.statements.
 -- :days = 30   how far back
 -- :top = 20    how many
-SELECT coalesce(query_parameterized_hash, query_id) AS query_parameterized_hash, count(*) AS statements,
+SELECT coalesce(query_parameterized_hash, query_id) AS query_parameterized_hash, CAST(sum(calls) AS BIGINT) AS statements,
   sum(total_elapsed_time) AS milliseconds, coalesce(sum(bytes_scanned), 0) AS bytes_scanned,
   coalesce(sum(rows_produced), 0) AS rows_produced, array_join(sort_array(collect_set(user_name)), ', ') AS users,
   min(query_text) AS query_text

@@ -3,7 +3,7 @@
 -- :user_name = 'bob'   as in query_history
 -- :days = 30           how far back
 WITH worked AS (
-  SELECT session_id, count(*) AS statements, min(start_time) AS first_statement, max(start_time) AS last_statement
+  SELECT session_id, CAST(sum(calls) AS BIGINT) AS statements, min(start_time) AS first_statement, max(start_time) AS last_statement
   FROM account_usage.statements
   WHERE user_name = :user_name AND query_type <> 'GAP'
     AND start_time >= current_timestamp() - make_dt_interval(:days)

@@ -38,6 +38,7 @@ from lineage.statements.policies_referenced import policies_of_objects
 if TYPE_CHECKING:
     from audit.analysis.work_items import Attachments, Job
     from audit.core.guard import Failures
+    from audit.policies.model.state import GovernanceState
     from audit.record.redaction import Redaction
     from audit.spark.plans.executions import Execution
     from audit.spark.plans.plan_facts import PlanFactsReader
@@ -210,7 +211,7 @@ class Analyst:
             job.attachments,
         )
         try:
-            access = lineage.trace(statement, catalog, existed=_existed(job))
+            access = _with_id(lineage.trace(statement, catalog, existed=_existed(job)), job.governed)
         # The catalog has changed since the statement ran; its plan has what was there then.
         except CatalogMovedError:
             return None
@@ -312,6 +313,17 @@ def _under(access: Access, attachments: Attachments) -> Access:
     """The access with the policies that were in force."""
     accessed = (*access.direct_objects_accessed, *access.base_objects_accessed)
     return replace(access, policies_referenced=policies_of_objects(accessed, attachments))
+
+
+def _with_id(access: Access, governed: GovernanceState | None) -> Access:
+    """The access of a statement that makes a policy or a tag, with the id that later statements name."""
+    ddl = access.object_modified_by_ddl
+    if governed is None or ddl is None or ddl.operation_type not in ("CREATE", "REPLACE"):
+        return access
+    made = governed.identity(ddl.domain, ddl.name)
+    if made is None:
+        return access
+    return replace(access, object_modified_by_ddl=replace(ddl, object_id=made))
 
 
 def _keeping(access: Access) -> Access:

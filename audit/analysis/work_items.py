@@ -19,11 +19,15 @@ from audit.policies.model.state import GovernanceState
 from audit.record.access_record import Ended, Started
 from audit.spark.catalog.session_catalog import CatalogFacts, CatalogSnapshot
 from audit.spark.pyspark_api import frames
-from lineage.model import Attachment, Relation
+from lineage.model import Attachment, Domain, Relation
 from lineage.sql.parameters import Arguments
 
 Attachments = Callable[[Relation], Sequence[Attachment]]
 """The policies in force on a relation."""
+
+
+# The kinds of objects that an event of governance makes.
+_POLICIES = frozenset({Domain.MASKING_POLICY, Domain.ROW_ACCESS_POLICY, Domain.TAG})
 
 
 @dataclass(slots=True)
@@ -87,6 +91,12 @@ class StatementRequest:
         """Whether it only returns a result and changes nothing."""
         return self.query_type == "SELECT" and not self.changes_session
 
+    @property
+    def is_about_policy(self) -> bool:
+        """Whether it makes, changes or drops a policy or a tag."""
+        command = None if self.statement is None else self.statement.command
+        return command is not None and command.domain in _POLICIES
+
 
 @dataclass(slots=True)
 class RecordCompletion:
@@ -104,7 +114,8 @@ class Job:
     """A finished statement that waits for its record.
 
     `governance` is as it was when the statement ran, and `attachments` are the policies of that moment, with
-    what each came to for whoever ran it: for them `token` stands.
+    what each came to for whoever ran it: for them `token` stands. `governed` is as it is after a statement
+    about a policy or a tag, which has its id from its creation on.
     """
 
     request: StatementRequest
@@ -117,3 +128,4 @@ class Job:
     attachments: Attachments
     token: str | None = None
     completion: RecordCompletion | None = None
+    governed: GovernanceState | None = None

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from audit.analysis.work_items import RecordCompletion
     from audit.core.guard import Failures
     from audit.record.access_record import Finding, Started
+    from audit.record.aggregation import Aggregation
     from audit.record.redaction import Redaction
     from audit.spark.plans.executions import Execution, Executions
     from audit.spool import Spool
@@ -53,6 +54,7 @@ class Worker:
         rows: makes rows of executions without a work item.
         streams: makes rows of micro-batches.
         redaction: takes secrets out of records.
+        aggregation: marks records that may become one row.
         failures: notes errors.
     """
 
@@ -67,6 +69,7 @@ class Worker:
         rows: ExecutionRows,
         streams: Streams,
         redaction: Redaction,
+        aggregation: Aggregation,
         failures: Failures,
     ) -> None:
         self._context = context
@@ -78,6 +81,7 @@ class Worker:
         self._rows = rows
         self._streams = streams
         self._redaction = redaction
+        self._aggregation = aggregation
         self._failures = failures
         # Recorded statements: an execution that still runs under their tag gets a record of its own.
         self._done: OrderedDict[str, None] = OrderedDict()
@@ -165,7 +169,7 @@ class Worker:
             self._analyst.counts.of_statements += len(executions)
         request = job.request
         row = self._redaction.row(job.started, job.ended, finding, request.statement, request.text)
-        self._write(query_id, row)
+        self._write(query_id, self._aggregation.marked(row))
         if job.request.stream is None:
             self._done[query_id] = None
             # Late executions come within seconds; the oldest ids can be forgotten.

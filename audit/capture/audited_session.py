@@ -485,9 +485,9 @@ class AuditedSession:
         governance, token = self._thread.governance or GovernanceState(), self._thread.token
         attachments = partial(self.services.policies.attachments, state=governance, token=token)
         catalog = self.catalog.snapshot()
-        self.recorder.worker.submit(
-            Job(request, started, ended, catalog, before, after, governance, attachments, token, completion)
-        )
+        governed = self.services.policies.state() if request.is_about_policy else None
+        known = (catalog, before, after, governance, attachments, token, completion, governed)
+        self.recorder.worker.submit(Job(request, started, ended, *known))
 
 
 def _ancestry(started: Started) -> Ancestry:

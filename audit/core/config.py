@@ -75,6 +75,10 @@ class Config:
         retention_days: how many days records are kept.
         retention_by_table: how many days single audit tables are kept, where it is another number:
             `access_history=2190, query_history=2555`. HIPAA asks for six years, SOX for seven.
+        aggregated_tables: tables in constant use, separated by commas; `*` stands for any
+            characters: `shop.sessions, cache.*`. Queries that read these alone and are alike but for literals
+            become one row an hour and ingest, whose `calls` says of how many; what writes, fails or is
+            denied has a row of its own.
         listener: also record what runs past PySpark's methods (calls into the JVM), seen by Spark's listener.
         cross_check: the share of statements, 0.0 to 1.0, that are analysed from text and from Spark's plan,
             column by column. A difference is written to the record, whose analysis is `partial` then, and
@@ -108,6 +112,7 @@ class Config:
     ingest_interval_seconds: int = 300
     retention_days: int = 365
     retention_by_table: str = ""
+    aggregated_tables: str = ""
     listener: bool = True
     cross_check: float = 0.1
     account: str = "local"
@@ -375,6 +380,7 @@ _RULES: Mapping[str, tuple[type, Callable[[Any], object], str]] = MappingProxyTy
             _is_by_table,
             f"table=days, separated by commas; the tables are {', '.join(sorted(TABLE_NAMES))}",
         ),
+        "aggregated_tables": (str, lambda _: True, "names of tables, separated by commas"),
         "durable": (bool, lambda _: True, "true or false"),
         "propagate_tags": (bool, lambda _: True, "true or false"),
         "listener": (bool, lambda _: True, "true or false"),

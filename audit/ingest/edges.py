@@ -7,19 +7,20 @@ their files tells, and then nothing is parsed or committed.
 
 from __future__ import annotations
 
-import mmap
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from audit.ingest.marks import has_mark, sql_has_mark
 from audit.store.tables import AuditTable
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import DataFrame
 
 _MARK = b',"edges":[{'
-"""How the edges begin in a record's line. No JSON string can contain it: its quotes would be escaped."""
+"""How the edges begin in a record's line."""
 
-HAS_EDGES = f"contains(line, X'{_MARK.hex()}')"
+HAS_EDGES = sql_has_mark(_MARK)
 """SQL: whether a line (in bytes) has edges."""
 
 _QUERY = "STRUCT<query_id: STRING, start_time: TIMESTAMP, user_name: STRING, query_type: STRING>"
@@ -29,10 +30,7 @@ _OF_TARGET = ("target_object_id", "target_object_name", "target_object_domain", 
 
 def has_edges(file: Path) -> bool:
     """Whether a segment holds a record with edges."""
-    if file.stat().st_size == 0:
-        return False
-    with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as text:
-        return text.find(_MARK) >= 0
+    return has_mark(file, _MARK)
 
 
 def edge_schema(table: AuditTable, part: str) -> str:

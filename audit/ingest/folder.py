@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from audit.core.clock import to_datetime
 from audit.core.file_paths import local_path
 from audit.core.ids import id_micros
+from audit.ingest.aggregates import HAS_AGGREGATE, aggregate_rows, aggregate_schema, has_aggregates
 from audit.ingest.edges import HAS_EDGES, edge_rows, edge_schema, has_edges
 from audit.ingest.running import Published, publish
 from audit.record.access_record import Started
@@ -150,9 +151,11 @@ def _run(spark: SparkSession, layout: Layout, root: str, published: Published) -
         records = lines.where(_RECORDS)
         replaced = _among(records, published.days)
         made = any(has_edges(file) for file in files)
+        aggregated = any(has_aggregates(file) for file in files)
         for table in AUDIT_TABLES:
             if made or table not in LINEAGE_TABLES:
-                _append(table, root, records, published.predicate(replaced), again=batch_id == begun)
+                rows = _rows(table, records, aggregated=aggregated)
+                _append(table, root, rows, published.predicate(replaced), again=batch_id == begun)
                 batches[table] += 1
         if replaced:
             published = published.without(replaced).save(layout.path)
@@ -208,9 +211,8 @@ def _among(records: DataFrame, query_ids: Collection[str]) -> set[str]:
     return {row["query_id"] for row in found}
 
 
-def _append(table: AuditTable, root: str, records: DataFrame, running: str, *, again: bool) -> None:
+def _append(table: AuditTable, root: str, rows: DataFrame, running: str, *, again: bool) -> None:
     """Commit a table's rows of a batch; the same commit deletes the RUNNING rows that `running` selects."""
-    rows = _rows(table, records)
     if again:
         ended = "execution_status <> 'RUNNING'" if table is QUERY_HISTORY else "true"
         rows = missing_rows(table, root, rows, ended)
@@ -220,9 +222,16 @@ def _append(table: AuditTable, root: str, records: DataFrame, running: str, *, a
     retried(lambda: writer.save(table.location(root)))
 
 
-def _rows(table: AuditTable, records: DataFrame) -> DataFrame:
-    # A record is the spool's own: one that does not parse must stop the ingest, not become nulls.
+def _rows(table: AuditTable, records: DataFrame, *, aggregated: bool) -> DataFrame:
     if table in LINEAGE_TABLES:
-        records = records.where(HAS_EDGES)
-    parsed = f"from_json({_RECORD}, '{_SCHEMA[table]}', map('mode', 'FAILFAST')) AS r"
-    return _ROWS[table](records.selectExpr(parsed))
+        return _ROWS[table](_parsed(records.where(HAS_EDGES), _SCHEMA[table]))
+    if not aggregated:
+        return _ROWS[table](_parsed(records, _SCHEMA[table]))
+    single = _ROWS[table](_parsed(records.where(f"NOT {HAS_AGGREGATE}"), _SCHEMA[table]))
+    alike = aggregate_rows(table, _parsed(records.where(HAS_AGGREGATE), aggregate_schema()))
+    return single.unionByName(alike)
+
+
+def _parsed(records: DataFrame, schema: str) -> DataFrame:
+    # A record is the spool's own: one that does not parse must stop the ingest, not become nulls.
+    return records.selectExpr(f"from_json({_RECORD}, '{schema}', map('mode', 'FAILFAST')) AS r")

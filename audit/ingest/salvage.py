@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from audit.core.clock import to_datetime
 from audit.core.ids import id_micros
 from audit.ingest.folder import ingest_folder
+from audit.record.aggregation import MARK
 from audit.spool import Entry, Spool, read_segment, retire
 from audit.store.tables import QUERY_HISTORY
 
@@ -47,7 +48,7 @@ def salvage(spark: SparkSession, home: Path, root: str, complete: Complete) -> d
 
 def _salvage(spark: SparkSession, home: Path, root: str, file: Path, complete: Complete) -> int:
     found = _records(file, complete)
-    known = _known(spark, root, list(found))
+    known = _known(spark, root, list(found)) | _aggregated(spark, root, found)
     missing = {query_id: row for query_id, row in found.items() if query_id not in known}
     if missing:
         # Ingested from a spool of its own, so that a killed run can be run again.
@@ -74,6 +75,26 @@ def _records(file: Path, complete: Complete) -> dict[str, Mapping[str, Any]]:
         if query_id not in records:
             records[query_id] = complete(start, ends.get(query_id), ())
     return records
+
+
+def _aggregated(spark: SparkSession, root: str, found: Mapping[str, Mapping[str, Any]]) -> set[str]:
+    """The statements with a mark that a row tells of: one of their kind in the same hour."""
+    from pyspark.sql import functions as f
+
+    marked = [(query_id, row["query"]) for query_id, row in found.items() if MARK in row]
+    if not marked:
+        return set()
+    names = ("user_name", "session_id", "query_type", "query_parameterized_hash")
+    rows = [(query_id, row["start_time"], *map(row.get, names)) for query_id, row in marked]
+    columns = ", ".join(f"{name} STRING" for name in ("query_id", "start_time", *names))
+    wanted = spark.createDataFrame(rows, columns).alias("w")
+    there = (
+        spark.read.format("delta").load(QUERY_HISTORY.location(root)).where("calls IS NOT NULL").alias("t")
+    )
+    alike = " AND ".join(f"w.{name} <=> t.{name}" for name in names)
+    hour = "date_trunc('HOUR', CAST(w.start_time AS TIMESTAMP)) = date_trunc('HOUR', t.start_time)"
+    known = wanted.join(there, f.expr(f"{alike} AND {hour}"), "left_semi")
+    return {row["query_id"] for row in known.select("w.query_id").collect()}
 
 
 def _known(spark: SparkSession, root: str, query_ids: list[str]) -> set[str]:

@@ -11,10 +11,12 @@ from typing import Any
 from audit.query.answer import Source
 
 COVERAGE = """
-SELECT floor(1000 * count_if(analysis = 'full') / nullif(count(*), 0)) / 10 AS full_percent,
-  count(*) AS succeeded,
-  count_if(analysis = 'full' AND captured_by = 'text') AS full_from_text,
-  count_if(analysis = 'full' AND captured_by <> 'text') AS full_from_plan,
+SELECT floor(1000 * sum(if(analysis = 'full', calls, 0)) / sum(calls)) / 10 AS full_percent,
+  CAST(coalesce(sum(calls), 0) AS BIGINT) AS succeeded,
+  CAST(coalesce(sum(calls) FILTER (WHERE analysis = 'full' AND captured_by = 'text'), 0) AS BIGINT)
+    AS full_from_text,
+  CAST(coalesce(sum(calls) FILTER (WHERE analysis = 'full' AND captured_by <> 'text'), 0) AS BIGINT)
+    AS full_from_plan,
   count_if(analysis = 'partial') AS partial,
   count_if(analysis = 'opaque') AS opaque,
   count_if(analysis IS NULL) AS without_record

@@ -168,6 +168,7 @@ QUERY_HISTORY = AuditTable(
         ("client_program", "STRING", "The script, module or shell that issued it"),
         ("client_version", "STRING", "Its Python and PySpark"),
         ("os_user", "STRING", "The user of the operating system, whoever user_name is"),
+        ("calls", "BIGINT", "Statements that the row stands for, by aggregated_tables; null: one"),
     ),
 )
 
@@ -306,8 +307,8 @@ _UPGRADES = (
 )
 
 _ADDED_COLUMNS = {
-    # Before a statement said where it came from, and what for.
-    QUERY_HISTORY: frozenset(("query_tag", "purpose", *ORIGIN_FIELDS)),
+    # Before a statement said where it came from and what for; before a row could stand for several.
+    QUERY_HISTORY: frozenset(("query_tag", "purpose", *ORIGIN_FIELDS, "calls")),
 }
 """Whole columns that a table has gained."""
 

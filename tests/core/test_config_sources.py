@@ -34,6 +34,7 @@ VALUES = {
     "redact": ("literals", "keys", "literals"),
     "redact_pattern": ("a+", "b+", "c+"),
     "retention_by_table": ("access_history=9", "query_history=8, column_lineage=7", "table_lineage=6"),
+    "aggregated_tables": ("shop.sessions", "a.b, cache.*", "c.d"),
     "query_tag": ("nightly", "load 4", "x"),
     "purpose": ("billing", "art. 15", "y"),
 }

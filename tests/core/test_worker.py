@@ -19,6 +19,7 @@ from audit.core.identity import Tagging
 from audit.core.origin import Origin
 from audit.policies.model.state import GovernanceState
 from audit.record.access_record import Ended, Started
+from audit.record.aggregation import Aggregation
 from audit.record.redaction import Redaction
 from audit.spool import Spool, read_segment, remove_ingested
 from lineage.sql.parse import parse
@@ -83,6 +84,7 @@ class Pipe:
             rows,
             streams,
             REDACTION,
+            Aggregation(),
             self.failures,
         )
 

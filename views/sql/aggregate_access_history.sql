@@ -18,11 +18,11 @@ CREATE OR REPLACE VIEW {schema}.aggregate_access_history (
 ) COMMENT 'Accesses by the hour: one row for each kind of statement, user and set of objects' AS
 SELECT timestamp_micros(hour * 3600000000) AS interval_start_time,
   timestamp_micros((hour + 1) * 3600000000) AS interval_end_time, query_date, query_parameterized_hash, user_name,
-  count(*) AS calls, direct_objects_accessed, base_objects_accessed, objects_modified, object_modified_by_ddl,
+  CAST(sum(coalesce(calls, 1)) AS BIGINT) AS calls, direct_objects_accessed, base_objects_accessed, objects_modified, object_modified_by_ddl,
   policies_referenced, sum(rows_produced) AS rows_produced, sum(total_elapsed_time) AS total_elapsed_time
 FROM (
   SELECT a.*, unix_micros(a.query_start_time) DIV 3600000000 AS hour, q.query_parameterized_hash, q.rows_produced,
-    q.total_elapsed_time
+    q.total_elapsed_time, q.calls
   FROM {schema}.access_history a
   LEFT JOIN {schema}.query_history q
     ON q.query_id = a.query_id AND q.start_time = a.query_start_time AND q.query_date = a.query_date

@@ -1,7 +1,7 @@
 -- What is asked again and again, and what does it cost? One row for each hour, kind of statement, user, role, schema
 -- and tag: statements that differ in white space, comments and literals only are one kind
 -- (query_parameterized_hash). A statement without such a hash, a DataFrame action, is of one kind with the others of
--- its type. In Spark a WHERE on query_date leaves out the files of other days; DuckDB leaves them out by
+-- its type. Of statements that share a row (aggregated_tables) min and max know the mean alone. In Spark a WHERE on query_date leaves out the files of other days; DuckDB leaves them out by
 -- interval_start_time, too.
 CREATE OR REPLACE VIEW {schema}.aggregate_query_history (
   calls COMMENT 'Statements in the hour',
@@ -23,20 +23,25 @@ CREATE OR REPLACE VIEW {schema}.aggregate_query_history (
   bytes_written COMMENT 'Bytes of the files written, where Spark knows them: sum, avg, min and max',
   rows_produced COMMENT 'Rows returned or written, where Spark knows them: sum, avg, min and max'
 ) COMMENT 'Statements by the hour: one row for each kind of statement, user, role, schema and tag' AS
-SELECT count(*) AS calls, timestamp_micros(hour * 3600000000) AS interval_start_time,
+SELECT CAST(sum(calls) AS BIGINT) AS calls, timestamp_micros(hour * 3600000000) AS interval_start_time,
   timestamp_micros((hour + 1) * 3600000000) AS interval_end_time, query_date, query_parameterized_hash,
   min(query_text) AS query_text, database_name, schema_name, query_type, user_name, role_name, query_tag,
   count_if(execution_status IN ('FAIL', 'DENIED', 'INCOMPLETE')) AS errors,
   count_if(execution_status = 'DENIED') AS denied,
-  named_struct('sum', CAST(sum(total_elapsed_time) AS BIGINT), 'avg', CAST(avg(total_elapsed_time) AS DOUBLE),
-    'min', min(total_elapsed_time), 'max', max(total_elapsed_time)) AS total_elapsed_time,
-  named_struct('sum', CAST(sum(bytes_scanned) AS BIGINT), 'avg', CAST(avg(bytes_scanned) AS DOUBLE),
-    'min', min(bytes_scanned), 'max', max(bytes_scanned)) AS bytes_scanned,
-  named_struct('sum', CAST(sum(bytes_written) AS BIGINT), 'avg', CAST(avg(bytes_written) AS DOUBLE),
-    'min', min(bytes_written), 'max', max(bytes_written)) AS bytes_written,
-  named_struct('sum', CAST(sum(rows_produced) AS BIGINT), 'avg', CAST(avg(rows_produced) AS DOUBLE),
-    'min', min(rows_produced), 'max', max(rows_produced)) AS rows_produced
-FROM (SELECT *, unix_micros(start_time) DIV 3600000000 AS hour FROM {schema}.query_history
+  named_struct('sum', CAST(sum(total_elapsed_time) AS BIGINT),
+    'avg', CAST(sum(total_elapsed_time) AS DOUBLE) / sum(calls) FILTER (WHERE total_elapsed_time IS NOT NULL),
+    'min', min(total_elapsed_time DIV calls), 'max', max(total_elapsed_time DIV calls)) AS total_elapsed_time,
+  named_struct('sum', CAST(sum(bytes_scanned) AS BIGINT),
+    'avg', CAST(sum(bytes_scanned) AS DOUBLE) / sum(calls) FILTER (WHERE bytes_scanned IS NOT NULL),
+    'min', min(bytes_scanned DIV calls), 'max', max(bytes_scanned DIV calls)) AS bytes_scanned,
+  named_struct('sum', CAST(sum(bytes_written) AS BIGINT),
+    'avg', CAST(sum(bytes_written) AS DOUBLE) / sum(calls) FILTER (WHERE bytes_written IS NOT NULL),
+    'min', min(bytes_written DIV calls), 'max', max(bytes_written DIV calls)) AS bytes_written,
+  named_struct('sum', CAST(sum(rows_produced) AS BIGINT),
+    'avg', CAST(sum(rows_produced) AS DOUBLE) / sum(calls) FILTER (WHERE rows_produced IS NOT NULL),
+    'min', min(rows_produced DIV calls), 'max', max(rows_produced DIV calls)) AS rows_produced
+FROM (SELECT * EXCEPT (calls), coalesce(calls, 1) AS calls, unix_micros(start_time) DIV 3600000000 AS hour
+      FROM {schema}.query_history
       WHERE NOT startswith(query_type, 'AUDIT_') AND query_type <> 'GAP')
 GROUP BY hour, query_date, query_parameterized_hash, database_name, schema_name, query_type, user_name, role_name,
   query_tag

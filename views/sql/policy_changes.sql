@@ -1,7 +1,7 @@
 -- How did protection change? One row for each statement that changed a policy, a tag, a role or a grant, beside the
--- statement before it about the same thing: the same policy, tag or role; the same tag or policy on the same column;
--- the same privileges of the same grantee on the same object. A WHERE on its time leaves out rows, yet all days are
--- read: the statement before may be of any age.
+-- statement before it about the same thing, which is known by its id through a rename: the same policy, tag or role;
+-- the same tag or policy on the same column; the same privileges of the same grantee on the same object. A WHERE on its
+-- time leaves out rows, yet all days are read: the statement before may be of any age.
 CREATE OR REPLACE VIEW {schema}.policy_changes (
   query_id COMMENT 'Identifier of the statement',
   query_start_time COMMENT 'When it started (UTC)',
@@ -22,17 +22,18 @@ CREATE OR REPLACE VIEW {schema}.policy_changes (
 SELECT query_id, query_start_time, query_date, user_name, role_name, query_type, operation_type, object_domain,
   object_name, properties,
   lag(properties) OVER (
-    PARTITION BY object_domain, object_name, subject ORDER BY query_start_time, query_id) AS properties_before,
+    PARTITION BY object_domain, thing, subject ORDER BY query_start_time, query_id) AS properties_before,
   query_text,
   lag(query_text) OVER (
-    PARTITION BY object_domain, object_name, subject ORDER BY query_start_time, query_id) AS query_text_before,
+    PARTITION BY object_domain, thing, subject ORDER BY query_start_time, query_id) AS query_text_before,
   lag(query_start_time) OVER (
-    PARTITION BY object_domain, object_name, subject ORDER BY query_start_time, query_id) AS changed_before,
+    PARTITION BY object_domain, thing, subject ORDER BY query_start_time, query_id) AS changed_before,
   lag(user_name) OVER (
-    PARTITION BY object_domain, object_name, subject ORDER BY query_start_time, query_id) AS changed_before_by
+    PARTITION BY object_domain, thing, subject ORDER BY query_start_time, query_id) AS changed_before_by
 FROM (
   SELECT d.query_id, d.query_start_time, d.query_date, d.user_name, q.role_name, q.query_type, d.operation_type,
     d.object_domain, d.object_name, d.properties, d.query_text,
+    coalesce(CAST(d.object_id AS STRING), d.object_name) AS thing,
     CASE
       WHEN get_json_object(d.properties, '$.grantee.value') IS NOT NULL
         THEN concat_ws(' ', get_json_object(d.properties, '$.to.value'),

@@ -23,7 +23,7 @@ SELECT session_id, max(application_id) AS application_id,
   coalesce(min(start_time) FILTER (WHERE query_type = 'AUDIT_ATTACH'), min(start_time)) AS created_on,
   max(start_time) FILTER (WHERE query_type = 'AUDIT_DETACH') AS detached_on,
   max(start_time) FILTER (WHERE NOT is_event) AS last_statement_on,
-  count_if(NOT is_event) AS statements,
+  CAST(sum(if(is_event, 0, coalesce(calls, 1))) AS BIGINT) AS statements,
   count_if(NOT is_event AND execution_status IN ('FAIL', 'DENIED', 'INCOMPLETE')) AS failed_statements,
   max(client_address) AS client_address, max(client_host) AS client_host, max(client_program) AS client_program,
   max(client_version) AS client_version, max(os_user) AS os_user

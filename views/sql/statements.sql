@@ -2,7 +2,7 @@
 -- statements that have no row in access_history: those that did not succeed, were denied, or still run.
 -- What has happened to the logging itself is no statement: logging_history has it.
 CREATE OR REPLACE VIEW {schema}.statements COMMENT 'Statements: query_history with how each was analysed' AS
-SELECT q.*, a.captured_by, a.analysis, a.analysis_reason,
+SELECT q.* EXCEPT (calls), coalesce(q.calls, 1) AS calls, a.captured_by, a.analysis, a.analysis_reason,
   if(a.query_id IS NULL, NULL, coalesce(size(a.base_objects_accessed), 0) > 0) AS reads_data,
   if(a.query_id IS NULL, NULL, coalesce(size(a.objects_modified), 0) > 0) AS writes_data,
   if(a.query_id IS NULL, NULL, a.object_modified_by_ddl IS NOT NULL) AS is_ddl

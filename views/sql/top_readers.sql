@@ -13,7 +13,7 @@ CREATE OR REPLACE VIEW {schema}.top_readers (
   last_read COMMENT 'When the last one started (UTC)'
 ) COMMENT 'Readers: one row for each day, user and object' AS
 SELECT r.query_date, r.user_name, max(r.object_domain) AS object_domain,
-  max_by(r.object_name, r.query_start_time) AS object_name, r.object_id, count(*) AS statements,
+  max_by(r.object_name, r.query_start_time) AS object_name, r.object_id, CAST(sum(coalesce(q.calls, 1)) AS BIGINT) AS statements,
   coalesce(sum(q.rows_produced), 0) AS rows_produced, coalesce(sum(q.bytes_scanned), 0) AS bytes_scanned,
   min(r.query_start_time) AS first_read, max(r.query_start_time) AS last_read
 FROM (

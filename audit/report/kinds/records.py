@@ -13,8 +13,8 @@ ON_RECORD = Figure(
     "Statements on record",
     "How many statements are on record in the period, and how did they end?",
     """
-SELECT count(*) AS statements,
-  count_if(execution_status = 'SUCCESS') AS succeeded,
+SELECT CAST(coalesce(sum(calls), 0) AS BIGINT) AS statements,
+  CAST(coalesce(sum(calls) FILTER (WHERE execution_status = 'SUCCESS'), 0) AS BIGINT) AS succeeded,
   count_if(execution_status = 'FAIL') AS failed,
   count_if(execution_status = 'DENIED') AS denied,
   count_if(execution_status = 'INCOMPLETE') AS incomplete,
