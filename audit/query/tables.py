@@ -2,21 +2,23 @@
 
 In: a root. Out: a connection in which they have the names that they have in Spark. Nothing is written.
 Storage and the catalog are as an attached session has measured them last; governance is worked out from its
-events.
+events. `logging_history` also has the events that wait for an ingest, where they are given.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import date, datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp, parse_one
 
 from audit.core.errors import QueryFailed, TableMissingError, TableUnreadable
 from audit.core.file_paths import local_path
+from audit.core.json_text import to_json
 from audit.policies.model.events import COLUMNS as EVENT_COLUMNS
 from audit.policies.model.events import NAME as EVENTS
 from audit.policies.model.events import GovernanceEvent, event_from
@@ -26,7 +28,7 @@ from audit.query.governance import governance_json, structure
 from audit.query.translation import to_duckdb
 from audit.store.delta_files import UnsupportedStore, column_types, data_files, open_table, size
 from audit.store.measured.names import GOVERNANCE, MEASURED
-from audit.store.tables import AUDIT_TABLES, DATA_QUALITY, HISTORY_TABLES
+from audit.store.tables import AUDIT_TABLES, DATA_QUALITY, HISTORY_TABLES, QUERY_HISTORY
 from audit.store.views import BELOW, OF_LINEAGE, OF_RECORDS, VIEWS, definition
 from lineage.sql.mentions import named_in
 
@@ -52,6 +54,7 @@ TIMES = {
     "information_schema_jobs": "creation_time",
 }
 """The column that the partition is made of, by table and view."""
+_LOGGING_HISTORY, _WAITING = "logging_history", "waiting_events"
 _TABLES = (*(table.name for table in (*AUDIT_TABLES, DATA_QUALITY)), *MEASURED)
 
 
@@ -66,12 +69,14 @@ class Tables:
         root: the folder of the tables.
         schema: in which they and their views are.
         now: the present of all queries, UTC without a zone.
+        waiting: rows of query_history about the logging that no ingest has written yet.
     """
 
     connection: duckdb.DuckDBPyConnection
     root: str
     schema: str
     now: datetime
+    waiting: Sequence[Mapping[str, Any]]
     _opened: dict[str, DeltaTable]
     _shown: set[str] = field(default_factory=set)
 
@@ -196,7 +201,24 @@ class Tables:
         columns = [one.name for one in made.this.expressions] if isinstance(made.this, exp.Schema) else []
         listed = f" ({', '.join(map(_quoted, columns))})" if columns else ""
         sql = self.translated(made.expression.sql("spark"))
+        if name == _LOGGING_HISTORY and self.waiting:
+            self._make_waiting()
+            for table in made.expression.find_all(exp.Table):
+                table.replace(exp.to_table(_WAITING))
+            sql += f" UNION ALL {self.translated(made.expression.sql('spark'))}"
         self.connection.execute(f"CREATE VIEW {self._full(name)}{listed} AS {sql}")
+
+    def _make_waiting(self) -> None:
+        """The rows that wait; not those that an ingest has written since they were read."""
+        kind = json.dumps(_in_duckdb(f"ARRAY<STRUCT<{QUERY_HISTORY.row_schema}>>", "spark"))
+        days = ", ".join({f"DATE '{date.fromisoformat(row['start_time'][:10])}'" for row in self.waiting})
+        written = f"FROM {self._full(QUERY_HISTORY.name)} WHERE query_date IN ({days})"
+        self.connection.execute(
+            f"CREATE TABLE {_WAITING} AS SELECT *, CAST(start_time AS DATE) AS query_date"  # noqa: S608 - our own names
+            f" FROM (SELECT unnest(from_json($1, '{kind}'), max_depth := 2))"
+            f" ANTI JOIN ({written}) USING (query_id)",
+            [to_json(self.waiting).decode()],
+        )
 
     def _require_below(self, name: str) -> None:
         """The error names the view that was asked for, not one that it reads."""
@@ -242,13 +264,20 @@ _ZONED = "TIMESTAMP WITH TIME ZONE"
 
 
 @contextmanager
-def opened(root: str, schema: str = "account_usage", *, whole: bool = True) -> Iterator[Tables]:
+def opened(
+    root: str,
+    schema: str = "account_usage",
+    *,
+    whole: bool = True,
+    waiting: Sequence[Mapping[str, Any]] = (),
+) -> Iterator[Tables]:
     """The tables under a root, until the block ends.
 
     Args:
         root: the folder of the tables.
         schema: in which they and their views are.
         whole: the two tables of statements have to be there.
+        waiting: what waits for an ingest (`audit.spool.waiting_events`), read before the tables are opened.
 
     Raises:
         UnsupportedStore: delta-rs cannot read where it lies.
@@ -264,7 +293,8 @@ def opened(root: str, schema: str = "account_usage", *, whole: bool = True) -> I
         connection.execute(f"CREATE SCHEMA {_quoted(schema)}")
         for macro in MACROS:
             connection.execute(macro)
-        yield Tables(connection, root, schema, datetime.now(timezone.utc).replace(tzinfo=None), history)
+        now = datetime.now(timezone.utc).replace(tzinfo=None)
+        yield Tables(connection, root, schema, now, waiting, history)
 
 
 def _shown(name: str, kind: str, found: str | None) -> str:

@@ -12,7 +12,7 @@ import click
 import orjson
 
 from audit.cli.answers.tables import opened
-from audit.cli.on_record import kept_text, note
+from audit.cli.on_record import kept_text, note, waiting
 from audit.cli.output import Output, json_option
 from audit.cli.tool import Tool, root_option
 from audit.core.clock import SystemClock
@@ -86,7 +86,7 @@ def query(
     if path is not None and len(texts) > 1:
         raise click.UsageError(f"{query} has {len(texts)} queries, and --output takes the answer of one")
     began = SystemClock().now()
-    with opened(tool) as tables:
+    with opened(tool, waiting=waiting(tool, output)) as tables:
         for number, text in enumerate(texts):
             # One row more than asked for shows that there are more.
             answer = tables.ask(text, values, limit + 1 if limit else 0)
