@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import click
 import orjson
@@ -41,13 +41,17 @@ class Output:
         from rich.text import Text
 
         console = Console(soft_wrap=False)
+        if title:
+            # Not as the table's title, which rich folds to the width of a narrow table.
+            click.echo(title)
         if _width(rows) > console.width:
-            _down(rows, title)
+            _down(rows)
             return
-        table = Table(title=Text(title) if title else None, title_justify="left")
+        table = Table()
         for key in rows[0]:
+            justify: Literal["left", "right"] = "right" if _are_numbers(rows, key) else "left"
             # Folded: rich would cut a long query id or path off by default.
-            table.add_column(Text(key), overflow="fold")
+            table.add_column(Text(key), overflow="fold", justify=justify)
         for row in rows:
             # As text: rich would read `[…]` in a statement or a path as its own markup.
             table.add_row(*(Text("" if value is None else str(value)) for value in row.values()))
@@ -58,6 +62,11 @@ class Output:
         click.echo(line, err=True)
 
 
+def _are_numbers(rows: list[Row], key: str) -> bool:
+    # In Python True is a number.
+    return all(type(row[key]) in (int, float, type(None)) for row in rows)
+
+
 def _width(rows: list[Row]) -> int:
     """What a table needs: each column as wide as its longest value, up to where folding reads well."""
     longest = [
@@ -66,10 +75,8 @@ def _width(rows: list[Row]) -> int:
     return sum(min(one, _FOLDED) + 3 for one in longest) + 1
 
 
-def _down(rows: list[Row], title: str) -> None:
+def _down(rows: list[Row]) -> None:
     """Rows below each other, a line a value: what is too wide for a table beside each other."""
-    if title:
-        click.echo(title)
     keys = max(map(len, rows[0]))
     for number, row in enumerate(rows, 1):
         click.echo(f"-[ {number} ]".ljust(keys + 12, "-"))
