@@ -18,14 +18,12 @@ _SHOWN = 100
 
 
 @click.command()
-@click.option("--since", type=DAY, help="First day (UTC).")
-@click.option("--until", type=DAY, help="Last day (UTC).")
+@click.option("--from", "first", type=DAY, metavar="DAY", help="First day (UTC).")
+@click.option("--to", "last", type=DAY, metavar="DAY", help="Last day (UTC).")
 @root_option
 @json_option
 @click.pass_context
-def verify(
-    context: click.Context, tool: Tool, output: Output, since: date | None, until: date | None
-) -> None:
+def verify(context: click.Context, tool: Tool, output: Output, first: date | None, last: date | None) -> None:
     """Check the hash of each record.
 
     Also finds statements without a record, and what stands there twice. DuckDB reads the tables' files: no
@@ -41,12 +39,12 @@ def verify(
     with opened(tool, whole=False) as source:
         found = check(
             source,
-            since,
-            until,
+            first,
+            last,
             _paired_since(tool),
             progress=lambda done: output.progress(f"{done:,} records"),
         )
-    days = {"since": str(since) if since else None, "until": str(until) if until else None}
+    days = {"since": str(first) if first else None, "until": str(last) if last else None}
     counts = {"records": found.records, "statements": found.statements, "faults": len(found.faults)}
     note(tool, output, "AUDIT_VERIFY", {**days, **counts}, began=began)
     # A damaged table may have a million faults; the title has their number.
