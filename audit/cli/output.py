@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 import orjson
 
 from audit.core.errors import AuditError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _FOLDED = 40
 F = TypeVar("F", bound=Callable[..., Any])
@@ -56,6 +59,27 @@ class Output:
             # As text: rich would read `[…]` in a statement or a path as its own markup.
             table.add_row(*(Text("" if value is None else str(value)) for value in row.values()))
         console.print(table)
+
+    def form_of(self, form: str | None, path: Path | None, forms: tuple[str, ...]) -> str:
+        """The form of an answer: as asked for, else by the end of the file's name, else a table.
+
+        Args:
+            form: what `--format` says.
+            path: the file that it goes to; None: stdout.
+            forms: a table, and those that a file may have.
+
+        Raises:
+            click.UsageError: two forms are asked for, or one that a file cannot have.
+        """
+        if self.as_json and form not in (None, "json"):
+            raise click.UsageError(f"--json and --format {form} are two forms of an answer: give one")
+        by_name = "" if path is None else path.suffix.removeprefix(".").lower()
+        chosen = form or ("json" if self.as_json else by_name or "table")
+        _, *of_files = forms
+        if path is not None and chosen not in of_files:
+            listed = f"{', '.join(of_files[:-1])} or {of_files[-1]}"
+            raise click.UsageError(f"--output {path}: give --format {listed}, or such an end of its name")
+        return chosen
 
     def progress(self, line: str) -> None:
         """Show progress on stderr; stdout has the answer alone."""

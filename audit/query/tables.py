@@ -25,7 +25,7 @@ from audit.policies.model.events import GovernanceEvent, event_from
 from audit.query.answer import WAY_OUT, Answer
 from audit.query.functions import MACROS
 from audit.query.governance import governance_json, structure
-from audit.query.translation import to_duckdb
+from audit.query.translation import quoted, to_duckdb
 from audit.store.delta_files import UnsupportedStore, column_types, data_files, open_table, size
 from audit.store.measured.names import GOVERNANCE, MEASURED
 from audit.store.tables import AUDIT_TABLES, DATA_QUALITY, HISTORY_TABLES, QUERY_HISTORY
@@ -88,7 +88,7 @@ class Tables:
             # A time with a zone would come as one of Python's own: all of the audit's are UTC.
             kinds = self.connection.execute(f"DESCRIBE {sql}", used).fetchall()
             zoned = [
-                f"{_quoted(name)}::TIMESTAMP AS {_quoted(name)}" for name, kind, *_ in kinds if kind == _ZONED
+                f"{quoted(name)}::TIMESTAMP AS {quoted(name)}" for name, kind, *_ in kinds if kind == _ZONED
             ]
             chosen = f"* REPLACE ({', '.join(zoned)})" if zoned else "*"
             bounded = f"SELECT {chosen} FROM ({sql})"  # noqa: S608 - the query itself
@@ -146,7 +146,7 @@ class Tables:
         there = self._columns(source)
         # An older version may lack a column; the first two are the order and the time.
         names = [name for name, _, _ in EVENT_COLUMNS[2:] if name in there]
-        listed = ", ".join(map(_quoted, names))
+        listed = ", ".join(map(quoted, names))
         query = f"SELECT epoch_us(event_time), {listed} FROM {source} ORDER BY sequence"  # noqa: S608  quoted
         rows = self.connection.execute(query).fetchall()
         return [event_from(time, dict(zip(names, values, strict=True)).get) for time, *values in rows]
@@ -174,7 +174,7 @@ class Tables:
         with self._failures_named():
             found = self._columns(source)
             # In the table's order: a file has no column for its partition, and DuckDB adds that at the end.
-            listed = ", ".join(_shown(one, kind, found.get(one)) for one, kind in self.types(name).items())
+            listed = ", ".join(_selected(one, kind, found.get(one)) for one, kind in self.types(name).items())
             self.connection.execute(f"CREATE VIEW {self._full(name)} AS SELECT {listed} FROM {source}")  # noqa: S608 - quoted
 
     def _source(self, name: str, table: DeltaTable) -> str:
@@ -187,7 +187,7 @@ class Tables:
             paths = ", ".join(f"'{one}'" for one in (path.replace("'", "''") for path in files))
             # Files of an older version lack columns, and fields of structs.
             return f"read_parquet([{paths}], hive_partitioning = true, union_by_name = true)"
-        columns = ", ".join(_shown(one, kind, None) for one, kind in column_types(table).items())
+        columns = ", ".join(_selected(one, kind, None) for one, kind in column_types(table).items())
         return f"(SELECT {columns} WHERE false)"
 
     def _columns(self, source: str) -> dict[str, str]:
@@ -199,7 +199,7 @@ class Tables:
         self._require_below(name)
         made = parse_one(definition(name, self.schema), read="spark")
         columns = [one.name for one in made.this.expressions] if isinstance(made.this, exp.Schema) else []
-        listed = f" ({', '.join(map(_quoted, columns))})" if columns else ""
+        listed = f" ({', '.join(map(quoted, columns))})" if columns else ""
         sql = self.translated(made.expression.sql("spark"))
         if name == _LOGGING_HISTORY and self.waiting:
             self._make_waiting()
@@ -257,7 +257,7 @@ class Tables:
         return bool(self.connection.execute(found, [self.schema, name]).fetchall())
 
     def _full(self, name: str) -> str:
-        return f"{_quoted(self.schema)}.{_quoted(name)}"
+        return f"{quoted(self.schema)}.{quoted(name)}"
 
 
 _ZONED = "TIMESTAMP WITH TIME ZONE"
@@ -290,39 +290,34 @@ def opened(
         connection.execute("SET TimeZone = 'UTC'")
         # Each query is bound twice (`Tables.ask`), and a report has forty: every file's foot is read once.
         connection.execute("SET parquet_metadata_cache = true")
-        connection.execute(f"CREATE SCHEMA {_quoted(schema)}")
+        connection.execute(f"CREATE SCHEMA {quoted(schema)}")
         for macro in MACROS:
             connection.execute(macro)
         now = datetime.now(timezone.utc).replace(tzinfo=None)
         yield Tables(connection, root, schema, now, waiting, history)
 
 
-def _shown(name: str, kind: str, found: str | None) -> str:
+def _selected(name: str, kind: str, found: str | None) -> str:
     """A column of a table in a select list, with all that its type in the log has.
 
-    >>> _shown("a", "bigint", "BIGINT"), _shown("a", "bigint", None)
+    >>> _selected("a", "bigint", "BIGINT"), _selected("a", "bigint", None)
     ('"a"', 'CAST(NULL AS BIGINT) AS "a"')
-    >>> _shown("a", "struct<b:int,c:int>", 'STRUCT("b" INTEGER)')
+    >>> _selected("a", "struct<b:int,c:int>", 'STRUCT("b" INTEGER)')
     'CAST("a" AS STRUCT("b" INT, "c" INT)) AS "a"'
     """
     wanted = _in_duckdb(kind, "spark")
     if found is None:
-        return f"CAST(NULL AS {wanted}) AS {_quoted(name)}"
+        return f"CAST(NULL AS {wanted}) AS {quoted(name)}"
     # Files of an older version lack fields of structs.
     if "<" in kind and _in_duckdb(found, "duckdb") != wanted:
-        return f"CAST({_quoted(name)} AS {wanted}) AS {_quoted(name)}"
-    return _quoted(name)
+        return f"CAST({quoted(name)} AS {wanted}) AS {quoted(name)}"
+    return quoted(name)
 
 
 def _in_duckdb(kind: str, dialect: str) -> str:
     made = exp.DataType.build(kind, dialect=dialect).sql("duckdb", identify=True)
     # All times of the audit are UTC, and have no zone in DuckDB.
     return str(made).replace("TIMESTAMPTZ", "TIMESTAMP")
-
-
-def _quoted(name: str) -> str:
-    doubled = name.replace('"', '""')
-    return f'"{doubled}"'
 
 
 def _used(values: Mapping[str, Any], sql: str) -> dict[str, Any]:

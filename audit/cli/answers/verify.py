@@ -7,7 +7,7 @@ from datetime import date
 import click
 
 from audit.cli.answers.tables import opened
-from audit.cli.days import DAY
+from audit.cli.days import days_options
 from audit.cli.on_record import note
 from audit.cli.output import Output, Row, json_option
 from audit.cli.tool import Tool, root_option
@@ -18,8 +18,7 @@ _SHOWN = 100
 
 
 @click.command()
-@click.option("--from", "first", type=DAY, metavar="DAY", help="First day (UTC).")
-@click.option("--to", "last", type=DAY, metavar="DAY", help="Last day (UTC).")
+@days_options
 @root_option
 @json_option
 @click.pass_context
@@ -32,6 +31,7 @@ def verify(context: click.Context, tool: Tool, output: Output, first: date | Non
     Exit code 1 if something is wrong.
     """
     from audit.query.verification import verify as check
+    from audit.store.kept_days import all_kept_since
 
     output.progress(f"Reading the records under {tool.root}")
     began = SystemClock().now()
@@ -41,7 +41,7 @@ def verify(context: click.Context, tool: Tool, output: Output, first: date | Non
             source,
             first,
             last,
-            _paired_since(tool),
+            all_kept_since(began, map(tool.config.days_of, TABLE_NAMES)),
             progress=lambda done: output.progress(f"{done:,} records"),
         )
     days = {"since": str(first) if first else None, "until": str(last) if last else None}
@@ -56,11 +56,3 @@ def verify(context: click.Context, tool: Tool, output: Output, first: date | Non
         title=f"{len(found.faults)} faults in {found.records:,} records of {found.statements:,} statements",
     )
     context.exit(1 if found.faults else 0)
-
-
-def _paired_since(tool: Tool) -> date | None:
-    """The first day that all tables keep, where the configuration keeps some longer."""
-    from audit.store.kept_days import oldest_kept
-
-    kept = {tool.config.days_of(table) for table in TABLE_NAMES}
-    return oldest_kept(SystemClock().now(), min(kept)) if len(kept) > 1 else None
