@@ -26,11 +26,11 @@ def _made_up(difference: Difference, sql: str, text: Access) -> bool:
     # A name that the statement gives is a word of it, or stands in back-ticks; else a table gives it.
     if difference.kind != "name" or difference.plan.casefold() in _read(text):
         return False
-    name, text = difference.plan.casefold(), sql.casefold()
+    name, words = difference.plan.casefold(), sql.casefold()
     if name == "null":
         return True
-    is_given = re.fullmatch(r"[^\W\d]\w*", name) and re.search(rf"(?<!['\w]){name}(?!['\w])", text)
-    return not is_given and f"`{name.replace('`', '``')}`" not in text
+    is_given = re.fullmatch(r"[^\W\d]\w*", name) and re.search(rf"(?<!['\w]){name}(?!['\w])", words)
+    return not is_given and f"`{name.replace('`', '``')}`" not in words
 
 
 def _read(text: Access) -> set[str]:

@@ -324,7 +324,8 @@ def _obeys(bench: _Bench, session: SparkSession, root: str, passes: int) -> floa
     """By how much a statement takes longer that is the first after another driver has changed a policy."""
     other = EventLog(bench.spark, str(bench.root / root))
     question = "SELECT DISTINCT nation FROM bench.customers"
-    usual, first = [], []
+    usual: list[float] = []
+    first: list[float] = []
     for number in range(passes):
         shown = f"{root} {number}"
         other.change(lambda state: [_changed(state, shown)])  # noqa: B023

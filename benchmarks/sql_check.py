@@ -160,7 +160,7 @@ def _paired(checked: Sequence[Checked], records: Sequence[Recorded]) -> Iterator
     """Each statement with its records: both are in order, and one text may stand in a file twice."""
     left = list(records)
     for at, one in enumerate(checked):
-        mine = []
+        mine: list[Recorded] = []
         following = checked[at + 1].sql if at + 1 < len(checked) else None
         while left and left[0].text == one.sql and not (mine and following == one.sql):
             mine.append(left.pop(0))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd  # noqa: TC002  pandas_udf reads the hints
-from pyspark.sql.functions import pandas_udf, udtf
+from pyspark.sql.functions import pandas_udf, udtf  # type: ignore[attr-defined]  # its types (4.2) lack it
 
 from audit.spark import scala_values
 from benchmarks.corpus import Corpus
@@ -94,7 +94,8 @@ def prepare(session: SparkSession, file: SqlFile, table_functions: Mapping[str, 
             namespace: dict[str, Any] = {"__name__": "__main__"}
             exec(source, namespace)  # noqa: S102  of the jar whose checksum `Corpus` knows
             given = None if hasattr(namespace[name], "analyze") else "x INT, y INT"
-            session.udtf.register(name, udtf(namespace[name], returnType=given))
+            made: Any = udtf(namespace[name], returnType=given)  # a decorator where no class is given
+            session.udtf.register(name, made)
     if file.name.removeprefix("udf/").startswith("postgreSQL/"):
         for statement in _POSTGRES:
             session.sql(statement)
@@ -102,7 +103,7 @@ def prepare(session: SparkSession, file: SqlFile, table_functions: Mapping[str, 
         session.conf.set(key, value)
 
 
-def _count(values: pd.Series) -> int:  # type: ignore[type-arg]
+def _count(values: pd.Series) -> int:
     """What the suite's aggregate gives."""
     return int(values.count())
 

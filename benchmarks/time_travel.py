@@ -110,7 +110,8 @@ def _reads(bench: _Bench) -> Iterator[Row]:
 
 def _read(bench: _Bench, made: time_travel_data.Versions, what: str) -> Row:
     pick = random.Random(7)  # noqa: S311  which version is no secret
-    ours, theirs = [], []
+    ours: list[dict[str, float]] = []
+    theirs: list[dict[str, float]] = []
     for number, first in enumerate(sides(bench.passes + 1)):
         if number % 2 == 0:
             version = pick.randrange(1, bench.large - 1)

@@ -71,7 +71,7 @@ def run(options: Options, say: Say) -> Result:
         }
         first = _timed(spark, asked["explode", midnight])[0]
         say(f"the first question of a cold JVM: {first:.2f} s")
-        found = {key: [] for key in asked}
+        found: dict[tuple[str, datetime], list[tuple[float, Opened, int]]] = {key: [] for key in asked}
         for number in range(passes + 1):
             say(f"pass {number} of {passes}" if number else "warm-up")
             for key, sql in asked.items():

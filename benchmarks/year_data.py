@@ -18,7 +18,7 @@ from benchmarks.result import DATA, Say
 from benchmarks.workload import USERS, Template, ended, templates
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 TEMPLATES = 5_000
 FIRST_DAY = datetime(2025, 1, 1, tzinfo=timezone.utc)
@@ -92,7 +92,7 @@ def _rows(spark: SparkSession, accesses: DataFrame, first: int, last: int, recor
     return timed.join(accesses, "template").selectExpr(*columns)
 
 
-def _expr(text: str) -> object:
+def _expr(text: str) -> Column:
     from pyspark.sql import functions as f
 
     return f.expr(text)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from audit.checks.expectations import COUNTS, EXAMPLES, TOTALS, columns, ids_column
 from audit.checks.record_contents import altered_records, ambiguous_columns
 from audit.checks.statements import FLAGS, statements
-from audit.store.kept_days import oldest_kept
+from audit.store.kept_days import all_kept_since, oldest_kept
 from audit.store.tables import (
     ACCESS_HISTORY,
     COLUMN_LINEAGE,
@@ -91,7 +91,7 @@ def days(
     """
     tables = _Tables(spark, root, require_tables(spark, root), period)
     found = _Days()
-    paired_since = _paired_since(tables.there, days_of, now)
+    paired_since = all_kept_since(now, (days_of(table.name) for table in tables.there))
 
     def side_by_side() -> Statements:
         # Ingest commits to access_history, then to lineage, then to query_history. They are opened the other
@@ -130,12 +130,6 @@ def _overdue(tables: _Tables, days_of: Callable[[str], int], now: int) -> DataFr
     )
     # The day is a column of the partitions: no row is read.
     return reduce(lambda one, other: one.union(other), found).distinct().orderBy("query_date", "table_name")
-
-
-def _paired_since(there: tuple[AuditTable, ...], days_of: Callable[[str], int], now: int) -> date | None:
-    """The first day that all tables keep, where the configuration keeps some of them longer."""
-    kept = {days_of(table.name) for table in there}
-    return oldest_kept(now, min(kept)) if len(kept) > 1 else None
 
 
 class _Days:

@@ -6,38 +6,22 @@ which a column id stands for two names.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from audit.record.record_hash import record_hash
+from audit.record.hash_sql import row_text, text_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import pyarrow as pa
     from pyspark.sql import DataFrame
-
-_OFFENDER = "query_date DATE, query_id STRING"
 
 
 def altered_records(access: DataFrame) -> DataFrame:
-    """The records whose hash is another than the one of their contents.
-
-    Spark's workers work the hashes out, so on a cluster they need this package, as for any function of
-    Python's.
-    """
-    return access.mapInArrow(_altered, _OFFENDER)
-
-
-def _altered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    import pyarrow as pa
-
-    for batch in batches:
-        wrong = [not _is_intact(row) for row in batch.to_pylist()]
-        yield batch.select(["query_date", "query_id"]).filter(pa.array(wrong, pa.bool_()))
-
-
-def _is_intact(row: dict[str, Any]) -> bool:
-    return bool(record_hash(row) == row["record_hash"])
+    """The records whose hash is another than the one of their contents."""
+    text = f"{row_text(dict(access.dtypes))} AS text"
+    return (
+        access.selectExpr("query_date", "query_id", "record_hash", text)
+        .where(f"NOT (record_hash <=> {text_hash('text')})")
+        .select("query_date", "query_id")
+    )
 
 
 _NAMED = "transform(coalesce(o.columns, array()), c -> struct(c.columnId AS id, lower(c.columnName) AS name))"

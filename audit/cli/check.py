@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from audit.cli.days import DAY
+from audit.cli.days import days_options
 from audit.cli.on_record import note
 from audit.cli.output import Output, Row, json_option
 from audit.cli.tool import Tool, root_option
@@ -21,8 +21,7 @@ FORMATS = ("table", "json", "html")
 
 
 @click.command()
-@click.option("--from", "first", type=DAY, metavar="DAY", help="First day (UTC).")
-@click.option("--to", "last", type=DAY, metavar="DAY", help="Last day (UTC).")
+@days_options
 @click.option(
     "--min-coverage",
     type=click.FloatRange(0, 100),
@@ -56,7 +55,7 @@ def check(
     from audit.checks.engine import great_expectations
     from audit.checks.history import require_period
 
-    chosen = _form(output, form, path)
+    chosen = output.form_of(form, path, FORMATS)
     days = (first, last)
     require_period(*days)
     _require_writable(path)
@@ -93,17 +92,6 @@ def _checked(
     }
     note(tool, output, "AUDIT_CHECK", details, began=began)
     return result
-
-
-def _form(output: Output, form: str | None, path: Path | None) -> str:
-    """The form of the result: as asked for, else by the end of the file's name."""
-    if output.as_json and form not in (None, "json"):
-        raise click.UsageError(f"--json and --format {form} are two forms of a result: give one")
-    by_name = "" if path is None else path.suffix.removeprefix(".").lower()
-    chosen = form or ("json" if output.as_json else by_name or "table")
-    if path is not None and chosen not in FORMATS[1:]:
-        raise click.UsageError(f"--output {path}: give --format json or html, or such an end of its name")
-    return chosen
 
 
 def _row(one: Outcome) -> Row:

@@ -35,7 +35,14 @@ class Check:
 def doctor(context: click.Context, output: Output, root: str | None) -> None:
     """Check Java, jars, packages and configuration. Exit code 1 if something is missing."""
     findings = list(examine(os.environ, root))
-    output.rows([asdict(finding) for finding in findings], title="audit doctor")
+    if output.as_json:
+        output.rows([asdict(finding) for finding in findings])
+    else:
+        # A line each: paths are too long for a table beside the rest.
+        width = max(len(finding.what) for finding in findings)
+        for one in findings:
+            source = f"  ({one.source})" if one.source else ""
+            click.echo(f"{'ok' if one.ok else 'NO'}  {one.what:<{width}}  {one.found}{source}")
     context.exit(0 if all(finding.ok for finding in findings) else 1)
 
 

@@ -1,6 +1,7 @@
 """What a command does with the audit tables is on record: reading them, too (PCI DSS 10.2.1.3).
 
-In: what was asked for. Out: an event of the logging; a line on stderr where it cannot be written.
+In: what was asked for. Out: an event of the logging, which waits in a spool for the next ingest, and the
+events that wait there; a line on stderr where they cannot be written or read.
 """
 
 from __future__ import annotations
@@ -43,6 +44,24 @@ def note(
         lambda: tool.note(kind, kind.lower().replace("_", " "), details, began=began),
         lambda error: output.progress(f"that {_DONE[kind]} is not on record: {error}"),
     )
+
+
+def waiting(tool: Tool, output: Output) -> list[dict[str, Any]]:
+    """The events that wait: rows of query_history. An answer without them is better than none.
+
+    Args:
+        tool: of the command.
+        output: gets the line.
+    """
+    from audit.spool import waiting_events
+    from audit.spool.home import is_home_of
+
+    def left_out(error: Exception) -> list[dict[str, Any]]:
+        output.progress(f"what waits in the spools is left out: {error}")
+        return []
+
+    home = tool.config.spool_home
+    return attempt(lambda: waiting_events(home) if is_home_of(tool.config) else [], left_out)
 
 
 def kept_text(text: str, config: Config) -> str:

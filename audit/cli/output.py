@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 import orjson
 
 from audit.core.errors import AuditError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _FOLDED = 40
 F = TypeVar("F", bound=Callable[..., Any])
@@ -41,21 +44,51 @@ class Output:
         from rich.text import Text
 
         console = Console(soft_wrap=False)
+        if title:
+            # Not as the table's title, which rich folds to the width of a narrow table.
+            click.echo(title)
         if _width(rows) > console.width:
-            _down(rows, title)
+            _down(rows)
             return
-        table = Table(title=Text(title) if title else None, title_justify="left")
+        table = Table()
         for key in rows[0]:
+            justify: Literal["left", "right"] = "right" if _are_numbers(rows, key) else "left"
             # Folded: rich would cut a long query id or path off by default.
-            table.add_column(Text(key), overflow="fold")
+            table.add_column(Text(key), overflow="fold", justify=justify)
         for row in rows:
             # As text: rich would read `[…]` in a statement or a path as its own markup.
             table.add_row(*(Text("" if value is None else str(value)) for value in row.values()))
         console.print(table)
 
+    def form_of(self, form: str | None, path: Path | None, forms: tuple[str, ...]) -> str:
+        """The form of an answer: as asked for, else by the end of the file's name, else a table.
+
+        Args:
+            form: what `--format` says.
+            path: the file that it goes to; None: stdout.
+            forms: a table, and those that a file may have.
+
+        Raises:
+            click.UsageError: two forms are asked for, or one that a file cannot have.
+        """
+        if self.as_json and form not in (None, "json"):
+            raise click.UsageError(f"--json and --format {form} are two forms of an answer: give one")
+        by_name = "" if path is None else path.suffix.removeprefix(".").lower()
+        chosen = form or ("json" if self.as_json else by_name or "table")
+        _, *of_files = forms
+        if path is not None and chosen not in of_files:
+            listed = f"{', '.join(of_files[:-1])} or {of_files[-1]}"
+            raise click.UsageError(f"--output {path}: give --format {listed}, or such an end of its name")
+        return chosen
+
     def progress(self, line: str) -> None:
         """Show progress on stderr; stdout has the answer alone."""
         click.echo(line, err=True)
+
+
+def _are_numbers(rows: list[Row], key: str) -> bool:
+    # In Python True is a number.
+    return all(type(row[key]) in (int, float, type(None)) for row in rows)
 
 
 def _width(rows: list[Row]) -> int:
@@ -66,10 +99,8 @@ def _width(rows: list[Row]) -> int:
     return sum(min(one, _FOLDED) + 3 for one in longest) + 1
 
 
-def _down(rows: list[Row], title: str) -> None:
+def _down(rows: list[Row]) -> None:
     """Rows below each other, a line a value: what is too wide for a table beside each other."""
-    if title:
-        click.echo(title)
     keys = max(map(len, rows[0]))
     for number, row in enumerate(rows, 1):
         click.echo(f"-[ {number} ]".ljust(keys + 12, "-"))

@@ -2,31 +2,33 @@
 
 In: a root. Out: a connection in which they have the names that they have in Spark. Nothing is written.
 Storage and the catalog are as an attached session has measured them last; governance is worked out from its
-events.
+events. `logging_history` also has the events that wait for an ingest, where they are given.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import date, datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp, parse_one
 
 from audit.core.errors import QueryFailed, TableMissingError, TableUnreadable
 from audit.core.file_paths import local_path
+from audit.core.json_text import to_json
 from audit.policies.model.events import COLUMNS as EVENT_COLUMNS
 from audit.policies.model.events import NAME as EVENTS
 from audit.policies.model.events import GovernanceEvent, event_from
 from audit.query.answer import WAY_OUT, Answer
 from audit.query.functions import MACROS
 from audit.query.governance import governance_json, structure
-from audit.query.translation import to_duckdb
+from audit.query.translation import quoted, to_duckdb
 from audit.store.delta_files import UnsupportedStore, column_types, data_files, open_table, size
 from audit.store.measured.names import GOVERNANCE, MEASURED
-from audit.store.tables import AUDIT_TABLES, DATA_QUALITY, HISTORY_TABLES
+from audit.store.tables import AUDIT_TABLES, DATA_QUALITY, HISTORY_TABLES, QUERY_HISTORY
 from audit.store.views import BELOW, OF_LINEAGE, OF_RECORDS, VIEWS, definition
 from lineage.sql.mentions import named_in
 
@@ -52,6 +54,7 @@ TIMES = {
     "information_schema_jobs": "creation_time",
 }
 """The column that the partition is made of, by table and view."""
+_LOGGING_HISTORY, _WAITING = "logging_history", "waiting_events"
 _TABLES = (*(table.name for table in (*AUDIT_TABLES, DATA_QUALITY)), *MEASURED)
 
 
@@ -66,12 +69,14 @@ class Tables:
         root: the folder of the tables.
         schema: in which they and their views are.
         now: the present of all queries, UTC without a zone.
+        waiting: rows of query_history about the logging that no ingest has written yet.
     """
 
     connection: duckdb.DuckDBPyConnection
     root: str
     schema: str
     now: datetime
+    waiting: Sequence[Mapping[str, Any]]
     _opened: dict[str, DeltaTable]
     _shown: set[str] = field(default_factory=set)
 
@@ -83,7 +88,7 @@ class Tables:
             # A time with a zone would come as one of Python's own: all of the audit's are UTC.
             kinds = self.connection.execute(f"DESCRIBE {sql}", used).fetchall()
             zoned = [
-                f"{_quoted(name)}::TIMESTAMP AS {_quoted(name)}" for name, kind, *_ in kinds if kind == _ZONED
+                f"{quoted(name)}::TIMESTAMP AS {quoted(name)}" for name, kind, *_ in kinds if kind == _ZONED
             ]
             chosen = f"* REPLACE ({', '.join(zoned)})" if zoned else "*"
             bounded = f"SELECT {chosen} FROM ({sql})"  # noqa: S608 - the query itself
@@ -141,7 +146,7 @@ class Tables:
         there = self._columns(source)
         # An older version may lack a column; the first two are the order and the time.
         names = [name for name, _, _ in EVENT_COLUMNS[2:] if name in there]
-        listed = ", ".join(map(_quoted, names))
+        listed = ", ".join(map(quoted, names))
         query = f"SELECT epoch_us(event_time), {listed} FROM {source} ORDER BY sequence"  # noqa: S608  quoted
         rows = self.connection.execute(query).fetchall()
         return [event_from(time, dict(zip(names, values, strict=True)).get) for time, *values in rows]
@@ -169,7 +174,7 @@ class Tables:
         with self._failures_named():
             found = self._columns(source)
             # In the table's order: a file has no column for its partition, and DuckDB adds that at the end.
-            listed = ", ".join(_shown(one, kind, found.get(one)) for one, kind in self.types(name).items())
+            listed = ", ".join(_selected(one, kind, found.get(one)) for one, kind in self.types(name).items())
             self.connection.execute(f"CREATE VIEW {self._full(name)} AS SELECT {listed} FROM {source}")  # noqa: S608 - quoted
 
     def _source(self, name: str, table: DeltaTable) -> str:
@@ -182,7 +187,7 @@ class Tables:
             paths = ", ".join(f"'{one}'" for one in (path.replace("'", "''") for path in files))
             # Files of an older version lack columns, and fields of structs.
             return f"read_parquet([{paths}], hive_partitioning = true, union_by_name = true)"
-        columns = ", ".join(_shown(one, kind, None) for one, kind in column_types(table).items())
+        columns = ", ".join(_selected(one, kind, None) for one, kind in column_types(table).items())
         return f"(SELECT {columns} WHERE false)"
 
     def _columns(self, source: str) -> dict[str, str]:
@@ -194,9 +199,26 @@ class Tables:
         self._require_below(name)
         made = parse_one(definition(name, self.schema), read="spark")
         columns = [one.name for one in made.this.expressions] if isinstance(made.this, exp.Schema) else []
-        listed = f" ({', '.join(map(_quoted, columns))})" if columns else ""
+        listed = f" ({', '.join(map(quoted, columns))})" if columns else ""
         sql = self.translated(made.expression.sql("spark"))
+        if name == _LOGGING_HISTORY and self.waiting:
+            self._make_waiting()
+            for table in made.expression.find_all(exp.Table):
+                table.replace(exp.to_table(_WAITING))
+            sql += f" UNION ALL {self.translated(made.expression.sql('spark'))}"
         self.connection.execute(f"CREATE VIEW {self._full(name)}{listed} AS {sql}")
+
+    def _make_waiting(self) -> None:
+        """The rows that wait; not those that an ingest has written since they were read."""
+        kind = json.dumps(_in_duckdb(f"ARRAY<STRUCT<{QUERY_HISTORY.row_schema}>>", "spark"))
+        days = ", ".join({f"DATE '{date.fromisoformat(row['start_time'][:10])}'" for row in self.waiting})
+        written = f"FROM {self._full(QUERY_HISTORY.name)} WHERE query_date IN ({days})"
+        self.connection.execute(
+            f"CREATE TABLE {_WAITING} AS SELECT *, CAST(start_time AS DATE) AS query_date"  # noqa: S608 - our own names
+            f" FROM (SELECT unnest(from_json($1, '{kind}'), max_depth := 2))"
+            f" ANTI JOIN ({written}) USING (query_id)",
+            [to_json(self.waiting).decode()],
+        )
 
     def _require_below(self, name: str) -> None:
         """The error names the view that was asked for, not one that it reads."""
@@ -235,20 +257,27 @@ class Tables:
         return bool(self.connection.execute(found, [self.schema, name]).fetchall())
 
     def _full(self, name: str) -> str:
-        return f"{_quoted(self.schema)}.{_quoted(name)}"
+        return f"{quoted(self.schema)}.{quoted(name)}"
 
 
 _ZONED = "TIMESTAMP WITH TIME ZONE"
 
 
 @contextmanager
-def opened(root: str, schema: str = "account_usage", *, whole: bool = True) -> Iterator[Tables]:
+def opened(
+    root: str,
+    schema: str = "account_usage",
+    *,
+    whole: bool = True,
+    waiting: Sequence[Mapping[str, Any]] = (),
+) -> Iterator[Tables]:
     """The tables under a root, until the block ends.
 
     Args:
         root: the folder of the tables.
         schema: in which they and their views are.
         whole: the two tables of statements have to be there.
+        waiting: what waits for an ingest (`audit.spool.waiting_events`), read before the tables are opened.
 
     Raises:
         UnsupportedStore: delta-rs cannot read where it lies.
@@ -261,38 +290,34 @@ def opened(root: str, schema: str = "account_usage", *, whole: bool = True) -> I
         connection.execute("SET TimeZone = 'UTC'")
         # Each query is bound twice (`Tables.ask`), and a report has forty: every file's foot is read once.
         connection.execute("SET parquet_metadata_cache = true")
-        connection.execute(f"CREATE SCHEMA {_quoted(schema)}")
+        connection.execute(f"CREATE SCHEMA {quoted(schema)}")
         for macro in MACROS:
             connection.execute(macro)
-        yield Tables(connection, root, schema, datetime.now(timezone.utc).replace(tzinfo=None), history)
+        now = datetime.now(timezone.utc).replace(tzinfo=None)
+        yield Tables(connection, root, schema, now, waiting, history)
 
 
-def _shown(name: str, kind: str, found: str | None) -> str:
+def _selected(name: str, kind: str, found: str | None) -> str:
     """A column of a table in a select list, with all that its type in the log has.
 
-    >>> _shown("a", "bigint", "BIGINT"), _shown("a", "bigint", None)
+    >>> _selected("a", "bigint", "BIGINT"), _selected("a", "bigint", None)
     ('"a"', 'CAST(NULL AS BIGINT) AS "a"')
-    >>> _shown("a", "struct<b:int,c:int>", 'STRUCT("b" INTEGER)')
+    >>> _selected("a", "struct<b:int,c:int>", 'STRUCT("b" INTEGER)')
     'CAST("a" AS STRUCT("b" INT, "c" INT)) AS "a"'
     """
     wanted = _in_duckdb(kind, "spark")
     if found is None:
-        return f"CAST(NULL AS {wanted}) AS {_quoted(name)}"
+        return f"CAST(NULL AS {wanted}) AS {quoted(name)}"
     # Files of an older version lack fields of structs.
     if "<" in kind and _in_duckdb(found, "duckdb") != wanted:
-        return f"CAST({_quoted(name)} AS {wanted}) AS {_quoted(name)}"
-    return _quoted(name)
+        return f"CAST({quoted(name)} AS {wanted}) AS {quoted(name)}"
+    return quoted(name)
 
 
 def _in_duckdb(kind: str, dialect: str) -> str:
     made = exp.DataType.build(kind, dialect=dialect).sql("duckdb", identify=True)
     # All times of the audit are UTC, and have no zone in DuckDB.
     return str(made).replace("TIMESTAMPTZ", "TIMESTAMP")
-
-
-def _quoted(name: str) -> str:
-    doubled = name.replace('"', '""')
-    return f'"{doubled}"'
 
 
 def _used(values: Mapping[str, Any], sql: str) -> dict[str, Any]:

@@ -67,6 +67,16 @@ def to_duckdb(text: str, now: datetime, times: Mapping[str, str], schema: str = 
     return str(tree.sql("duckdb", comments=False))
 
 
+def quoted(name: str) -> str:
+    """A name as DuckDB quotes it.
+
+    >>> quoted("a b")
+    '"a b"'
+    """
+    doubled = name.replace('"', '""')
+    return f'"{doubled}"'
+
+
 def _mend(node: exp.Expr, now: datetime) -> None:
     if isinstance(node, _NOW) or (isinstance(node, exp.Anonymous) and node.name.lower() == "now"):
         # A constant, so that files are left out by their day before they are opened.

@@ -57,8 +57,8 @@ class Verification:
 
 def verify(
     source: Source,
-    since: date | None = None,
-    until: date | None = None,
+    first: date | None = None,
+    last: date | None = None,
     paired_since: date | None = None,
     progress: Callable[[int], None] = lambda _done: None,
 ) -> Verification:
@@ -69,8 +69,8 @@ def verify(
 
     Args:
         source: what reads the audit tables.
-        since: the first day; None: from the beginning.
-        until: the last day; None: to the end.
+        first: the first day; None: from the beginning.
+        last: the last day; None: to the end.
         paired_since: the first day that all tables keep, where their retention differs: before it a
             statement may have no record. None: they keep the same days.
         progress: told the number of records looked at, now and then.
@@ -80,7 +80,7 @@ def verify(
         TableUnreadable: a file of a table is damaged, or gone.
     """
     there = require_types(source.root, source.types)
-    asked = _Asked(source, since, until, paired_since)
+    asked = _Asked(source, first, last, paired_since)
     records, faults = asked.altered(progress)
     faults += asked.unpaired()
     for table in LINEAGE_TABLES:
@@ -94,8 +94,8 @@ class _Asked:
     """The tables, and the days that are looked at."""
 
     source: Source
-    since: date | None
-    until: date | None
+    first: date | None
+    last: date | None
     paired_since: date | None
 
     def altered(self, progress: Callable[[int], None]) -> tuple[int, list[Fault]]:
@@ -139,9 +139,9 @@ class _Asked:
 
     def _rows(self, table: AuditTable, *conditions: str) -> str:
         """What stands in a FROM for the rows of the days that are looked at."""
-        since = [] if self.since is None else [f"query_date >= DATE'{self.since}'"]
-        until = [] if self.until is None else [f"query_date <= DATE'{self.until}'"]
-        where = " AND ".join([*since, *until, *conditions]) or "true"
+        first = [] if self.first is None else [f"query_date >= DATE'{self.first}'"]
+        last = [] if self.last is None else [f"query_date <= DATE'{self.last}'"]
+        where = " AND ".join([*first, *last, *conditions]) or "true"
         return _ROWS.format(schema=self.source.schema, table=table.name, where=where)
 
     def _paired(self, table: AuditTable, *conditions: str) -> str:

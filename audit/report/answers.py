@@ -184,9 +184,7 @@ def fill(
     hidden = names.text if names is not None else str
     source: Kind | Pack | None = kind or pack
     title = source.title if source else ""
-    name = about.name if about is not None else ""
-    shown = names.pseudonym(name) if names is not None and "user_name" in asking.values else hidden(name)
-    shown = name if about is not None and about.is_the_asking_person else shown
+    shown = _shown_name(about, asking)
     return Report(
         name=source.name if source else "",
         title=title.replace("{name}", shown),
@@ -199,6 +197,16 @@ def fill(
         without_names=names is not None,
         chapters=_numbered(asking, sections_of(kind, pack)),
     )
+
+
+def _shown_name(about: About | None, asking: Asking) -> str:
+    """What a report is about, as the report may name it."""
+    if about is None:
+        return ""
+    if asking.names is None or about.is_the_asking_person:
+        return about.name
+    # As a whole: of a name of two words each might be somebody else's.
+    return (asking.names.pseudonym if "user_name" in about.values else asking.names.text)(about.name)
 
 
 def sections_of(kind: Kind | None, pack: Pack | None) -> tuple[Section, ...]:

@@ -11,6 +11,7 @@ from audit.spool.pending import RunningStatement
 from audit.spool.recovery import DamagedSegment, RecoveryReport, recover
 from audit.spool.segment import Damage, SegmentContent, read_segment
 from audit.spool.spool import OnRecordFailure, Spool, SpoolStats
+from audit.spool.waiting import waiting_events
 
 __all__ = [
     "Damage",
@@ -32,4 +33,5 @@ __all__ = [
     "remove_checkpoint",
     "remove_ingested",
     "retire",
+    "waiting_events",
 ]

@@ -50,14 +50,30 @@ def claim_home(config: Config) -> None:
     home, root = config.spool_home, config.root
     if config.local_root == home:
         return  # a root that is copied or moved takes its spool along
-    with spool_errors(home):
-        of_tables = home / "access_history" / "_delta_log"
-        owner = str(home) if of_tables.is_dir() else _once(home, _OWNER, root.encode()).decode()
+    owner = _owner(home) or _once(home, _OWNER, root.encode()).decode()
     if owner != root:
         raise ConfigInvalid(
             f"spool_dir is {config.spool_dir}, which holds what {owner} has recorded, not {root}",
             "give each root a folder of its own, or leave spool_dir out",
         )
+
+
+def is_home_of(config: Config) -> bool:
+    """Whether what lies in the folder of the spools is of this root.
+
+    Raises:
+        SpoolUnavailableError: the folder cannot be read.
+    """
+    return config.local_root == config.spool_home or _owner(config.spool_home) == config.root
+
+
+def _owner(home: Path) -> str | None:
+    """The root whose folder it is; None: nobody's yet."""
+    with spool_errors(home):
+        if (home / "access_history" / "_delta_log").is_dir():
+            return str(home)
+        path = home / _OWNER
+        return path.read_text(encoding="utf-8") if path.exists() else None
 
 
 def changed_configuration(home: Path, values: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:

@@ -68,7 +68,7 @@ def test_status_counts_spools_and_tables(root):
 
 def test_verify_finds_what_was_altered(spark, root):
     """Untouched records verify; one altered, one deleted and one doubled by hand are found by query id."""
-    code, rows = run(root, "verify", "--since", "2026-01-01", "--until", "2026-01-01")
+    code, rows = run(root, "verify", "--from", "2026-01-01", "--to", "2026-01-01")
     assert (code, rows) == (0, [{"records": 3, "statements": 4, "faults": 0}])
     access, query = (f"delta.`{root}/{name}_history`" for name in ("access", "query"))
     first, second, third = (

@@ -58,7 +58,7 @@ MISTAKES = {
     "setup": [["x"], ["--archiv"]],
     "status": [["x"], ["--conf", "x"]],
     "storage": [["s.t", "t"], ["--days", "-1"], ["--past", "x"]],
-    "verify": [["--since", "soon"], ["--until", "1"], ["x"]],
+    "verify": [["--from", "soon"], ["--to", "1"], ["x"]],
 }  # fmt: skip
 
 

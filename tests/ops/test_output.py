@@ -58,6 +58,15 @@ def test_a_table_has_the_keys_as_headings(capsys):
     ]
 
 
+def test_a_title_is_never_folded_and_numbers_are_right(capsys):
+    """A title stands on a line of its own, however narrow its table is."""
+    title = "Successful statements that were analysed in full"
+    Output(as_json=False).rows([{"name": "full", "n": 7}, {"name": "x", "n": 1_234}], title=title)
+    first, *lines = capsys.readouterr().out.splitlines()
+    assert first == title
+    assert lines[3:5] == ["│ full │    7 │", "│ x    │ 1234 │"]
+
+
 @pytest.mark.parametrize("hostile", ["[/b]", "[red]x[/red]", "[link=http://x]", "\\[", ":smile:", "[[]]"])
 def test_no_text_is_markup(capsys, hostile):
     """A heading, a statement or a title with brackets is shown as it is."""

@@ -132,6 +132,8 @@ def test_for_people_each_kind_is_a_table_of_its_own(root):
     places = [said.index(title) for title in titles]
     assert places == sorted(places)
     assert "waiting" not in said
+    assert "-[ 1 ]-" not in said
+    assert "2026-11-21 02:00:00" in said
     assert max(map(len, said.splitlines())) <= 80
 
 

@@ -79,5 +79,14 @@ def rows_of(table: AuditTable, rows: list[dict[str, Any]]) -> Any:
         return connection.sql(f"SELECT *, {day} FROM made").to_arrow_table()
 
 
+def append(root: str, table: AuditTable, rows: list[dict[str, Any]]) -> None:
+    """Rows as Spark types them, at the end of a table, which is made if it is not there."""
+    schema = pa.schema([(name, arrow_type(kind)) for name, kind, _ in table.columns])
+    day = [row.get(table.time) and row[table.time].date() for row in rows]
+    made = pa.Table.from_pylist(rows, schema=schema)
+    made = made.append_column("query_date", pa.array(day, pa.date32()))
+    write_deltalake(f"{root}/{table.name}", made, mode="append", partition_by=["query_date"])
+
+
 def _duck(kind: str) -> str:
     return exp.DataType.build(kind, dialect="spark").sql("duckdb").replace("TIMESTAMPTZ", "TIMESTAMP")

@@ -98,6 +98,21 @@ def test_only_the_days_asked_for_are_opened(root):
         assert set(re.findall(r"query_date=[0-9-]+", plan)) == {"query_date=2026-11-20"}
 
 
+def test_what_waits_for_an_ingest(tmp_path):
+    """It has its day, as rows of the table have; no more of their files are opened for it."""
+    kind, since = {"query_type": "AUDIT_VERIFY"}, NOON - timedelta(hours=1)
+    there = [{**statement(number, NOON - timedelta(days=number)), **kind} for number in range(3)]
+    root = make_root(tmp_path, {"query_history": there})
+    row = {"query_id": "waits", "start_time": f"{NOON.isoformat()}Z", **kind}
+    text = f"SELECT event_id, query_date FROM account_usage.logging_history WHERE event_time >= '{since}'"
+    with opened(root, waiting=[row]) as tables:
+        assert tables.ask(text, {}).rows == [("q0", NOON.date()), ("waits", NOON.date())]
+        ((_, plan),) = tables.connection.execute(
+            f"EXPLAIN (ANALYZE, FORMAT json) {tables.translated(text)}"
+        ).fetchall()
+    assert set(re.findall(r"query_date=[0-9-]+", plan)) == {"query_date=2026-11-20"}
+
+
 def test_files_of_an_older_version(tmp_path):
     """What they lack is NULL."""
     root = make_root(tmp_path, {"query_history": [statement(1, NOON)]})

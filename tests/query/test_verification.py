@@ -26,7 +26,7 @@ from audit.record.record_hash import record_hash
 from audit.store.tables import ACCESS_HISTORY, COLUMN_LINEAGE, QUERY_HISTORY, TABLE_LINEAGE
 
 from .hashed_rows import HOSTILE, KINDS, ROWS
-from .roots import arrow_type
+from .roots import append, arrow_type
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
 
@@ -86,15 +86,6 @@ def record(number, day=0, **more):
     access["record_hash"] = record_hash(access)
     query = {**who, "start_time": start, "query_type": "INSERT", "execution_status": "SUCCESS"}
     return access, query, {**who, "query_start_time": start, "source_object_name": "c.s.t"}
-
-
-def append(root, table, rows):
-    """Rows, as Spark types them."""
-    fields = [(name, arrow_type(kind)) for name, kind, _ in table.columns]
-    day = [row.get(table.time) and row[table.time].date() for row in rows]
-    made = pa.Table.from_pylist(rows, schema=pa.schema(fields))
-    made = made.append_column("query_date", pa.array(day, pa.date32()))
-    write_deltalake(f"{root}/{table.name}", made, mode="append", partition_by=["query_date"])
 
 
 def make(root, records):

@@ -7,14 +7,13 @@ from datetime import date
 import click
 
 from audit.cli.answers.tables import opened
-from audit.cli.days import DAY
+from audit.cli.days import days_options
 from audit.cli.output import Output, json_option
 from audit.cli.tool import Tool, root_option
 
 
 @click.command()
-@click.option("--from", "first", type=DAY, metavar="DAY", help="First day (UTC).")
-@click.option("--to", "last", type=DAY, metavar="DAY", help="Last day (UTC).")
+@days_options
 @click.option(
     "--min-coverage",
     type=click.FloatRange(0, 100),

@@ -12,7 +12,7 @@ import click
 import orjson
 
 from audit.cli.answers.tables import opened
-from audit.cli.on_record import kept_text, note
+from audit.cli.on_record import kept_text, note, waiting
 from audit.cli.output import Output, json_option
 from audit.cli.tool import Tool, root_option
 from audit.core.clock import SystemClock
@@ -72,7 +72,9 @@ def query(
     from lineage.sql.tokens import split_statements
     from views.query_file import sample, sample_names
 
-    form = _form(output, form, path)
+    form = output.form_of(form, path, FORMATS)
+    if path is None and form == "parquet":
+        raise click.UsageError("--format parquet needs a file: --output answer.parquet")
     if query is None or lists:
         rows = [_described(sample(name)) for name in sample_names()]
         listed = Answer(tuple(rows[0]), [tuple(row.values()) for row in rows])
@@ -86,7 +88,7 @@ def query(
     if path is not None and len(texts) > 1:
         raise click.UsageError(f"{query} has {len(texts)} queries, and --output takes the answer of one")
     began = SystemClock().now()
-    with opened(tool) as tables:
+    with opened(tool, waiting=waiting(tool, output)) as tables:
         for number, text in enumerate(texts):
             # One row more than asked for shows that there are more.
             answer = tables.ask(text, values, limit + 1 if limit else 0)
@@ -110,21 +112,6 @@ def _details(tool: Tool, asked: str, query: Query, values: dict[str, Any]) -> di
     hides = tool.config.redact == "literals"
     shown = {name: PLACEHOLDER if hides else value for name, value in values.items()}
     return {"sql": kept_text(query.sql, tool.config), "parameters": shown}
-
-
-def _form(output: Output, form: str | None, path: Path | None) -> str:
-    """The form of the answer: as asked for, else by the end of the file's name."""
-    if output.as_json and form not in (None, "json"):
-        raise click.UsageError(f"--json and --format {form} are two forms of an answer: give one")
-    by_name = "" if path is None else path.suffix.removeprefix(".").lower()
-    chosen = form or ("json" if output.as_json else by_name or "table")
-    if path is None and chosen == "parquet":
-        raise click.UsageError("--format parquet needs a file: --output answer.parquet")
-    if path is not None and chosen not in FORMATS[1:]:
-        raise click.UsageError(
-            f"--output {path}: give --format {', '.join(FORMATS[1:])}, or such an end of its name"
-        )
-    return chosen
 
 
 def _found(query: str) -> Query:

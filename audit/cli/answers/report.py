@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from audit.cli.on_record import note
+from audit.cli.on_record import note, waiting
 from audit.cli.output import Output, json_option
 from audit.cli.tool import Tool, root_option
 from audit.core.clock import SystemClock
@@ -90,7 +90,7 @@ def report(
     period = period_of(first, last, made.at.date())
     tool.require_audit()
     chosen = _form(output, form, path)
-    with _writing(path) as write, _opened(tool) as tables:
+    with _writing(path) as write, _opened(tool, output) as tables:
         about = _about(tables, kind, name, named, period)
         filled = _filled(tool, tables, kind, pack, about, period, made, without_names=hides)
         text = content(filled, chosen)
@@ -204,13 +204,13 @@ def _filled(
 
 
 @contextmanager
-def _opened(tool: Tool) -> Iterator[Tables]:
+def _opened(tool: Tool, output: Output) -> Iterator[Tables]:
     from audit.query.tables import opened
     from audit.report.errors import ReportRootUnreadable
     from audit.store.delta_files import UnsupportedStore
 
     try:
-        with opened(tool.root, tool.config.schema) as tables:
+        with opened(tool.root, tool.config.schema, waiting=waiting(tool, output)) as tables:
             yield tables
     except UnsupportedStore as error:
         raise ReportRootUnreadable(

@@ -54,6 +54,8 @@ def _show(output: Output, rows: list[Row], root: str) -> None:
     if output.as_json:
         output.rows(rows)
         return
+    # To the second, so that the tables are narrow.
+    rows = [{**row, "last_record": (row["last_record"] or "")[:19].replace("T", " ")} for row in rows]
     for kind, title in _TITLES.items():
         found = [row for row in rows if row["kind"] == kind]
         said = {key for row in found for key, value in row.items() if value not in (None, "")} - {"kind"}

@@ -5,7 +5,7 @@ In: a `Tool`. Out: a `Source`, which answers Spark's SQL.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def opened(tool: Tool, *, whole: bool = True) -> Iterator[Source]:
+def opened(tool: Tool, *, whole: bool = True, waiting: Sequence[Mapping[str, Any]] = ()) -> Iterator[Source]:
     """The tables under the root of a command, until the block ends.
 
     Args:
         tool: of the command.
         whole: the two tables of statements have to be there.
+        waiting: events that wait for an ingest, which DuckDB shows in `logging_history`.
 
     Raises:
         RootMissing: nothing is under the root.
@@ -38,7 +39,9 @@ def opened(tool: Tool, *, whole: bool = True) -> Iterator[Source]:
     tool.require_audit()
     with ExitStack() as stack:
         try:
-            source: Source = stack.enter_context(tables.opened(tool.root, tool.config.schema, whole=whole))
+            source: Source = stack.enter_context(
+                tables.opened(tool.root, tool.config.schema, whole=whole, waiting=waiting)
+            )
             for table in AUDIT_TABLES:
                 source.types(table.name)  # opens it: one that delta-rs cannot read shows now
         except UnsupportedStore:

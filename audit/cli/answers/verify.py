@@ -7,7 +7,7 @@ from datetime import date
 import click
 
 from audit.cli.answers.tables import opened
-from audit.cli.days import DAY
+from audit.cli.days import days_options
 from audit.cli.on_record import note
 from audit.cli.output import Output, Row, json_option
 from audit.cli.tool import Tool, root_option
@@ -18,14 +18,11 @@ _SHOWN = 100
 
 
 @click.command()
-@click.option("--since", type=DAY, help="First day (UTC).")
-@click.option("--until", type=DAY, help="Last day (UTC).")
+@days_options
 @root_option
 @json_option
 @click.pass_context
-def verify(
-    context: click.Context, tool: Tool, output: Output, since: date | None, until: date | None
-) -> None:
+def verify(context: click.Context, tool: Tool, output: Output, first: date | None, last: date | None) -> None:
     """Check the hash of each record.
 
     Also finds statements without a record, and what stands there twice. DuckDB reads the tables' files: no
@@ -34,6 +31,7 @@ def verify(
     Exit code 1 if something is wrong.
     """
     from audit.query.verification import verify as check
+    from audit.store.kept_days import all_kept_since
 
     output.progress(f"Reading the records under {tool.root}")
     began = SystemClock().now()
@@ -41,12 +39,12 @@ def verify(
     with opened(tool, whole=False) as source:
         found = check(
             source,
-            since,
-            until,
-            _paired_since(tool),
+            first,
+            last,
+            all_kept_since(began, map(tool.config.days_of, TABLE_NAMES)),
             progress=lambda done: output.progress(f"{done:,} records"),
         )
-    days = {"since": str(since) if since else None, "until": str(until) if until else None}
+    days = {"since": str(first) if first else None, "until": str(last) if last else None}
     counts = {"records": found.records, "statements": found.statements, "faults": len(found.faults)}
     note(tool, output, "AUDIT_VERIFY", {**days, **counts}, began=began)
     # A damaged table may have a million faults; the title has their number.
@@ -58,11 +56,3 @@ def verify(
         title=f"{len(found.faults)} faults in {found.records:,} records of {found.statements:,} statements",
     )
     context.exit(1 if found.faults else 0)
-
-
-def _paired_since(tool: Tool) -> date | None:
-    """The first day that all tables keep, where the configuration keeps some longer."""
-    from audit.store.kept_days import oldest_kept
-
-    kept = {tool.config.days_of(table) for table in TABLE_NAMES}
-    return oldest_kept(SystemClock().now(), min(kept)) if len(kept) > 1 else None

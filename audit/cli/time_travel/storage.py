@@ -90,7 +90,9 @@ def _draw(title: str, rows: list[tuple[str, StorageBytes]]) -> None:
     width = max(_NARROWEST, min(_WIDEST, console.width - taken))
     # 1 where there are no bytes: the bars are divided by it.
     most = max((found.total for _, found in rows), default=0) or 1
-    table = Table(title=f"Storage of {title} (UTC)", title_justify="left", box=None, padding=(0, 1))
+    # Not as the table's title, which rich folds to the width of a narrow table.
+    click.echo(f"Storage of {title} (UTC)")
+    table = Table(box=None, padding=(0, 1))
     table.add_column("", no_wrap=True)
     for _, heading, sign, colour in kinds:
         table.add_column(Text(f"{sign} {heading}", style=colour), justify="right", no_wrap=True)

@@ -69,13 +69,7 @@ def chart(filled: Filled, period: Period) -> str:
 
 
 def _plain(value: Any) -> Any:
-    return (
-        value
-        if isinstance(value, (int, float, type(None)))
-        else value
-        if isinstance(value, date)
-        else escaped(cell(value))
-    )
+    return value if isinstance(value, (int, float, date, type(None))) else escaped(cell(value))
 
 
 def _version(alt: Any) -> str:

@@ -39,9 +39,9 @@ FROM (
   FROM account_usage.query_history
   LATERAL VIEW explode(objects_tried) AS tried
 )
-WHERE object_name IS NOT NULL AND query_date BETWEEN :from_day AND :to_day
+WHERE object_name IS NOT NULL
 """
-_ALL_DAYS = "WHERE object_name IS NOT NULL"
+_IN_PERIOD = "AND query_date BETWEEN :from_day AND :to_day"
 
 
 def find_object(tables: Tables, name: str, period: Period) -> About:
@@ -51,9 +51,8 @@ def find_object(tables: Tables, name: str, period: Period) -> About:
         ReportNameUnknown: nothing on record has this name.
         ReportNameAmbiguous: several objects answer to it.
     """
-    everything = _NAMED.partition("WHERE object_name")[0] + _ALL_DAYS
     names: list[str] = []
-    for sql in (_NAMED, everything):
+    for sql in (_NAMED + _IN_PERIOD, _NAMED):
         rows = tables.ask(bound(sql, period.values, tables.schema), {}).rows
         names = sorted({one for one, _ in rows})
         if found := matching(name, names):

@@ -91,13 +91,3 @@ def sql_value(text: str) -> str:
     """
     doubled = text.replace("'", "''")
     return f"'{doubled}'"
-
-
-def quoted(name: str) -> str:
-    """A name as DuckDB quotes it.
-
-    >>> quoted("a b")
-    '"a b"'
-    """
-    doubled = name.replace('"', '""')
-    return f'"{doubled}"'

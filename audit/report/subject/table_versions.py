@@ -7,7 +7,7 @@ in: DuckDB looks for the key, delta-rs says which files, columns and deleted row
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,13 +15,13 @@ from urllib.parse import unquote, urlsplit
 
 from audit.core.errors import TableMissingError
 from audit.core.file_paths import local_path, without_scheme
+from audit.query.translation import quoted
 from audit.report.subject.columns import (
     duckdb_type,
     fields,
     fits,
     is_comparable,
     physical_of,
-    quoted,
     sql_value,
 )
 from audit.report.subject.key import Key
@@ -173,7 +173,6 @@ class TableVersions:
         kept: Sequence[tuple[str, int]],
     ) -> None:
         """Make the view of a version: the kept rows, its columns under their names."""
-        there = {one for one, *_ in self.connection.execute(f"DESCRIBE {name}").fetchall()}
         parts = [one for one in columns if one["name"] in table.metadata().partition_columns]
         values = _partitions(table, [physical_of(one) for one in parts])
         made = ", ".join(f"part_{n} {duckdb_type(one)}" for n, one in enumerate(parts))
@@ -185,16 +184,8 @@ class TableVersions:
             f"INSERT INTO {own}_kept VALUES ({marks})",  # noqa: S608 - marks alone
             [(file, row, *values.get(file, ())) for file, row in kept],
         )
-        shown = []
-        for one in columns:
-            if one in parts:
-                source = f"part_{parts.index(one)}"
-            else:
-                # Files that are older than a column do not have it.
-                source = (
-                    quoted(physical_of(one)) if physical_of(one) in there else f"NULL::{duckdb_type(one)}"
-                )
-            shown.append(f"{source} AS {quoted(one['name'])}")
+        in_files = {one for one, *_ in self.connection.execute(f"DESCRIBE {name}").fetchall()}
+        shown = [f"{_source(one, parts, in_files)} AS {quoted(one['name'])}" for one in columns]
         self.connection.execute(
             f"CREATE VIEW {own} AS SELECT {', '.join(shown)} FROM {name} JOIN {own}_kept"  # noqa: S608 - quoted
             " ON filename = file AND file_row_number = row_number"
@@ -208,6 +199,15 @@ def opened(folder: str, version: int | None = None) -> DeltaTable | None:
         return open_table(parent, name, version, plain=False)
     except (UnsupportedStore, TableMissingError):
         return None
+
+
+def _source(column: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], in_files: Collection[str]) -> str:
+    """Where the values of a column stand: beside the row, or in its file."""
+    if column in parts:
+        return f"part_{parts.index(column)}"
+    # Files that are older than a column do not have it.
+    physical = physical_of(column)
+    return quoted(physical) if physical in in_files else f"NULL::{duckdb_type(column)}"
 
 
 def _partitions(table: DeltaTable, names: Sequence[str]) -> dict[str, tuple[Any, ...]]:
