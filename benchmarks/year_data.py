@@ -1,7 +1,8 @@
-"""A year of history in the audit's own table, made by Spark from a few thousand statements that recur.
+"""A year of history in the audit's own tables, made by Spark from a few thousand statements that recur.
 
-In: days and records a day. Out: an `access_history` of the audit's own schema and partitions, one file a
-day, kept under `.data`. What recurs is the accesses; each row has its own id, time, user and hash.
+In: days and records a day. Out: `access_history` and `query_history` as the audit has them, one file a day,
+and the lineage of the last days, kept under `.data`. What recurs is the accesses; each row has its own id,
+time, user and hash.
 """
 
 from __future__ import annotations
@@ -12,16 +13,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from audit.core.json_text import to_json
+from audit.ingest.edges import edge_rows, edge_schema
 from audit.record.access_record import build_row
-from audit.store.tables import ACCESS_HISTORY, create_tables
+from audit.store.tables import (
+    ACCESS_HISTORY,
+    COLUMN_LINEAGE,
+    QUERY_HISTORY,
+    TABLE_LINEAGE,
+    AuditTable,
+    create_tables,
+)
 from benchmarks.result import DATA, Say
 from benchmarks.workload import USERS, Template, ended, templates
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 TEMPLATES = 5_000
 FIRST_DAY = datetime(2025, 1, 1, tzinfo=timezone.utc)
+LINEAGE_DAYS = 30
+"""The last days have lineage: a year of it would be as large as all the rest."""
+_LINEAGE = {COLUMN_LINEAGE: "columns", TABLE_LINEAGE: "tables"}
 _DAYS_A_COMMIT = 73
 _HASH_BITS = 256
 
@@ -45,41 +57,64 @@ def statements() -> tuple[Template, ...]:
 
 
 def _fill(spark: SparkSession, root: Path, days: int, records: int, say: Say) -> None:
-    accesses = _accesses(spark)
+    made = _templates(spark)
     for first in range(0, days, _DAYS_A_COMMIT):
         last = min(first + _DAYS_A_COMMIT, days)
         say(f"making days {first + 1} to {last} of {days}, {records:,} records each")
-        rows = _rows(spark, accesses, first, last, records)
-        rows.write.format("delta").mode("append").save(ACCESS_HISTORY.location(str(root)))
+        runs = _runs(spark, first, last, records).join(made, "template")
+        _append(runs.selectExpr(*_columns(ACCESS_HISTORY, "row.access[0]")), ACCESS_HISTORY, root)
+        _append(runs.selectExpr(*_columns(QUERY_HISTORY, "row.query")), QUERY_HISTORY, root)
+    first = max(days - LINEAGE_DAYS, 0)
+    say(f"making the lineage of days {first + 1} to {days}")
+    runs = _runs(spark, first, days, records).join(made, "template")
+    who = ", ".join(f"'{name}', {_OF_A_RUN[name]}" for name in ("query_id", "start_time", "user_name"))
+    of_query = f"named_struct({who}, 'query_type', row.query.query_type)"
+    for table, part in _LINEAGE.items():
+        edges = f"named_struct('query', {of_query}, 'edges', {part}.edges) AS r"
+        _append(
+            edge_rows(table, part, runs.where(f"{part}.edges IS NOT NULL").selectExpr(edges)), table, root
+        )
 
 
-def _accesses(spark: SparkSession) -> DataFrame:
+def _append(rows: DataFrame, table: AuditTable, root: Path) -> None:
+    rows.write.format("delta").mode("append").save(table.location(str(root)))
+
+
+def _templates(spark: SparkSession) -> DataFrame:
     """One row a template: its number and the record of one run, as ingest parses it."""
     from pyspark.sql import functions as f
 
     runs = (t.started("", 0, "") for t in statements())
-    rows = (
-        build_row(run, ended(0), t.finding())["access"][0] for run, t in zip(runs, statements(), strict=True)
-    )
+    rows = (build_row(run, ended(0), t.finding()) for run, t in zip(runs, statements(), strict=True))
     numbered = [(number, to_json(row).decode()) for number, row in enumerate(rows)]
     frame = spark.createDataFrame(numbered, "template INT, json STRING")
-    schema = ", ".join(f"{name}: {kind}" for name, kind, _ in ACCESS_HISTORY.columns)
-    parsed = frame.select("template", f.from_json("json", f"STRUCT<{schema}>").alias("row"))
-    # Pruned to what the record shares with all runs; the rest is made anew for each.
-    return f.broadcast(parsed.cache())
+    access = f"ARRAY<STRUCT<{ACCESS_HISTORY.row_schema}>>"
+    parts = {"row": f"STRUCT<query: STRUCT<{QUERY_HISTORY.row_schema}>, access: {access}>"}
+    parts |= {part: edge_schema(table, part) for table, part in _LINEAGE.items()}
+    parsed = (f.from_json("json", kind).alias(part) for part, kind in parts.items())
+    return f.broadcast(frame.select("template", *parsed).cache())
 
 
-def _rows(spark: SparkSession, accesses: DataFrame, first: int, last: int, records: int) -> DataFrame:
-    """The rows of some days; each task makes one day, so that a day is one file."""
+_OF_A_RUN = {
+    "query_id": "concat_ws('-', substr(time, 1, 8), substr(time, 9, 4), concat('7', substr(noise, 1, 3)),"
+    " concat('8', substr(noise, 4, 3)), substr(noise, 7, 12))",
+    "query_start_time": "timestamp_micros(micros)",
+    "start_time": "timestamp_micros(micros)",
+    "end_time": "timestamp_micros(micros + 250000)",
+    "user_name": f"concat('user_', pmod(hash(id, 1), {USERS}))",
+    "session_id": "concat('5e0b3b5e-3bb0-4b0c-9a44-', lpad(pmod(hash(id, 2), 500), 12, '0'))",
+    "record_hash": f"sha2(CAST(id AS STRING), {_HASH_BITS})",
+}
+"""What each run has of its own, by column."""
+
+
+def _columns(table: AuditTable, row: str) -> list[str]:
+    return [f"{_OF_A_RUN.get(name, f'{row}.{name}')} AS {name}" for name, _, _ in table.columns]
+
+
+def _runs(spark: SparkSession, first: int, last: int, records: int) -> DataFrame:
+    """The runs of some days; each task makes one day, so that a day is one file."""
     start = int((FIRST_DAY + timedelta(days=first)).timestamp() * 1_000_000)
-    made = {
-        "query_id": "concat_ws('-', substr(time, 1, 8), substr(time, 9, 4), concat('7', substr(noise, 1, 3)),"
-        " concat('8', substr(noise, 4, 3)), substr(noise, 7, 12))",
-        "query_start_time": "timestamp_micros(micros)",
-        "user_name": f"concat('user_', pmod(hash(id, 1), {USERS}))",
-        "session_id": "concat('5e0b3b5e-3bb0-4b0c-9a44-', lpad(pmod(hash(id, 2), 500), 12, '0'))",
-        "record_hash": f"sha2(CAST(id AS STRING), {_HASH_BITS})",
-    }
     runs = spark.range(first * records, last * records, 1, last - first).selectExpr(
         "id",
         # Cubed: the first of the templates run far more often than the last.
@@ -87,12 +122,4 @@ def _rows(spark: SparkSession, accesses: DataFrame, first: int, last: int, recor
         f"{start} + (id - {first * records}) * {86_400_000_000 // records} AS micros",
         "substr(sha2(CAST(id AS STRING), 224), 1, 18) AS noise",
     )
-    timed = runs.withColumn("time", _expr("lpad(lower(hex(micros DIV 1000)), 12, '0')"))
-    columns = [f"{made.get(name, f'row.{name}')} AS {name}" for name, _, _ in ACCESS_HISTORY.columns]
-    return timed.join(accesses, "template").selectExpr(*columns)
-
-
-def _expr(text: str) -> Column:
-    from pyspark.sql import functions as f
-
-    return f.expr(text)
+    return runs.selectExpr("*", "lpad(lower(hex(micros DIV 1000)), 12, '0') AS time")

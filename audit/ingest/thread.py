@@ -25,7 +25,7 @@ from audit.store.commit_lock import commit_lock
 from audit.store.error_translation import as_ingest_error
 from audit.store.registration import register_tables
 from audit.store.tables import create_tables
-from audit.store.views import VIEWS, create_views
+from audit.store.views import VIEWS, create_views, with_those_below
 from lineage.sql.mentions import named_in
 
 if TYPE_CHECKING:
@@ -107,18 +107,19 @@ class IngestThread:
             raise self._taken
 
     def show_views(self, text: str) -> None:
-        """Create the views for a text that names one, or asks what is in the schema.
+        """Create the views that a text names, or all for one that asks what is in the schema.
 
         Args:
             text: names the schema of the audit tables, which are there.
         """
         schema = self._config.schema
         named = named_in(text, schema)
-        wanted = named & {*VIEWS} if named else {*VIEWS}
+        wanted = with_those_below(named) if named else VIEWS
+        missing = [name for name in wanted if name not in self._views]
         # Those over storage may not be made yet: a text that names one has had it measured before.
-        if self._taken is None and not wanted <= self._views:
+        if missing and self._taken is None:
             with self._one_at_a_time, self._unrecorded():
-                self._views |= {*create_views(self._spark, schema, self._views)}
+                self._views |= {*create_views(self._spark, schema, missing)}
 
     def run_now(self) -> Ingested:
         """Ingest everything recorded so far; returns when it is committed.

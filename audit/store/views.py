@@ -7,13 +7,14 @@ result of `audit.expect`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from importlib import resources
 from typing import TYPE_CHECKING
 
 from audit.store.measured.names import STANDS_ON
 from audit.store.tables import COLUMN_LINEAGE, DATA_QUALITY, TABLE_LINEAGE
 from lineage.names import split_name, sql_name
+from lineage.sql.mentions import named_in
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,13 +39,26 @@ VIEWS = (*OF_RECORDS, *BELOW)
 """Each after those that it reads."""
 
 
-def create_views(spark: SparkSession, schema: str, there: Collection[str] = ()) -> tuple[str, ...]:
-    """Create the views, or bring them up to date.
+def with_those_below(names: Collection[str]) -> tuple[str, ...]:
+    """Views, with the views that they read, in the order in which they can be made.
+
+    >>> with_those_below(["columns_read"])
+    ('objects_read', 'columns_read')
+    """
+    wanted = {*names}
+    for name in reversed(VIEWS):
+        if name in wanted:
+            wanted |= named_in(definition(name), "account_usage")
+    return tuple(name for name in VIEWS if name in wanted)
+
+
+def create_views(spark: SparkSession, schema: str, wanted: Sequence[str] = VIEWS) -> tuple[str, ...]:
+    """Create views, or bring them up to date.
 
     Args:
         spark: not audited, or inside of `audit.suppress`.
         schema: of the audit tables.
-        there: views that need not be made again.
+        wanted: their names, each after those that it reads.
 
     Returns:
         The names of those that were made: those in `BELOW` where their table is there.
@@ -52,7 +66,7 @@ def create_views(spark: SparkSession, schema: str, there: Collection[str] = ()) 
     # Views over a table that is not there would not resolve.
     full = sql_name(split_name(schema))
     made = {table for table in {*BELOW.values()} if spark.catalog.tableExists(f"{full}.{table}")}
-    names = [name for name in VIEWS if name not in there and BELOW.get(name) in (None, *made)]
+    names = [name for name in wanted if BELOW.get(name) in (None, *made)]
     for name in names:
         spark.sql(definition(name, schema))
     return tuple(names)

@@ -1,6 +1,7 @@
 """Random operations: nothing that is promised is out of reach, and nothing is read at a wrong version.
 
-`TIME_TRAVEL_OPERATIONS` and `TIME_TRAVEL_SEED` choose another walk. A failure names the shortest steps that
+`TIME_TRAVEL_OPERATIONS` and `TIME_TRAVEL_SEED` choose another walk, `TIME_TRAVEL_WORLD` the world that it begins
+with, so that a long one can be walked in parts. A failure names the shortest steps that
 it needs: put them into test_found.py.
 """
 
@@ -26,6 +27,7 @@ pytestmark = pytest.mark.spark
 ATTACH = NO_TABLES
 LEDGER = "moving_session"
 SEED = os.environ.get("TIME_TRAVEL_SEED", "1")
+FIRST_WORLD = int(os.environ.get("TIME_TRAVEL_WORLD", "1"))
 OF_A_WORLD = 30
 """Steps after which a new world begins."""
 TRIES = int(os.environ.get("TIME_TRAVEL_TRIES", "40"))
@@ -47,12 +49,10 @@ _world = count(1)
 )
 def test_what_is_promised_can_be_read(moving_session, spark, moving_clock, operations):
     """After each of so many random operations."""
-    done = world = 0
+    done, worlds = 0, count(FIRST_WORLD)
     while done < operations:
-        world += 1
-        done += walk(
-            moving_session, spark, moving_clock, f"{SEED} {world}", min(OF_A_WORLD, operations - done)
-        )
+        seed = f"{SEED} {next(worlds)}"
+        done += walk(moving_session, spark, moving_clock, seed, min(OF_A_WORLD, operations - done))
 
 
 @pytest.mark.parametrize("broken", ["a file is gone", "other rows are promised"])
