@@ -1,8 +1,8 @@
 """Random operations: nothing that is promised is out of reach, and nothing is read at a wrong version.
 
-`TIME_TRAVEL_OPERATIONS` and `TIME_TRAVEL_SEED` choose another walk, `TIME_TRAVEL_WORLD` the world that it begins
-with, so that a long one can be walked in parts. A failure names the shortest steps that
-it needs: put them into test_found.py.
+`TIME_TRAVEL_OPERATIONS` and `TIME_TRAVEL_SEED` choose another walk, `TIME_TRAVEL_WORLD` the world that it
+begins with: a long one can be walked in parts. A failure names the shortest steps that it needs: put them into
+test_found.py.
 """
 
 from __future__ import annotations
