@@ -1,7 +1,7 @@
 """Random operations: nothing that is promised is out of reach, and nothing is read at a wrong version.
 
 `TIME_TRAVEL_OPERATIONS` and `TIME_TRAVEL_SEED` choose another walk, `TIME_TRAVEL_WORLD` the world that it
-begins with: a long one can be walked in parts. A failure names the shortest steps that it needs: put them into
+begins with: a long one can be walked in parts. A failure names the shortest steps that it needs: put them in
 test_found.py.
 """
 
