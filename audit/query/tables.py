@@ -88,8 +88,11 @@ class Tables:
             chosen = f"* REPLACE ({', '.join(zoned)})" if zoned else "*"
             bounded = f"SELECT {chosen} FROM ({sql})"  # noqa: S608 - the query itself
             bounded += f" LIMIT {limit}" if limit else ""
-            found = self.connection.execute(bounded, used).fetchall()
-        return Answer(tuple(name for name, *_ in kinds), found)
+            asked = self.connection.execute(bounded, used)
+            # Of two columns of one name DuckDB (2.0) calls the second `name_1`.
+            columns = tuple(name for name, *_ in asked.description or ())
+            found = asked.fetchall()
+        return Answer(columns, found)
 
     def has(self, name: str) -> bool:
         """Whether there is a table or view: older roots lack some, and some were never measured."""
@@ -135,15 +138,18 @@ class Tables:
     def _events(self) -> list[GovernanceEvent]:
         """The events of governance, oldest first; none where nothing has happened yet."""
         try:
-            source = self._source(EVENTS, open_table(self.root, EVENTS))
+            with self._by_spark_alone(EVENTS):
+                source = self._source(EVENTS, open_table(self.root, EVENTS))
         except TableMissingError:
             return []
-        there = self._columns(source)
+        with self._failures_named():
+            there = self._columns(source)
         # An older version may lack a column; the first two are the order and the time.
         names = [name for name, _, _ in EVENT_COLUMNS[2:] if name in there]
         listed = ", ".join(map(_quoted, names))
         query = f"SELECT epoch_us(event_time), {listed} FROM {source} ORDER BY sequence"  # noqa: S608  quoted
-        rows = self.connection.execute(query).fetchall()
+        with self._failures_named():
+            rows = self.connection.execute(query).fetchall()
         return [event_from(time, dict(zip(names, values, strict=True)).get) for time, *values in rows]
 
     def _table(self, name: str) -> DeltaTable | None:
@@ -156,13 +162,8 @@ class Tables:
         return self._opened[name]
 
     def _show_table(self, name: str) -> None:
-        try:
+        with self._by_spark_alone(name):
             table = self._table(name)
-        except UnsupportedStore as error:
-            raise TableUnreadable(
-                f"the table {name} under {self.root} is read by Spark alone: {error}",
-                f"name {self.schema}.{name} in a query of an attached session",
-            ) from error
         if table is None:
             return  # a query that names it says so
         source = self._source(name, table)
@@ -213,6 +214,16 @@ class Tables:
             )
 
     @contextmanager
+    def _by_spark_alone(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except UnsupportedStore as error:
+            raise TableUnreadable(
+                f"the table {name} under {self.root} is read by Spark alone: {error}",
+                f"name {self.schema}.{name} in a query of an attached session",
+            ) from error
+
+    @contextmanager
     def _failures_named(self) -> Iterator[None]:
         import duckdb
 
@@ -225,7 +236,7 @@ class Tables:
             if type(error) is duckdb.Error or (folder is not None and f"{folder.absolute()}/" in said):
                 raise TableUnreadable(
                     f"a file of the audit tables under {self.root} cannot be read: {said}",
-                    "bring it back from a backup, or with RESTORE TABLE",
+                    "let this user read it, or bring it back from a backup, or with RESTORE TABLE",
                 ) from error
             raise QueryFailed(f"the query failed: {said}", WAY_OUT) from error
 

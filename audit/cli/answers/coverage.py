@@ -7,7 +7,7 @@ from datetime import date
 import click
 
 from audit.cli.answers.tables import opened
-from audit.cli.days import DAY
+from audit.cli.days import DAY, require_order
 from audit.cli.output import Output, json_option
 from audit.cli.tool import Tool, root_option
 
@@ -40,6 +40,7 @@ def coverage(
     """
     from audit.query import coverage as records
 
+    require_order(first, last, ("--from", "--to"))
     with opened(tool) as source:
         found = records.coverage(source, first or date.min, last or date.max)
     output.rows([found], title=f"Coverage of the analysis under {tool.root}")

@@ -7,7 +7,7 @@ from datetime import date
 import click
 
 from audit.cli.answers.tables import opened
-from audit.cli.days import DAY
+from audit.cli.days import DAY, require_order
 from audit.cli.on_record import note
 from audit.cli.output import Output, Row, json_option
 from audit.cli.tool import Tool, root_option
@@ -35,6 +35,7 @@ def verify(
     """
     from audit.query.verification import verify as check
 
+    require_order(since, until, ("--since", "--until"))
     output.progress(f"Reading the records under {tool.root}")
     began = SystemClock().now()
     # Not `whole`: which table is gone, and the way out, `verify` says itself.
