@@ -13,7 +13,7 @@ from audit.core.plain_text import escaped
 _HEADINGS = {
     "user_name": "user",
     "role_name": "role",
-    "os_user": "user of the system",
+    "os_user": "system user",
     "object_name": "object",
     "object_domain": "kind of object",
     "object_id": "id",

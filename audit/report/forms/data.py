@@ -14,6 +14,7 @@ from audit.core.json_text import shown_json
 from audit.core.plain_text import escaped, harmless
 from audit.report.answers import Filled, Report
 from audit.report.findings import findings
+from audit.report.model import WORDING
 
 _FIGURE = ("figure", "name", "title")
 
@@ -50,6 +51,7 @@ def as_json(report: Report) -> str:
         "report": report.name,
         "title": report.title,
         "norm": report.norm.title if report.norm else None,
+        "norm_wording": WORDING if report.norm else None,
         "root": report.root,
         "from": str(report.period.first),
         "to": str(report.period.last),

@@ -19,7 +19,7 @@ from audit.report.forms.charts import chart
 from audit.report.forms.cover import tiles
 from audit.report.forms.extra import required
 from audit.report.forms.picture import is_wide, picture
-from audit.report.model import KeyFigures, Picture, Table
+from audit.report.model import WORDING, KeyFigures, Picture, Table
 from audit.report.plain import NOTHING, cell, heading
 
 if TYPE_CHECKING:
@@ -91,6 +91,7 @@ def page(report: Report) -> str:
             footer=css_text(escaped(footer)),
             most_rows=SHOWN_ROWS,
             longest=LONGEST,
+            wording=WORDING,
         )
     )
     return made
