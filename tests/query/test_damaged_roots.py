@@ -156,6 +156,22 @@ def test_the_log_of_governance(root):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_folder_without_rights(root, folder, name):
     """The folder is named; it is not said that nothing is there."""
+    said = without_rights(root, folder, name)
+    assert str(root / folder) in said
+    assert "Permission denied" in said
+    assert "let this user read" in said
+
+
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="setpriv takes the rights of root away")
+def test_a_spool_without_rights(root):
+    """`status` cannot say what waits there, and says that."""
+    (root / "spool").mkdir()
+    said = without_rights(root, "spool", "status")
+    assert said.startswith(f"audit: AUDIT_SPOOL_UNAVAILABLE: the spool {root}/spool cannot be used")
+
+
+def without_rights(root, folder, name):
+    """The last line of a command that may not read a folder of the root."""
     (root / folder).chmod(0)
     command = [sys.executable, "-m", "audit.cli", *COMMANDS[name], "--root", str(root)]
     without = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
@@ -167,6 +183,4 @@ def test_a_folder_without_rights(root, folder, name):
         pytest.skip("only root may take rights away")
     *_, said = done.stderr.splitlines()
     assert (done.returncode, done.stdout, said.startswith("audit: AUDIT_")) == (2, "", True), done.stderr
-    assert str(root / folder) in said
-    assert "Permission denied" in said
-    assert "let this user read" in said
+    return said
