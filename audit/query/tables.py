@@ -7,6 +7,8 @@ events.
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -53,6 +55,9 @@ TIMES = {
 }
 """The column that the partition is made of, by table and view."""
 _TABLES = (*(table.name for table in (*AUDIT_TABLES, DATA_QUALITY)), *MEASURED)
+
+
+_UNKNOWN = re.compile(r"^Catalog Error: Table with name (.+?) does not exist!")
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +243,18 @@ class Tables:
                     f"a file of the audit tables under {self.root} cannot be read: {said}",
                     "let this user read it, or bring it back from a backup, or with RESTORE TABLE",
                 ) from error
+            if unknown := _UNKNOWN.search(said):
+                raise self._unknown(unknown[1]) from error
             raise QueryFailed(f"the query failed: {said}", WAY_OUT) from error
+
+    def _unknown(self, name: str) -> QueryFailed:
+        """DuckDB would propose tables of its own."""
+        near = difflib.get_close_matches(name.lower(), (*_TABLES, *VIEWS), 3)
+        listed = f"near it: {', '.join(near)}; " if near else ""
+        return QueryFailed(
+            f"there is no table or view {name} among those of {self.schema}",
+            f"{listed}docs/reference/views.md lists all",
+        )
 
     def _is_there(self, name: str) -> bool:
         found = "SELECT 1 FROM information_schema.tables WHERE table_schema = ? AND table_name = ?"

@@ -52,6 +52,29 @@ def test_forms(root, tmp_path):
     assert json.loads((tmp_path / "a.json").read_text()) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("SELEC * FROM x", "the query has a mistake at line 1, column 12, near 'FROM'"),
+        ("SELECT (1", "the query has a mistake at line 1, column 9, near '1'"),
+        ("SELECT 1 +\nFROM", "the query has a mistake at line 2, column 4"),
+        ("SELECT 'a", "the query has a mistake: a quote or a comment in it has no end"),
+        (
+            "SELECT * FROM account_usage.statemnts",
+            "there is no table or view statemnts among those of",
+        ),
+        ("SELECT * FROM account_usage.statemnts", "near it: statements"),
+        ("SELECT * FROM zzz", "there is no table or view zzz among those of account_usage; docs/"),
+    ],
+)
+def test_a_mistake_is_told_in_words(root, text, said):
+    """With its place, and what is near it: no word of the parser's or of DuckDB's own tables."""
+    code, _, error = run(root, text)
+    assert (code, said in error) == (2, True), error
+    assert "sqlglot" not in error
+    assert "schema.tables" not in error
+
+
 def test_columns_of_one_name(root, tmp_path):
     """None is lost: the second has a number."""
     text = "SELECT 1 AS a, 2 AS a, count(*) AS n FROM account_usage.query_history"
