@@ -8,7 +8,6 @@ events.
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -57,7 +56,7 @@ TIMES = {
 _TABLES = (*(table.name for table in (*AUDIT_TABLES, DATA_QUALITY)), *MEASURED)
 
 
-_UNKNOWN = re.compile(r"^Catalog Error: Table with name (.+?) does not exist!")
+_UNKNOWN = "Catalog Error: Table with name "
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,8 +242,9 @@ class Tables:
                     f"a file of the audit tables under {self.root} cannot be read: {said}",
                     "let this user read it, or bring it back from a backup, or with RESTORE TABLE",
                 ) from error
-            if unknown := _UNKNOWN.search(said):
-                raise self._unknown(unknown[1]) from error
+            if said.startswith(_UNKNOWN):
+                name, _, _ = said.removeprefix(_UNKNOWN).partition(" does not exist!")
+                raise self._unknown(name) from error
             raise QueryFailed(f"the query failed: {said}", WAY_OUT) from error
 
     def _unknown(self, name: str) -> QueryFailed:
