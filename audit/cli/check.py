@@ -11,7 +11,9 @@ import click
 from audit.cli.days import days_options
 from audit.cli.on_record import note
 from audit.cli.output import Output, Row, json_option
+from audit.cli.standard_output import hand_over
 from audit.cli.tool import Tool, root_option
+from audit.core.whole_file import whole_file
 
 if TYPE_CHECKING:
     from audit.checks import CheckResult, Outcome
@@ -68,7 +70,7 @@ def check(
     elif chosen == "table":
         output.rows([_row(one) for one in result.outcomes], title=result.summary)
     else:
-        click.echo(_text(result, chosen), nl=False)
+        hand_over(_text(result, chosen))
     context.exit(0 if result.success else 1)
 
 
@@ -128,9 +130,5 @@ def _require_writable(path: Path | None) -> None:
 def _write(path: Path, result: CheckResult, form: str) -> None:
     from audit.checks.errors import ReportUnwritable
 
-    try:
-        path.write_text(_text(result, form), encoding="utf-8")
-    except OSError as error:
-        raise ReportUnwritable(
-            f"{path} cannot be written ({error})", "name a file that you may write"
-        ) from error
+    with whole_file(path, ReportUnwritable) as write:
+        write(_text(result, form).encode())

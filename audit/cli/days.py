@@ -32,3 +32,17 @@ def days_options(command: F) -> F:
     end: Callable[[Any], Any] = click.option("--to", "last", type=_DAY, metavar="DAY", help="Last day (UTC).")
     decorated: F = begin(end(command))
     return decorated
+
+
+def require_order(first: date | None, last: date | None) -> None:
+    """Look whether a period has a day: of one that is turned round every check would say that all is well.
+
+    Args:
+        first: its first day; None: the first on record.
+        last: its last day; None: the last on record.
+
+    Raises:
+        UsageError: the last day is before the first.
+    """
+    if first is not None and last is not None and last < first:
+        raise click.UsageError(f"--from {first} is after --to {last}: swap the two days")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from audit.cli.standard_output import hand_over
 from audit.cli.tool import Tool, root_option
 
 if TYPE_CHECKING:
@@ -69,10 +70,9 @@ def lineage(
         from audit.graph.marks import with_failed_checks
 
         graph = with_failed_checks(graph, find_failed(tool.root, at))
-    click.echo(_formatted(graph.by_table() if tables else graph, "json" if as_json else form))
+    hand_over(_formatted(graph.by_table() if tables else graph, "json" if as_json else form))
 
 
 def _formatted(graph: LineageGraph, form: str) -> str:
     say = {"tree": graph.__str__, "mermaid": graph.to_mermaid, "json": graph.to_json, "svg": graph.to_svg}
-    # `click.echo` adds a line break.
-    return say[form]().rstrip("\n")
+    return say[form]().rstrip("\n") + "\n"

@@ -5,20 +5,28 @@ Exit codes: 0 all is well, 1 the answer is "no" (a check failed), 2 the command 
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
-import orjson
 
+from audit.cli.standard_output import hand_over
 from audit.core.errors import AuditError
+from audit.core.json_text import shown_json
+from audit.core.plain_text import escaped
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from rich.console import Console
+    from rich.table import Table
+
 _FOLDED = 40
+_LINES = "\n\t"
 F = TypeVar("F", bound=Callable[..., Any])
 Row = dict[str, Any]
 
@@ -32,11 +40,11 @@ class Output:
     def rows(self, rows: list[Row], title: str = "") -> None:
         """Show rows that have the same keys; the keys are the headings."""
         if self.as_json:
-            # orjson writes dates; a path or a decimal becomes its text.
-            click.echo(orjson.dumps(rows, option=orjson.OPT_INDENT_2, default=str))
+            hand_over(shown_json(rows))
             return
+        title = escaped(title)
         if not rows:
-            click.echo(f"{title}: no rows" if title else "no rows")
+            hand_over(f"{title}: no rows\n" if title else "no rows\n")
             return
         # Imported here, as rich is needed for tables alone.
         from rich.console import Console
@@ -46,19 +54,20 @@ class Output:
         console = Console(soft_wrap=False)
         if title:
             # Not as the table's title, which rich folds to the width of a narrow table.
-            click.echo(title)
-        if _width(rows) > console.width:
-            _down(rows)
+            hand_over(f"{title}\n")
+        shown = [{escaped(key): _shown(value) for key, value in row.items()} for row in rows]
+        if _width(shown) > console.width:
+            hand_over(_down(shown))
             return
         table = Table()
         for key in rows[0]:
             justify: Literal["left", "right"] = "right" if _are_numbers(rows, key) else "left"
             # Folded: rich would cut a long query id or path off by default.
-            table.add_column(Text(key), overflow="fold", justify=justify)
-        for row in rows:
+            table.add_column(Text(escaped(key)), overflow="fold", justify=justify)
+        for row in shown:
             # As text: rich would read `[…]` in a statement or a path as its own markup.
-            table.add_row(*(Text("" if value is None else str(value)) for value in row.values()))
-        console.print(table)
+            table.add_row(*map(Text, row.values()))
+        hand_over(_drawn(table, console))
 
     def form_of(self, form: str | None, path: Path | None, forms: tuple[str, ...]) -> str:
         """The form of an answer: as asked for, else by the end of the file's name, else a table.
@@ -83,7 +92,7 @@ class Output:
 
     def progress(self, line: str) -> None:
         """Show progress on stderr; stdout has the answer alone."""
-        click.echo(line, err=True)
+        _tell(line)
 
 
 def _are_numbers(rows: list[Row], key: str) -> bool:
@@ -91,24 +100,47 @@ def _are_numbers(rows: list[Row], key: str) -> bool:
     return all(type(row[key]) in (int, float, type(None)) for row in rows)
 
 
-def _width(rows: list[Row]) -> int:
+def _tell(line: str) -> None:
+    """A line on stderr."""
+    # Whoever has closed it does not want to know, and the answer does not depend on it.
+    with suppress(OSError):
+        click.echo(escaped(line), err=True)
+
+
+def _drawn(table: Table, console: Console) -> str:
+    """A table as a console shows it: in its width, its colours and its encoding."""
+    from rich.console import Console as Drawing
+
+    made = io.BytesIO()
+    # rich (15) writes to what it shows on, and leaves what could not be written there.
+    text = io.TextIOWrapper(made, console.encoding, "backslashreplace", newline="", write_through=True)
+    drawing = Drawing(file=text, width=console.width, force_terminal=console.is_terminal, soft_wrap=False)
+    drawing.print(table)
+    return made.getvalue().decode(console.encoding)
+
+
+def _shown(value: Any) -> str:
+    """A value in a cell: nothing of a record steers a terminal."""
+    return "" if value is None else escaped(str(value), _LINES)
+
+
+def _width(rows: list[dict[str, str]]) -> int:
     """What a table needs: each column as wide as its longest value, up to where folding reads well."""
-    longest = [
-        max(len(key), *(len(str(row[key])) for row in rows if row[key] is not None), 0) for key in rows[0]
-    ]
+    longest = [max(len(key), *(len(row[key]) for row in rows)) for key in rows[0]]
     return sum(min(one, _FOLDED) + 3 for one in longest) + 1
 
 
-def _down(rows: list[Row]) -> None:
+def _down(rows: list[dict[str, str]]) -> str:
     """Rows below each other, a line a value: what is too wide for a table beside each other."""
+    lines = []
     keys = max(map(len, rows[0]))
     for number, row in enumerate(rows, 1):
-        click.echo(f"-[ {number} ]".ljust(keys + 12, "-"))
+        lines.append(f"-[ {number} ]".ljust(keys + 12, "-"))
         for key, value in row.items():
-            first, *rest = ("" if value is None else str(value)).splitlines() or [""]
-            click.echo(f"{key.ljust(keys)}  {first}".rstrip())
-            for line in rest:
-                click.echo(f"{' ' * keys}  {line}".rstrip())
+            first, *rest = value.split("\n")
+            lines.append(f"{key.ljust(keys)}  {first}".rstrip())
+            lines += (f"{' ' * keys}  {line}".rstrip() for line in rest)
+    return "\n".join(lines) + "\n"
 
 
 class Commands(click.Group):
@@ -140,11 +172,14 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except AuditError as error:
-            click.echo(f"audit: {error.code}: {error.message}", err=True)
+            _tell(f"audit: {error.code}: {error.message}")
             # Click's own usage errors have the exit code 2 as well.
             ctx.exit(2)
         except KeyboardInterrupt:
-            click.echo("audit: interrupted; what was not done is done by the next run", err=True)
+            _tell("audit: interrupted; what was not done is done by the next run")
+            ctx.exit(2)
+        except BrokenPipeError:
+            # Who reads the answer has seen enough, and no exit code of a check is meant by it.
             ctx.exit(2)
 
 

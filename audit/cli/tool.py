@@ -6,6 +6,7 @@ In: options. Out: a `Tool`. Nothing here is audited, and no metastore is needed.
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from audit.core import config
 from audit.core.errors import CatalogUnknownError, RootMissing, SparkFailed
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import SparkSession
 
     from audit.core.actor import Actor
@@ -67,6 +70,13 @@ def as_spark_failed() -> Iterator[None]:
         ) from error
 
 
+def _state(local: Path) -> str:
+    """What is wrong about a root in which nothing of an audit can be seen."""
+    if not local.is_dir():
+        return "is no folder" if local.exists() else "is not there"
+    return "has no audit in it" if os.access(local, os.R_OK | os.X_OK) else "may not be read by this user"
+
+
 @dataclass(frozen=True, slots=True)
 class Tool:
     """A command's configuration, and its Spark when it asks for one."""
@@ -91,7 +101,7 @@ class Tool:
         # A root that is only now to be made: its drivers wait for `audit ingest` to do it.
         if (self.config.spool_home / "spool").is_dir():
             return
-        state = "has no audit in it" if local.is_dir() else "is not there"
+        state = _state(local)
         raise RootMissing(
             f"the root {local} {state}",
             "check --root (`audit doctor` shows the default), or attach a session",

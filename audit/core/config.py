@@ -275,13 +275,14 @@ def _from_file(
 ) -> tuple[str, dict[str, Any]]:
     named = environ.get("AUDIT_CONFIG")
     path = directory / Path(named).expanduser() if named else _file_at_root(layers, directory)
-    if path is None or not (named or path.is_file()):
-        return "file", {}
     try:
+        if path is None or not (named or path.is_file()):
+            return "file", {}
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigUnreadable(
-            f"cannot read the configuration {path} ({error})", "mend or remove that file"
+            f"cannot read the configuration {path} ({error})",
+            "mend or remove that file, or let this user read it and its folder",
         ) from error
     _refuse_unknown(values, str(path))
     if "root" in values and not named:

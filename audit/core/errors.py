@@ -149,6 +149,12 @@ class QueryFailed(AuditError):
     code = "AUDIT_QUERY_FAILED"
 
 
+class OutputUnwritable(AuditError):
+    """The answer of a command could not be handed over: the standard output takes no more."""
+
+    code = "AUDIT_OUTPUT_UNWRITABLE"
+
+
 class RootUnreachable(AuditError):
     """The file system of the root is unknown to Spark, or cannot be used."""
 

@@ -1,13 +1,18 @@
-"""JSON as the spool and the record hash write it: UTF-8 bytes, no whitespace, any Python string.
+"""JSON of any Python string: as the spool and the record hash write it, and as people get it.
 
-In: dicts, lists, strings, numbers, booleans, None, dates. Out: bytes, or a TypeError.
+In: dicts, lists, strings, numbers, booleans, None, dates. Out: bytes, or a TypeError; text for people.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from datetime import date
 from typing import Any
 
 import orjson
+
+from audit.core.plain_text import in_json
 
 
 def to_json(value: object, *, sort_keys: bool = False) -> bytes:
@@ -31,6 +36,32 @@ def to_json(value: object, *, sort_keys: bool = False) -> bytes:
         return orjson.dumps(value, option=option)
     except TypeError:
         return orjson.dumps(_without_surrogates(value), option=option)
+
+
+def shown_json(value: object, text: Callable[[Any], str] | None = None) -> str:
+    r"""JSON for people and their programs, with line breaks; what cannot be seen is an escape.
+
+    Args:
+        value: of any values.
+        text: the text of what JSON does not have, of times too; None: ISO 8601 for times, `str` for others.
+
+    >>> print(shown_json(["a" + chr(0x202E)]), end="")
+    [
+      "a\u202e"
+    ]
+    """
+    say = text or _text
+    try:
+        options = orjson.OPT_INDENT_2 | orjson.OPT_PASSTHROUGH_DATETIME
+        made = orjson.dumps(value, option=options, default=say).decode()
+    except TypeError:
+        # A lone surrogate, of a file's name, and a number of more than 64 bits: orjson (3.12) refuses both.
+        made = json.dumps(value, indent=2, default=say)
+    return in_json(made) + "\n"
+
+
+def _text(value: Any) -> str:
+    return value.isoformat() if isinstance(value, date) else str(value)
 
 
 def _without_surrogates(value: Any) -> Any:

@@ -7,6 +7,7 @@ events. `logging_history` also has the events that wait for an ingest, where the
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -58,6 +59,9 @@ _LOGGING_HISTORY, _WAITING = "logging_history", "waiting_events"
 _TABLES = (*(table.name for table in (*AUDIT_TABLES, DATA_QUALITY)), *MEASURED)
 
 
+_UNKNOWN = "Catalog Error: Table with name "
+
+
 @dataclass(frozen=True, slots=True)
 class Tables:
     """The audit tables of a root, each at its version of when it was opened.
@@ -93,8 +97,11 @@ class Tables:
             chosen = f"* REPLACE ({', '.join(zoned)})" if zoned else "*"
             bounded = f"SELECT {chosen} FROM ({sql})"  # noqa: S608 - the query itself
             bounded += f" LIMIT {limit}" if limit else ""
-            found = self.connection.execute(bounded, used).fetchall()
-        return Answer(tuple(name for name, *_ in kinds), found)
+            asked = self.connection.execute(bounded, used)
+            # Of two columns of one name DuckDB (2.0) calls the second `name_1`.
+            columns = tuple(name for name, *_ in asked.description or ())
+            found = asked.fetchall()
+        return Answer(columns, found)
 
     def has(self, name: str) -> bool:
         """Whether there is a table or view: older roots lack some, and some were never measured."""
@@ -140,15 +147,18 @@ class Tables:
     def _events(self) -> list[GovernanceEvent]:
         """The events of governance, oldest first; none where nothing has happened yet."""
         try:
-            source = self._source(EVENTS, open_table(self.root, EVENTS))
+            with self._by_spark_alone(EVENTS):
+                source = self._source(EVENTS, open_table(self.root, EVENTS))
         except TableMissingError:
             return []
-        there = self._columns(source)
+        with self._failures_named():
+            there = self._columns(source)
         # An older version may lack a column; the first two are the order and the time.
         names = [name for name, _, _ in EVENT_COLUMNS[2:] if name in there]
         listed = ", ".join(map(quoted, names))
         query = f"SELECT epoch_us(event_time), {listed} FROM {source} ORDER BY sequence"  # noqa: S608  quoted
-        rows = self.connection.execute(query).fetchall()
+        with self._failures_named():
+            rows = self.connection.execute(query).fetchall()
         return [event_from(time, dict(zip(names, values, strict=True)).get) for time, *values in rows]
 
     def _table(self, name: str) -> DeltaTable | None:
@@ -161,13 +171,8 @@ class Tables:
         return self._opened[name]
 
     def _show_table(self, name: str) -> None:
-        try:
+        with self._by_spark_alone(name):
             table = self._table(name)
-        except UnsupportedStore as error:
-            raise TableUnreadable(
-                f"the table {name} under {self.root} is read by Spark alone: {error}",
-                f"name {self.schema}.{name} in a query of an attached session",
-            ) from error
         if table is None:
             return  # a query that names it says so
         source = self._source(name, table)
@@ -235,6 +240,16 @@ class Tables:
             )
 
     @contextmanager
+    def _by_spark_alone(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except UnsupportedStore as error:
+            raise TableUnreadable(
+                f"the table {name} under {self.root} is read by Spark alone: {error}",
+                f"name {self.schema}.{name} in a query of an attached session",
+            ) from error
+
+    @contextmanager
     def _failures_named(self) -> Iterator[None]:
         import duckdb
 
@@ -247,9 +262,21 @@ class Tables:
             if type(error) is duckdb.Error or (folder is not None and f"{folder.absolute()}/" in said):
                 raise TableUnreadable(
                     f"a file of the audit tables under {self.root} cannot be read: {said}",
-                    "bring it back from a backup, or with RESTORE TABLE",
+                    "let this user read it, or bring it back from a backup, or with RESTORE TABLE",
                 ) from error
+            if said.startswith(_UNKNOWN):
+                name, _, _ = said.removeprefix(_UNKNOWN).partition(" does not exist!")
+                raise self._unknown(name) from error
             raise QueryFailed(f"the query failed: {said}", WAY_OUT) from error
+
+    def _unknown(self, name: str) -> QueryFailed:
+        """DuckDB would propose tables of its own."""
+        near = difflib.get_close_matches(name.lower(), (*_TABLES, *VIEWS), 3)
+        listed = f"near it: {', '.join(near)}; " if near else ""
+        return QueryFailed(
+            f"there is no table or view {name} among those of {self.schema}",
+            f"{listed}docs/reference/views.md lists all",
+        )
 
     def _is_there(self, name: str) -> bool:
         found = "SELECT 1 FROM information_schema.tables WHERE table_schema = ? AND table_name = ?"

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from datetime import date
 
-from audit.report.plain import escaped
+from audit.core.plain_text import escaped
 from lineage.names import sql_text
 
 Value = date | str | int | tuple[int, ...]

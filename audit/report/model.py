@@ -141,13 +141,20 @@ class Kind:
         return tuple(figure for section in self.sections for figure in section.figures)
 
 
+WORDING = (
+    "Only what stands in quotation marks is the norm's own text; all else is told in other words, titles of"
+    " requirements too. The norm itself counts."
+)
+"""What each report under a norm says of how it names requirements."""
+
+
 @dataclass(frozen=True, slots=True)
 class Requirement:
     """A requirement of a norm.
 
     Attributes:
         number: as the norm counts it.
-        wording: its title, quoted, or what it asks for.
+        wording: what it asks for, in other words where no quotation marks stand.
         text: what the figures show of it, and what they cannot show.
         figures: the names of the figures, in order.
     """

@@ -8,12 +8,12 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from audit.graph.forms.texts import is_hidden
+from audit.core.plain_text import escaped
 
 _HEADINGS = {
     "user_name": "user",
     "role_name": "role",
-    "os_user": "user of the system",
+    "os_user": "system user",
     "object_name": "object",
     "object_domain": "kind of object",
     "object_id": "id",
@@ -62,25 +62,6 @@ def heading(column: str) -> str:
     ('user', 'first read')
     """
     return _HEADINGS.get(column, column.replace("_", " "))
-
-
-def escaped(text: str, kept: str = "") -> str:
-    r"""The text with escapes in the place of what cannot be seen.
-
-    Args:
-        text: from a record, hostile ones too.
-        kept: letters that stay as they are.
-
-    >>> print(escaped("a" + chr(0x202E) + "b" + chr(10)))
-    a\u202eb\u000a
-    """
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(_escape(one) if one not in kept and is_hidden(one) else one for one in text)
-
-
-def _escape(letter: str) -> str:
-    return f"\\u{ord(letter):04x}" if ord(letter) < 0x10000 else f"\\U{ord(letter):08x}"  # noqa: PLR2004 - as Python writes them
 
 
 def cell(value: Any, column: str = "") -> str:

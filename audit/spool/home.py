@@ -94,7 +94,7 @@ def changed_configuration(home: Path, values: Mapping[str, Any]) -> dict[str, tu
 def _once(home: Path, name: str, content: bytes) -> bytes:
     """What a file holds: this, if it was not there."""
     path = home / name
-    with spool_errors(home):
+    with spool_errors(path):
         if not path.exists():
             home.mkdir(parents=True, exist_ok=True)
             # Whole before it has its name, which the first of several drivers gives.

@@ -1,16 +1,20 @@
 """Which files a table under a root has, without a JVM.
 
 In: a root and the name of a table. Out: delta-rs's table, its data files, which lineage and `audit query`
-read by themselves, their size and the types of its columns.
+read by themselves, their size and the types of its columns. A log that is not whole is told.
 """
 
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from audit.core.errors import TableMissingError
+import orjson
+
+from audit.core.errors import TableMissingError, TableUnreadable
 from audit.core.file_paths import local_path, without_scheme
 
 if TYPE_CHECKING:
@@ -20,6 +24,11 @@ if TYPE_CHECKING:
 _HARMLESS = frozenset({"timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"})
 """Features of Delta under which a data file still holds what it says."""
 _IN_SQL = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint"}
+
+_COMMIT = re.compile(r"(\d{20})\.json")
+_CHECKPOINT = re.compile(r"(\d{20})\.checkpoint\.(?:.+\.)?(?:parquet|json)")
+_HINT = "_last_checkpoint"
+_COPY_ALL = "bring it back from a backup: copy all of the table's folder, `_delta_log` first"
 
 
 class UnsupportedStore(Exception):
@@ -38,6 +47,7 @@ def open_table(root: str, name: str, version: int | None = None, *, plain: bool 
 
     Raises:
         TableMissingError: there is none of that name.
+        TableUnreadable: it is on a local disk, its files alone have to tell, and its log is not whole.
         UnsupportedStore: delta-rs cannot read where it lies, or its log; or its files alone do not tell
             what is in it, and have to.
     """
@@ -47,6 +57,8 @@ def open_table(root: str, name: str, version: int | None = None, *, plain: bool 
     local = local_path(root)
     # As a URL: in a path delta-rs (1.6) would take a % for the beginning of an escape.
     where = f"{root.rstrip('/')}/{name}" if local is None else (local.absolute() / name).as_uri()
+    if plain and local is not None:
+        _require_whole_log(local / name / "_delta_log", name)
     try:
         table = DeltaTable(where, version=version)
     except TableNotFoundError as error:
@@ -57,7 +69,8 @@ def open_table(root: str, name: str, version: int | None = None, *, plain: bool 
             "it comes with the first statements that are taken in: run `audit ingest`, or audit.flush(spark)",
         ) from error
     except (DeltaError, OSError, ValueError) as error:
-        raise UnsupportedStore(str(error)) from error
+        # What follows the first line is a trace of delta-rs's own.
+        raise UnsupportedStore(str(error).partition("\n")[0]) from error
     if plain:
         _require_plain(table)
     return table
@@ -110,3 +123,66 @@ def _simple(kind: Any) -> str:
         return f"map<{_simple(kind['keyType'])},{_simple(kind['valueType'])}>"
     fields = [f"{one['name']}:{_simple(one['type'])}" for one in kind["fields"]]
     return f"struct<{','.join(fields)}>"
+
+
+def _require_whole_log(log: Path, name: str) -> None:
+    """Look whether each commit since the newest checkpoint is there, and has been written to its end.
+
+    A root may be copied in part. delta-rs (1.6) reads what there is, and gives fewer records without a word.
+
+    Args:
+        log: the folder; nothing is said of one that is not there.
+        name: of the table.
+
+    Raises:
+        TableUnreadable: a file is damaged, gone, or may not be read.
+    """
+    try:
+        _look(log, name)
+    except FileNotFoundError:
+        return  # no table, which who opens it says; or a file that a clean-up has taken meanwhile
+    except OSError as error:
+        raise TableUnreadable(
+            f"the log of {name} cannot be read: {log} ({error.strerror or error})",
+            "let this user read the folder of the root",
+        ) from error
+
+
+def _look(log: Path, name: str) -> None:
+    files = [one.name for one in log.iterdir()]
+    commits = sorted(int(found[1]) for one in files if (found := _COMMIT.fullmatch(one)))
+    checkpoints = {int(found[1]) for one in files if (found := _CHECKPOINT.fullmatch(one))}
+    if not commits and not checkpoints:
+        return
+    if _HINT in files:
+        _require_checkpoint(log, name, checkpoints)
+    newest = max(checkpoints, default=-1)
+    since = [one for one in commits if one > newest]
+    for wanted, version in enumerate(since, newest + 1):
+        if wanted != version:
+            raise _damaged(name, log / f"{wanted:020}.json", "is not there")
+    for one in since:
+        _require_end(log / f"{one:020}.json", name)
+
+
+def _require_checkpoint(log: Path, name: str, checkpoints: set[int]) -> None:
+    try:
+        hinted = orjson.loads((log / _HINT).read_bytes())["version"]
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        raise _damaged(name, log / _HINT, "is damaged") from None
+    # A newer one has its name before the hint names it, and older ones are cleaned up.
+    if not any(one >= hinted for one in checkpoints):
+        raise _damaged(name, log / f"{hinted:020}.checkpoint.parquet", "is not there")
+
+
+def _require_end(file: Path, name: str) -> None:
+    # Each line is an action; what a copy has cut off is the end.
+    last = file.read_bytes().rstrip().rpartition(b"\n")[2]
+    try:
+        orjson.loads(last)
+    except orjson.JSONDecodeError:
+        raise _damaged(name, file, "is damaged") from None
+
+
+def _damaged(name: str, file: Path, how: str) -> TableUnreadable:
+    return TableUnreadable(f"the log of {name} is not whole: {file} {how}", _COPY_ALL)

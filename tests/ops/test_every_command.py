@@ -35,7 +35,10 @@ MISTAKES = {
     "check": [
         ["x"], ["--from", "soon"], ["--min-coverage", "101"], ["-o", "/nowhere/x.html"], ["--format", "pdf"],
     ],
-    "coverage": [["x"], ["--from", "soon"], ["--to", "1"], ["--min-coverage", "101"], ["--conf", "x"]],
+    "coverage": [
+        ["x"], ["--from", "soon"], ["--to", "1"], ["--min-coverage", "101"], ["--conf", "x"],
+        ["--from", "2026-02-01", "--to", "2026-01-01"],
+    ],
     "doctor": [["x"], ["--rot"]],
     "failsafe list": [["x"], ["--conf", "x"]],
     "failsafe restore": [[], ["s.t", "--at", "soon", "--as", "s.u"], ["s.t", "--at", "2026-01-01"]],
@@ -58,7 +61,9 @@ MISTAKES = {
     "setup": [["x"], ["--archiv"]],
     "status": [["x"], ["--conf", "x"]],
     "storage": [["s.t", "t"], ["--days", "-1"], ["--past", "x"]],
-    "verify": [["--from", "soon"], ["--to", "1"], ["x"]],
+    "verify": [
+        ["--from", "soon"], ["--to", "1"], ["x"], ["--from", "2026-02-01", "--to", "2026-01-01"],
+    ],
 }  # fmt: skip
 
 
@@ -96,12 +101,14 @@ def test_each_has_help_json_and_root(name):
 def test_a_root_that_is_not_there_is_named(name, form, tmp_path):
     """Before Spark starts; nothing is made there, and a folder of something else is none either."""
     (tmp_path / "other").mkdir()
-    for root, state in ((tmp_path / "typo", "is not there"), (tmp_path / "other", "has no audit in it")):
+    (tmp_path / "file").write_text("")
+    states = {"typo": "is not there", "other": "has no audit in it", "file": "is no folder"}
+    for root, state in ((tmp_path / name, state) for name, state in states.items()):
         answer = run(name, *COMMANDS[name], *form, "--root", root)
         assert (answer.exit_code, answer.stdout) == (2, ""), answer.output
         said = answer.stderr.splitlines()[-1]
         assert said.startswith(f"audit: AUDIT_ROOT_MISSING: the root {root} {state}; check --root")
-    assert list(tmp_path.rglob("*")) == [tmp_path / "other"]
+    assert sorted(tmp_path.rglob("*")) == [tmp_path / "file", tmp_path / "other"]
 
 
 @pytest.mark.parametrize(

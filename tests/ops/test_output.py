@@ -17,6 +17,7 @@ from audit.cli.doctor import PACKAGES, examine
 from audit.cli.output import Commands, Output, json_option
 from audit.core.config import Config
 from audit.core.errors import AuditError, ConfigInvalid
+from audit.core.plain_text import is_hidden
 from audit.spark.embedded import jars
 
 COMMANDS = [
@@ -78,6 +79,43 @@ def test_a_heading_is_no_markup_either(capsys):
     """A column of a user's query may have any name."""
     Output(as_json=False).rows([{"[/b]": 1}])
     assert "[/b]" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("many", [1, 40], ids=["beside each other", "below each other"])
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "\x1b[31mred",
+        "\x1b]0;title\x07",
+        "\x9b31m",
+        "a\rb",
+        "a\x08b",
+        "\x00",
+        "\u202egpj",
+        "\u200b",
+        "\u2066",
+        "\ue000",
+    ],
+)  # fmt: skip
+def test_no_text_steers_a_terminal(capsys, hostile, many):
+    """In headings, cells and titles, in a table and in JSON, which still says the same."""
+    row = {f"{hostile}{n}": hostile for n in range(many)}
+    for as_json in (False, True):
+        Output(as_json=as_json).rows([row], title=hostile)
+        shown = capsys.readouterr().out
+        assert not [one for one in shown if one != "\n" and is_hidden(one)], ascii(shown)
+    assert json.loads(shown) == [row]
+    Output(as_json=False).rows([], title=hostile)
+    Output(as_json=False).progress(hostile)
+    said = capsys.readouterr()
+    assert not [one for one in said.out + said.err if one != "\n" and is_hidden(one)]
+
+
+def test_json_of_what_orjson_refuses(capsys):
+    """A name of a file that is no UTF-8, a number of more than 64 bits."""
+    row = {"path": "a\udcff", "sum": 1 << 70, "day": date(2026, 1, 31)}
+    Output(as_json=True).rows([row])
+    assert json.loads(capsys.readouterr().out) == [{**row, "day": "2026-01-31"}]
 
 
 def test_a_long_value_is_folded_and_not_cut(capsys):

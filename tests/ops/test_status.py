@@ -198,7 +198,7 @@ def test_no_spark_is_imported(root, command):
 
 @pytest.mark.spark
 def test_spark_says_the_same(spark, tmp_path):
-    """Of a root that both can read: sizes, times, counts, reasons and the coverage."""
+    """Of a root that both can read: sizes, times, counts, reasons, the coverage, and names of columns."""
     source = Source(tmp_path)
     source.run(3)
     source.end(source.start("SELECT nothing"), "FAIL")
@@ -210,5 +210,9 @@ def test_spark_says_the_same(spark, tmp_path):
         with opened(str(tmp_path), whole=False) as tables:
             for asked in (state.tables, state.statements, state.analyses, coverage):
                 assert asked(tables) == asked(answered)
+            # Columns of one name get the names that DuckDB gives them, and none is lost.
+            for one in (tables, answered):
+                answer = one.ask("SELECT 1 AS a, 2 AS a, 3 AS b", {})
+                assert (answer.columns, list(answer.rows)) == (("a", "a_1", "b"), [(1, 2, 3)])
     finally:
         answered.spark.sql(f"DROP SCHEMA {SCHEMA} CASCADE")

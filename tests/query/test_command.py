@@ -39,17 +39,56 @@ def run(root, *words):
 
 
 def test_forms(root, tmp_path):
-    """Each holds the same rows; a file's form is that of its name."""
+    """Each holds the same rows, CSV without a formula; a file's form is that of its name."""
     expected = [{"user_name": '=1+1,"x"\n<b>', "n": 1}, {"user_name": "ann", "n": 2}]
     assert json.loads(run(root, COUNT, "--json")[1]) == expected
     assert json.loads(run(root, COUNT, "--format", "json")[1]) == expected
-    assert run(root, COUNT, "--format", "csv")[1] == 'user_name,n\n"=1+1,""x""\n<b>",1\nann,2\n'
+    assert run(root, COUNT, "--format", "csv")[1] == 'user_name,n\n"\'=1+1,""x""\n<b>",1\nann,2\n'
     assert "ann" in run(root, COUNT)[1]
     for name in ("a.json", "a.csv", "a.parquet"):
         code, said, progress = run(root, COUNT, "-o", str(tmp_path / name))
         assert (code, said, progress) == (0, "", f"2 rows in {tmp_path / name}\n")
     assert parquet.read_table(tmp_path / "a.parquet").to_pylist() == expected
     assert json.loads((tmp_path / "a.json").read_text()) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("SELEC * FROM x", "the query has a mistake at line 1, column 12, near 'FROM'"),
+        ("SELECT (1", "the query has a mistake at line 1, column 9, near '1'"),
+        ("SELECT 1 +\nFROM", "the query has a mistake at line 2, column 4"),
+        ("SELECT 'a", "the query has a mistake: a quote or a comment in it has no end"),
+        (
+            "SELECT * FROM account_usage.statemnts",
+            "there is no table or view statemnts among those of",
+        ),
+        ("SELECT * FROM account_usage.statemnts", "near it: statements"),
+        ("SELECT * FROM zzz", "there is no table or view zzz among those of account_usage; docs/"),
+    ],
+)
+def test_a_mistake_is_told_in_words(root, text, said):
+    """With its place, and what is near it: no word of the parser's or of DuckDB's own tables."""
+    code, _, error = run(root, text)
+    assert (code, said in error) == (2, True), error
+    assert "sqlglot" not in error
+    assert "schema.tables" not in error
+
+
+def test_columns_of_one_name(root, tmp_path):
+    """None is lost: the second has a number."""
+    text = "SELECT 1 AS a, 2 AS a, count(*) AS n FROM account_usage.query_history"
+    assert json.loads(run(root, text, "--json")[1]) == [{"a": 1, "a_1": 2, "n": 3}]
+    assert run(root, text, "--format", "csv")[1] == "a,a_1,n\n1,2,3\n"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [("X'00ff'", "00FF"), ("1.50BD", "1.50"), ("named_struct('a', X'0a')", '{"a":"0A"}')],
+)
+def test_values_that_csv_does_not_have(root, value, shown):
+    """Bytes are hexadecimal digits, as Spark's `hex` writes them."""
+    assert json.loads(run(root, f"SELECT {value} AS a", "--json")[1]) == [{"a": shown}]
 
 
 def test_a_limit(root):

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
+from datetime import timezone
 
 import pytest
 
+from audit.policies.model.events import GovernanceEvent
+from audit.query.tables import opened
 from audit.report.answers import cover
 from audit.report.findings import findings
 from audit.report.kinds import KINDS
 from audit.report.kinds.records import RECORDS
+from audit.report.names import Pseudonyms
+from tests.query.roots import add_governance
 
-from .roots import CSV, HOSTILE, OUT, PEOPLE, REPORT
+from .conftest import made
+from .roots import CSV, HOSTILE, OUT, PEOPLE, REPORT, moment, story_root
 
 FIGURES = {figure.name: figure for kind in KINDS.values() for figure in (*RECORDS.figures, *kind.figures)}
 
@@ -108,6 +114,38 @@ def test_privileges(report):
         ("ann", 'subject ["p.people"]'), ("ann", "SELECT 1"), ("ann", "who_read_column"),
     ]  # fmt: skip
     assert ("bob", True, 7) in rows(privileges, "users", "user_name", "is_new", "statements")
+
+
+def test_rights_at_the_end_of_the_period(tmp_path):
+    """Those that a GRANT gave before its end, and no REVOKE took away before; a later one changes nothing."""
+    root = story_root(tmp_path / "root")
+    to_bob = {"to": "USER", "grantee": "bob", "as_whom": ["ROLE", "ACCOUNTADMIN"], "option": False}
+    read = {
+        **to_bob, "to": "ROLE", "grantee": "READERS", "domain": "Table", "privileges": ["SELECT"],
+        "option_alone": False,
+    }  # fmt: skip
+    write = {**read, "privileges": ["INSERT"]}
+    add_governance(root, [
+        GovernanceEvent(micros(1), "CREATE_ROLE", "r", name="READERS"),
+        GovernanceEvent(micros(2), "GRANT_ROLE", "g", "r", name="READERS", details=to_bob),
+        GovernanceEvent(micros(3), "GRANT_PRIVILEGES", "h", None, "delta:x", "p.people", details=read),
+        GovernanceEvent(micros(3), "GRANT_PRIVILEGES", "i", None, "delta:x", "p.people", details=write),
+        GovernanceEvent(micros(5), "REVOKE_PRIVILEGES", "j", None, "delta:x", "p.people", details=write),
+        GovernanceEvent(micros(31), "REVOKE_PRIVILEGES", "k", None, "delta:x", "p.people", details=read),
+    ])  # fmt: skip
+    with opened(root) as tables:
+        privileges = made(tables, "privileges")
+        hidden = made(tables, "privileges", names=Pseudonyms.of(tables, b"key", ["bob"]))
+    held = ("grantee_role", "grantee_user", "privilege", "held_since")
+    assert rows(privileges, "privileges_held", *held) == [("READERS", None, "SELECT", moment(3))]
+    assert rows(privileges, "roles_held", "grantee_user", "role_name") == [("bob", "READERS")]
+    ((user,),) = rows(hidden, "roles_held", "grantee_user")
+    assert user.startswith("user-")
+
+
+def micros(day):
+    """Noon of a day of the month, UTC microseconds."""
+    return int(moment(day).replace(tzinfo=timezone.utc).timestamp()) * 1_000_000
 
 
 def test_lineage(report):

@@ -14,9 +14,11 @@ from datetime import date, datetime
 
 import pytest
 
+from audit.core.plain_text import harmless
+from audit.core.whole_file import whole_file
 from audit.report.errors import BrowserMissing, PrintFailed, ReportUnwritable
-from audit.report.forms.data import as_csv, as_json, harmless
-from audit.report.forms.file import content, format_of, written
+from audit.report.forms.data import as_csv, as_json
+from audit.report.forms.file import content, format_of
 from audit.report.forms.html import page
 from audit.report.forms.paper import browser, printed
 
@@ -65,7 +67,7 @@ def test_csv_says_which_figure_a_row_is_of(report):
     assert readers == ["ann", "bob", "'" + HOSTILE.replace("\u202e", "\\u202e")]
 
 
-@pytest.mark.parametrize("text", ["=1", "+1", "-1", "@x", "\t=1", "\r=1"])
+@pytest.mark.parametrize("text", ["=1", "+1", "-1", "@x", "\t=1", "\r=1", "\n=1", "\uff1d1"])
 def test_no_cell_is_a_formula(text):
     """What a spreadsheet would compute begins with an apostrophe."""
     assert harmless(text) == f"'{text}"
@@ -84,14 +86,14 @@ def test_a_file_is_whole_or_not_there(tmp_path):
     """An error leaves what was there before."""
     path = tmp_path / "a.csv"
     path.write_text("old")
-    with pytest.raises(TypeError), written(path) as write:
+    with pytest.raises(TypeError), whole_file(path, ReportUnwritable) as write:
         write("no bytes")
     assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [("a.csv", "old")]
-    with written(path) as write:
+    with whole_file(path, ReportUnwritable) as write:
         write(b"new")
     assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [("a.csv", "new")]
     for bad in (tmp_path, tmp_path / "no" / "a.csv"):
-        with pytest.raises(ReportUnwritable, match="cannot be written"), written(bad):
+        with pytest.raises(ReportUnwritable, match="cannot be written"), whole_file(bad, ReportUnwritable):
             pass
 
 

@@ -7,7 +7,7 @@ from datetime import date
 import click
 
 from audit.cli.answers.tables import opened
-from audit.cli.days import days_options
+from audit.cli.days import days_options, require_order
 from audit.cli.output import Output, json_option
 from audit.cli.tool import Tool, root_option
 
@@ -39,6 +39,7 @@ def coverage(
     """
     from audit.query import coverage as records
 
+    require_order(first, last)
     with opened(tool) as source:
         found = records.coverage(source, first or date.min, last or date.max)
     output.rows([found], title=f"Coverage of the analysis under {tool.root}")

@@ -14,9 +14,13 @@ import orjson
 from audit.cli.answers.tables import opened
 from audit.cli.on_record import kept_text, note, waiting
 from audit.cli.output import Output, json_option
+from audit.cli.standard_output import hand_over
 from audit.cli.tool import Tool, root_option
 from audit.core.clock import SystemClock
 from audit.core.errors import QueryFailed
+from audit.core.json_text import shown_json
+from audit.core.plain_text import escaped, harmless
+from audit.core.whole_file import whole_file
 from audit.query.answer import Answer
 
 if TYPE_CHECKING:
@@ -140,27 +144,29 @@ def _is_file(query: str) -> bool:
 def _show(output: Output, answer: Answer, title: str, form: str, path: Path | None) -> None:
     rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
     if path is not None:
-        try:
-            path.write_bytes(_parquet(answer) if form == "parquet" else _written(answer, rows, form).encode())
-        except OSError as error:
-            raise QueryFailed(
-                f"{path} cannot be written ({error})", "name a file that you may write"
-            ) from error
+        with whole_file(path, QueryFailed) as write:
+            write(_parquet(answer) if form == "parquet" else _written(answer, rows, form).encode())
         output.progress(f"{len(rows):,} rows in {path}")
     elif form == "table":
         output.rows([_plain(row) for row in rows], title=title)
     else:
-        click.echo(_written(answer, rows, form), nl=False)
+        hand_over(_written(answer, rows, form))
 
 
 def _written(answer: Answer, rows: list[dict[str, Any]], form: str) -> str:
     if form == "json":
-        return orjson.dumps([_plain(row) for row in rows], option=orjson.OPT_INDENT_2).decode() + "\n"
+        return shown_json([_plain(row) for row in rows])
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(answer.columns)
-    writer.writerows(_plain(row).values() for row in rows)
+    writer.writerow(map(_cell, answer.columns))
+    writer.writerows(map(_cell, _plain(row).values()) for row in rows)
     return text.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    """A value of CSV as the one of a report: no formula, and no letter that cannot be seen."""
+    # Before it is escaped: a tab at the beginning would be none afterwards.
+    return escaped(harmless(value), "\n\t") if isinstance(value, str) else value
 
 
 def _parquet(answer: Answer) -> bytes:
@@ -216,5 +222,7 @@ def _plain(row: dict[str, Any]) -> dict[str, Any]:
 
 def _text(value: Any) -> str:
     if isinstance(value, (dict, list)):
-        return orjson.dumps(value, default=str).decode()
+        return orjson.dumps(value, default=_text).decode()
+    if isinstance(value, (bytes, bytearray)):
+        return value.hex().upper()
     return str(value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,8 @@ import click
 
 from audit.cli.on_record import note, waiting
 from audit.cli.output import Output, json_option
+from audit.cli.signals import ended_by_signals
+from audit.cli.standard_output import hand_over
 from audit.cli.tool import Tool, root_option
 from audit.core.clock import SystemClock
 
@@ -90,7 +91,7 @@ def report(
     period = period_of(first, last, made.at.date())
     tool.require_audit()
     chosen = _form(output, form, path)
-    with _writing(path) as write, _opened(tool, output) as tables:
+    with ended_by_signals(), _writing(path) as write, _opened(tool, output) as tables:
         about = _about(tables, kind, name, named, period)
         filled = _filled(tool, tables, kind, pack, about, period, made, without_names=hides)
         text = content(filled, chosen)
@@ -222,12 +223,13 @@ def _opened(tool: Tool, output: Output) -> Iterator[Tables]:
 @contextmanager
 def _writing(path: Path | None) -> Iterator[Callable[[bytes], object]]:
     """What takes the content: a file, or stdout."""
-    from audit.report.forms.file import written
+    from audit.core.whole_file import whole_file
+    from audit.report.errors import ReportUnwritable
 
     if path is None:
-        yield sys.stdout.buffer.write
+        yield hand_over
         return
-    with written(path) as write:
+    with whole_file(path, ReportUnwritable) as write:
         yield write
 
 

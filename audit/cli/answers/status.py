@@ -30,8 +30,12 @@ def status(context: click.Context, tool: Tool, output: Output) -> None:
 
     Exit code 1 if a file is in quarantine.
     """
+    from audit.spool.failure import spool_errors
+
     tool.require_audit()
-    rows = [*_spools(tool.config.spool_home), *_quarantine(tool.config.spool_home)]
+    home = tool.config.spool_home
+    with spool_errors(home / "spool"):
+        rows = [*_spools(home), *_quarantine(home)]
     with opened(tool, whole=False) as source:
         for part in (_tables, _statements, _analyses, _coverage):
             rows += part(source)
@@ -76,7 +80,7 @@ def _spools(home: Path) -> list[Row]:
     rows = []
     for spool in find_spools(home):
         files = [path for name in ("journal", "sealed") for path in (spool.path / name).glob("*.*")]
-        size = sum(path.stat().st_size for path in files if path.is_file())
+        size = sum(map(_size, files))
         # A driver that has ended well leaves no open segment: what it has sealed waits for an ingest.
         state = "alive" if spool.alive else "died" if spool.journal else "ended"
         rows.append(_row("spool", spool.driver_id, state, waiting=spool.sealed, bytes=size))
@@ -91,10 +95,18 @@ def _quarantine(home: Path) -> list[Row]:
             "quarantine",
             str(path),
             "salvaged" if path.suffix == ".salvaged" else "damaged",
-            bytes=path.stat().st_size,
+            bytes=_size(path),
         )
         for path in sorted(found)
     ]
+
+
+def _size(path: Path) -> int:
+    """Bytes of a file; none if it has gone meanwhile: an ingest takes them away at any time."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _tables(source: Source) -> list[Row]:

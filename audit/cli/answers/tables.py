@@ -16,7 +16,7 @@ from audit.core.errors import QueryFailed
 from audit.query.answer import WAY_OUT, Answer, Source
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 
 @contextmanager
@@ -63,7 +63,7 @@ class InSpark:
         from audit.store.error_translation import first_lines
 
         try:
-            frame = self.spark.sql(text, args=dict(values) or None)
+            frame = _with_own_names(self.spark.sql(text, args=dict(values) or None))
             rows = (frame.limit(limit) if limit else frame).collect()
         except CALL_ERRORS as error:
             if names_a_file(error):
@@ -123,6 +123,15 @@ def _register_measured(spark: SparkSession, tool: Tool) -> None:
         if delta_log(spark, location).tableExists():
             table = sql_name([tool.config.schema, name])
             spark.sql(f"CREATE TABLE IF NOT EXISTS {table} USING delta LOCATION {sql_text(location)}")
+
+
+def _with_own_names(frame: DataFrame) -> DataFrame:
+    """Columns of one name get a number, as DuckDB gives them: a row as a dict would lose one."""
+    names: list[str] = []
+    for name in frame.columns:
+        taken = sum(one == name for one in frame.columns[: len(names)])
+        names.append(f"{name}_{taken}" if taken else name)
+    return frame.toDF(*names) if names != frame.columns else frame
 
 
 def _in_utc(value: Any) -> Any:

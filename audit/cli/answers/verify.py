@@ -7,7 +7,7 @@ from datetime import date
 import click
 
 from audit.cli.answers.tables import opened
-from audit.cli.days import days_options
+from audit.cli.days import days_options, require_order
 from audit.cli.on_record import note
 from audit.cli.output import Output, Row, json_option
 from audit.cli.tool import Tool, root_option
@@ -33,6 +33,7 @@ def verify(context: click.Context, tool: Tool, output: Output, first: date | Non
     from audit.query.verification import verify as check
     from audit.store.kept_days import all_kept_since
 
+    require_order(first, last)
     output.progress(f"Reading the records under {tool.root}")
     began = SystemClock().now()
     # Not `whole`: which table is gone, and the way out, `verify` says itself.

@@ -7,6 +7,7 @@ from datetime import datetime, timezone
 import click
 
 from audit.cli.output import Output, json_option
+from audit.cli.standard_output import hand_over
 from audit.cli.tool import Tool, root_option
 
 
@@ -69,7 +70,7 @@ def restore(tool: Tool, output: Output, name: str, new: str | None, at: str | No
     if output.as_json:
         output.rows([{"done": done}])
     else:
-        click.echo(done)
+        hand_over(f"{done}\n")
 
 
 def _shown(micros: int | None) -> str | None:

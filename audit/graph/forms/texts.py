@@ -8,10 +8,9 @@ from __future__ import annotations
 import unicodedata
 from html import escape
 
+from audit.core.plain_text import is_hidden
+
 _BLANK = "\ufffd"
-# Controls, formats (marks of direction among them), surrogates, private use, unassigned, separators of lines
-# and paragraphs (categories of Unicode).
-_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
 def visible(text: str) -> str:
@@ -23,15 +22,6 @@ def visible(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(_BLANK if is_hidden(letter) else letter for letter in text)
-
-
-def is_hidden(letter: str) -> bool:
-    """Whether a letter cannot be seen, or steers what is around it.
-
-    >>> is_hidden("a"), is_hidden(chr(0x202E))
-    (False, True)
-    """
-    return unicodedata.category(letter) in _HIDDEN
 
 
 def xml(text: str) -> str:

@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from audit.core.plain_text import escaped
 from audit.graph.forms.texts import cut, width
 from audit.report.forms.extra import required
 from audit.report.model import Bars, Days, Hours
-from audit.report.plain import cell, escaped, heading
+from audit.report.plain import cell, heading
 
 if TYPE_CHECKING:
     from audit.report.answers import Filled

@@ -10,15 +10,13 @@ import io
 from datetime import date, datetime
 from typing import Any
 
-import orjson
-
+from audit.core.json_text import shown_json
+from audit.core.plain_text import escaped, harmless
 from audit.report.answers import Filled, Report
 from audit.report.findings import findings
-from audit.report.plain import escaped
+from audit.report.model import WORDING
 
 _FIGURE = ("figure", "name", "title")
-# What a spreadsheet takes for a formula (OWASP, CSV Injection).
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def as_csv(report: Report) -> str:
@@ -38,22 +36,13 @@ def as_csv(report: Report) -> str:
     return text.getvalue()
 
 
-def harmless(text: str) -> str:
-    """A text that no spreadsheet takes for a formula.
-
-    >>> harmless("=1+1"), harmless("a=1")
-    ("'=1+1", 'a=1')
-    """
-    return f"'{text}" if text.startswith(_FORMULA) else text
-
-
 def _cell(value: Any) -> Any:
     if value is None or isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, (list, tuple)):
-        return harmless(escaped(", ".join(map(str, value)), "\n\t"))
+        return escaped(harmless(", ".join(map(str, value))), "\n\t")
     # Before it is escaped: a tab at the beginning would be none afterwards.
-    return harmless(escaped(_text(value) if isinstance(value, date) else str(value), "\n\t\r"))
+    return escaped(harmless(_text(value) if isinstance(value, date) else str(value)), "\n\t")
 
 
 def as_json(report: Report) -> str:
@@ -62,6 +51,7 @@ def as_json(report: Report) -> str:
         "report": report.name,
         "title": report.title,
         "norm": report.norm.title if report.norm else None,
+        "norm_wording": WORDING if report.norm else None,
         "root": report.root,
         "from": str(report.period.first),
         "to": str(report.period.last),
@@ -82,9 +72,7 @@ def as_json(report: Report) -> str:
         ],
         "figures": [_figure(one) for one in report.figures],
     }
-    # orjson refuses lone surrogates, which a text of Spark's may hold.
-    options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE | orjson.OPT_PASSTHROUGH_DATETIME
-    return orjson.dumps(document, option=options, default=_text).decode()
+    return shown_json(document, _text)
 
 
 def _figure(one: Filled) -> dict[str, Any]:

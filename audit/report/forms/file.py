@@ -1,13 +1,11 @@
-"""The file of a report.
+"""The content of a report's file.
 
-In: a report, a path, a format. Out: the file, whole or not at all.
+In: a report, a path, a format. Out: bytes.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from audit.report.answers import Report
@@ -32,30 +30,6 @@ def format_of(path: Path, form: str | None) -> str:
         f"the ending of {path} names no format of a report",
         f"end it with .{', .'.join(FORMATS)}, or give --format",
     )
-
-
-@contextmanager
-def written(path: Path) -> Iterator[Callable[[bytes], object]]:
-    """A file that is there when the block has ended well; gives what takes its content.
-
-    It is opened at once: whoever may not write it learns so before the work.
-
-    Raises:
-        ReportUnwritable: the path cannot be written.
-    """
-    own = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        if path.is_dir():
-            raise IsADirectoryError(f"{path} is a folder")
-        with own.open("xb") as file:
-            yield file.write
-        own.replace(path)
-    except OSError as error:
-        raise ReportUnwritable(
-            f"{path} cannot be written ({error})", "name a file that you may write"
-        ) from error
-    finally:
-        own.unlink(missing_ok=True)
 
 
 def content(report: Report, form: str) -> bytes:

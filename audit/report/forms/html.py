@@ -12,14 +12,15 @@ from datetime import date
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from audit.core.plain_text import escaped
 from audit.report.answers import SHOWN_ROWS, Filled, Report
 from audit.report.findings import findings
 from audit.report.forms.charts import chart
 from audit.report.forms.cover import tiles
 from audit.report.forms.extra import required
 from audit.report.forms.picture import is_wide, picture
-from audit.report.model import KeyFigures, Picture, Table
-from audit.report.plain import NOTHING, cell, escaped, heading
+from audit.report.model import WORDING, KeyFigures, Picture, Table
+from audit.report.plain import NOTHING, cell, heading
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -90,6 +91,7 @@ def page(report: Report) -> str:
             footer=css_text(escaped(footer)),
             most_rows=SHOWN_ROWS,
             longest=LONGEST,
+            wording=WORDING,
         )
     )
     return made

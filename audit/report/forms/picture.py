@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from datetime import timezone
 from typing import TYPE_CHECKING, Any
 
+from audit.core.plain_text import escaped
 from audit.graph.lineage_graph import LineageGraph
 from audit.graph.model import Edge, Node
-from audit.report.plain import escaped
 
 if TYPE_CHECKING:
     from audit.report.answers import Filled

@@ -91,7 +91,11 @@ LINEAGE = Kind(
             " filters, joins or sorts.",
             (_FLOW, _TABLES),
         ),
-        Section("Columns", "Sources are values, not conditions.", (_COLUMNS,)),
+        Section(
+            "Columns",
+            "A source gave values. Columns that only a filter, a join or a sort compared are left out.",
+            (_COLUMNS,),
+        ),
         Section("In and out", "", (_LOADED, EXPORTS)),
     ),
 )

@@ -10,10 +10,10 @@ import difflib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from audit.core.plain_text import escaped
 from audit.report.binding import bound
 from audit.report.errors import ReportNameAmbiguous, ReportNameUnknown
 from audit.report.model import About
-from audit.report.plain import escaped
 from lineage.names import split_recorded
 
 if TYPE_CHECKING:

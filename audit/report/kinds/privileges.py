@@ -8,7 +8,7 @@ from __future__ import annotations
 from audit.report.kinds.records import LOGGING, READ_BY_COMMANDS
 from audit.report.kinds.sensitive_data import PROTECTION_CHANGES
 from audit.report.kinds.statements import REFUSED, REFUSED_OVER_TIME, USERS
-from audit.report.model import Bars, Figure, Kind, Section
+from audit.report.model import Bars, Figure, Kind, Section, Table
 
 GRANTS = Figure(
     "privilege_changes",
@@ -29,6 +29,37 @@ WHERE d.query_date BETWEEN :from_day AND :to_day
   AND (d.object_domain = 'ROLE' OR startswith(s.query_type, 'GRANT') OR startswith(s.query_type, 'REVOKE'))
 ORDER BY d.query_start_time DESC, d.object_name, d.query_id
 """,
+    Table(is_wide=True),
+)
+
+_HELD = Figure(
+    "privileges_held",
+    "Privileges at the end of the period",
+    "Which role and which user held which privilege on what when the period ended, and since when?",
+    """
+SELECT CASE WHEN granted_to = 'ROLE' THEN grantee_name END AS grantee_role,
+  CASE WHEN granted_to = 'USER' THEN grantee_name END AS grantee_user,
+  privilege, granted_on AS object_domain,
+  coalesce(nullif(concat_ws('.', table_catalog, table_schema, name), ''), 'the account') AS object_name,
+  grant_option, created_on AS held_since
+FROM account_usage.grants_to_roles
+WHERE created_on < date_add(:to_day, 1) AND (deleted_on IS NULL OR deleted_on >= date_add(:to_day, 1))
+ORDER BY grantee_role, grantee_user, object_name, privilege, held_since
+""",
+    needs="grants_to_roles",
+)
+
+_MEMBERS = Figure(
+    "roles_held",
+    "Roles of users at the end of the period",
+    "Which user had which role when the period ended, and since when?",
+    """
+SELECT grantee_name AS grantee_user, role AS role_name, created_on AS held_since
+FROM account_usage.grants_to_users
+WHERE created_on < date_add(:to_day, 1) AND (deleted_on IS NULL OR deleted_on >= date_add(:to_day, 1))
+ORDER BY grantee_user, role_name, held_since
+""",
+    needs="grants_to_users",
 )
 
 _GRANTORS = Figure(
@@ -99,10 +130,16 @@ ORDER BY last_used DESC
 PRIVILEGES = Kind(
     "privileges",
     "Who may do what",
-    "Each change of a privilege, a role or a policy in the period, the statements that were refused, and"
-    " what happened to the logging itself.",
+    "Which role and user held which privilege, each change of a privilege, a role or a policy in the period,"
+    " the statements that were refused, and what happened to the logging itself.",
     (
-        Section("Privileges and roles", "", (_GRANTORS, GRANTS, _ROLES)),
+        Section(
+            "Who holds what",
+            "What GRANT and REVOKE have left. It binds where `enforce privileges` is true: see"
+            " Configurations. Whoever creates an object owns it without a GRANT.",
+            (_MEMBERS, _HELD),
+        ),
+        Section("Changes of privileges and roles", "", (_GRANTORS, GRANTS, _ROLES)),
         Section("Policies and tags", "", (PROTECTION_CHANGES,)),
         Section("Refused", "", (REFUSED_OVER_TIME, REFUSED)),
         Section(

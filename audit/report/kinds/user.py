@@ -8,10 +8,10 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
+from audit.core.plain_text import escaped
 from audit.report.binding import bound
 from audit.report.errors import ReportNameUnknown
 from audit.report.model import About, Bars, Days, Figure, Hours, KeyFigures, Kind, Section
-from audit.report.plain import escaped
 
 if TYPE_CHECKING:
     from audit.query.tables import Tables

@@ -64,6 +64,7 @@ GDPR = Pack(
             " referred to in Article 32(1)”",
             "Rights, policies, refusals, and how surely all of it is on record.",
             (
+                "privileges_held", "roles_held",
                 "protection_changes", "privilege_changes", "who_changed_privileges", "roles_used", "users",
                 "acting_for", "failed_and_denied_over_time", "failed_and_denied", "configurations",
                 "statements_on_record", "coverage", "integrity", "gaps", "verifications",

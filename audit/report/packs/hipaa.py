@@ -41,7 +41,8 @@ HIPAA = Pack(
             "Access control: access only for persons or programs that have been granted access rights.",
             "Rights, changes of rights and of policies, and what was refused.",
             (
-                "privilege_changes", "who_changed_privileges", "roles_used", "users", "acting_for",
+                "privileges_held", "roles_held", "privilege_changes", "who_changed_privileges", "roles_used",
+                "users", "acting_for",
                 "protection_changes", "failed_and_denied_over_time", "failed_and_denied",
             ),
         ),

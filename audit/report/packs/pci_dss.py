@@ -63,7 +63,7 @@ PCI_DSS = Pack(
             "“Audit logs capture all changes to identification and authentication credentials …”",
             "Privileges and roles are granted in Spark and are here; accounts and passwords are the"
             " identity provider's.",
-            ("privilege_changes", "who_changed_privileges", "users"),
+            ("privileges_held", "roles_held", "privilege_changes", "who_changed_privileges", "users"),
         ),
         Requirement(
             "10.2.1.6",
@@ -119,8 +119,9 @@ PCI_DSS = Pack(
             "10.7.2",
             "Failures of critical security control systems, audit logging among them, are detected, alerted"
             " and addressed promptly.",
-            "Drivers that died, and what could not be analysed.",
-            ("incomplete_statements", "not_analysed_in_full"),
+            "Times with lost records, drivers that died, and what could not be analysed. Alerts are the"
+            " monitoring system's.",
+            ("gaps", "integrity", "incomplete_statements", "not_analysed_in_full"),
         ),
     ),
 )  # fmt: skip

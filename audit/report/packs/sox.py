@@ -1,7 +1,7 @@
 """Sarbanes-Oxley Act: controls over the data of financial reports.
 
 In: nothing. Out: the pack. The act does not number controls of information technology; auditors sort them by
-the four subjects of section 404's general controls, and so does this pack.
+four subjects, and so does this pack.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from audit.report.model import Pack, Requirement
 SOX = Pack(
     "sox",
     "Sarbanes-Oxley Act",
-    "Evidence for general controls of information technology under section 404. Which tables feed"
-    " financial reports is for the reader to say: the act knows no tables.",
+    "Evidence for general controls of information technology. The act names no such control: section 404"
+    " asks that management assess its internal control over financial reporting, and the four subjects under"
+    " it here are those by which auditors sort general controls. Which tables feed financial reports is for"
+    " the reader to say.",
     "Section",
     (
         Requirement(
@@ -20,7 +22,8 @@ SOX = Pack(
             "Only those who are to may read or change what feeds financial reports.",
             "Rights and their changes, what was refused, and who read what.",
             (
-                "privilege_changes", "who_changed_privileges", "roles_used", "users", "acting_for",
+                "privileges_held", "roles_held", "privilege_changes", "who_changed_privileges", "roles_used",
+                "users", "acting_for",
                 "protection_changes", "failed_and_denied_over_time", "failed_and_denied", "changes_refused",
                 "who_read_what", "reads_over_time", "top_readers", "top_objects", "readers_by_hour",
                 "objects_by_hour", "protected_data", "protected_data_readers", "protected_data_shown",
@@ -58,7 +61,8 @@ SOX = Pack(
         ),
         Requirement(
             "302",
-            "Signing officers answer for internal controls, and have assessed how well they work.",
+            "Signing officers are responsible for internal controls, and have evaluated how well they work"
+            " within the 90 days before the report.",
             "What this report rests on, and a sample to follow by hand.",
             ("statements_on_record", "coverage", "integrity", "gaps", "verifications", "sample"),
         ),
