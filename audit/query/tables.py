@@ -29,7 +29,7 @@ from audit.query.governance import governance_json, structure
 from audit.query.translation import quoted, to_duckdb
 from audit.store.delta_files import UnsupportedStore, column_types, data_files, open_table, size
 from audit.store.measured.names import GOVERNANCE, MEASURED
-from audit.store.tables import AUDIT_TABLES, DATA_QUALITY, HISTORY_TABLES, QUERY_HISTORY
+from audit.store.tables import AUDIT_TABLES, DATA_QUALITY, HISTORY_TABLES, QUERY_HISTORY, current_types
 from audit.store.views import BELOW, OF_LINEAGE, OF_RECORDS, VIEWS, definition
 from lineage.sql.mentions import named_in
 
@@ -56,6 +56,7 @@ TIMES = {
 }
 """The column that the partition is made of, by table and view."""
 _LOGGING_HISTORY, _WAITING = "logging_history", "waiting_events"
+_OF_AUDIT = {table.name: table for table in AUDIT_TABLES}
 _TABLES = (*(table.name for table in (*AUDIT_TABLES, DATA_QUALITY)), *MEASURED)
 
 
@@ -179,7 +180,10 @@ class Tables:
         with self._failures_named():
             found = self._columns(source)
             # In the table's order: a file has no column for its partition, and DuckDB adds that at the end.
-            listed = ", ".join(_selected(one, kind, found.get(one)) for one, kind in self.types(name).items())
+            kinds = self.types(name)
+            if name in _OF_AUDIT:  # a root of an older version lacks what the views ask for until an attach
+                kinds = current_types(_OF_AUDIT[name], kinds)
+            listed = ", ".join(_selected(one, kind, found.get(one)) for one, kind in kinds.items())
             self.connection.execute(f"CREATE VIEW {self._full(name)} AS SELECT {listed} FROM {source}")  # noqa: S608 - quoted
 
     def _source(self, name: str, table: DeltaTable) -> str:
@@ -211,7 +215,8 @@ class Tables:
             for table in made.expression.find_all(exp.Table):
                 table.replace(exp.to_table(_WAITING))
             sql += f" UNION ALL {self.translated(made.expression.sql('spark'))}"
-        self.connection.execute(f"CREATE VIEW {self._full(name)}{listed} AS {sql}")
+        with self._failures_named():
+            self.connection.execute(f"CREATE VIEW {self._full(name)}{listed} AS {sql}")
 
     def _make_waiting(self) -> None:
         """The rows that wait; not those that an ingest has written since they were read."""

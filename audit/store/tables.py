@@ -397,6 +397,13 @@ def require_types(root: str, types: Callable[[str], Mapping[str, str]]) -> tuple
     return there
 
 
+def current_types(table: AuditTable, found: Mapping[str, str]) -> dict[str, str]:
+    """The columns of a table that an older version may have made, with the types that they have now."""
+    now = {name: simple_type(kind) for name, kind, _ in table.columns}
+    grown = [name for name, kind in (one.column for one in _UPGRADES) if found.get(name) == kind]
+    return {**found, **{name: now[name] for name in (*grown, *_ADDED_COLUMNS.get(table, ()))}}
+
+
 def _require_there(missing: list[AuditTable], root: str) -> None:
     if missing and missing != list(LINEAGE_TABLES):
         raise _missing(missing[0], root)

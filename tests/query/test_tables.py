@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
@@ -17,10 +19,10 @@ from audit.policies.model.events import GovernanceEvent
 from audit.query.tables import opened
 from audit.store.delta_files import UnsupportedStore
 from audit.store.measured.names import OF_CATALOG, OF_GOVERNANCE
-from audit.store.tables import QUERY_HISTORY
+from audit.store.tables import _ADDED_COLUMNS, _UPGRADES, ACCESS_HISTORY, QUERY_HISTORY
 from audit.store.views import OF_LINEAGE, OF_RECORDS
 
-from .roots import add_catalog, add_governance, make_root, rows_of
+from .roots import add_catalog, add_governance, arrow_type, make_root, rows_of
 
 NOON = datetime.fromisoformat("2026-11-20T12:00")
 OBJECT = {
@@ -246,3 +248,20 @@ def test_a_table_that_its_files_do_not_tell(plain_root, feature, settings):
         said = rf"the table query_history under {plain_root} is read by Spark alone: .*{feature}"
         with pytest.raises(TableUnreadable, match=said):
             tables.ask("SELECT count(*) FROM account_usage.query_history", {})
+
+
+def test_a_root_of_an_older_version(tmp_path):
+    """It lacks columns, and fields of structs, until a session attaches: NULL stands there."""
+    access = rows_of(ACCESS_HISTORY, [{"query_id": "q0", "query_start_time": NOON, "user_name": "ann"}])
+    for older in _UPGRADES:
+        name, kind = older.before.split(" ", 1)
+        place = access.schema.get_field_index(name)
+        access = access.set_column(place, name, pa.nulls(1, arrow_type(kind)))
+    query = rows_of(QUERY_HISTORY, [statement(0, NOON)]).drop_columns(list(_ADDED_COLUMNS[QUERY_HISTORY]))
+    root = make_root(tmp_path, {})
+    for table, rows in ((ACCESS_HISTORY, access), (QUERY_HISTORY, query)):
+        shutil.rmtree(tmp_path / table.name)
+        write_deltalake(str(tmp_path / table.name), rows, partition_by=["query_date"])
+    for name in (*OF_RECORDS, *OF_LINEAGE):
+        ask(root, f"SELECT * FROM account_usage.{name}")
+    assert ask(root, "SELECT query_id, calls, purpose FROM account_usage.statements") == [("q0", 1, None)]
