@@ -7,9 +7,10 @@ since the last attach. And a refusal for another root.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import secrets
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -18,9 +19,10 @@ from audit.core.errors import ConfigInvalid
 from audit.core.json_text import to_json
 from audit.spool.failure import spool_errors
 from audit.spool.layout import write_file
+from audit.spool.liveness import release_lock
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from audit.core.config import Config
@@ -83,12 +85,25 @@ def changed_configuration(home: Path, values: Mapping[str, Any]) -> dict[str, tu
         SpoolUnavailableError: the file cannot be read or written.
     """
     path = home / _CONFIGURATION
-    with spool_errors(home):
+    with spool_errors(home), _alone(home / f"{_CONFIGURATION}.lock"):
         before = orjson.loads(path.read_bytes()) if path.exists() else dict(values)
         changed = {name: (before.get(name), now) for name, now in values.items() if before.get(name) != now}
         if changed or not path.exists():
             write_file(path, to_json(dict(values), sort_keys=True))
     return changed
+
+
+@contextmanager
+def _alone(lock: Path) -> Iterator[None]:
+    """A block that drivers enter one after the other, those of other users, too."""
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    # flock(2) needs no right to write, and O_CLOEXEC keeps the lock from programs that the driver starts.
+    descriptor = os.open(lock, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        release_lock(descriptor)
 
 
 def _once(home: Path, name: str, content: bytes) -> bytes:
