@@ -142,8 +142,8 @@ class Kind:
 
 
 WORDING = (
-    "Only what stands in quotation marks is the norm's own text; all else is told in other words, titles of"
-    " requirements too. The norm itself counts."
+    "Only what stands in quotation marks is quoted from the norm. The rest is a paraphrase, titles of"
+    " requirements included; the text of the norm decides."
 )
 """What each report under a norm says of how it names requirements."""
 
