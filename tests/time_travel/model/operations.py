@@ -196,7 +196,7 @@ class Operations:
             "replace": (f"CREATE OR REPLACE TABLE {table} AS SELECT {new} AS i", (new,)),
         }[kind]
         self._run(text, how)
-        self.model.write(name, self._written(name, after))
+        (self.model.replace if kind == "replace" else self.model.write)(name, self._written(name, after))
         return None
 
     def write_by_frame(self, name: str, kind: str) -> bool | None:
@@ -210,7 +210,8 @@ class Operations:
             self._frame(values).write.mode("overwrite").saveAsTable(table)
         else:
             self._frame(values).writeTo(table).using("delta").createOrReplace()
-        self.model.write(name, self._written(name, (*rows, *values) if kind == "append" else values))
+        written = self._written(name, (*rows, *values) if kind == "append" else values)
+        (self.model.replace if kind == "replace" else self.model.write)(name, written)
         return None
 
     def write_by_stream(self, name: str, source: str) -> bool | None:
@@ -303,7 +304,7 @@ class Operations:
     def _cloned(self, name: str, source: str, state: State) -> None:
         made, of = self._written(name, state.rows), self.model.tables[source]
         if name in self.model.tables:
-            self.model.write(name, made)
+            self.model.replace(name, made, transient=of.transient)
         else:
             self.model.create(name, made, days=of.days, transient=of.transient)
 

@@ -204,6 +204,12 @@ class Promises:
         """Any write, REPLACE and RESTORE too: "the previous contents of the table are retained"."""
         self.tables[name].states.append(state)
 
+    def replace(self, name: str, state: State, *, transient: bool = False) -> None:
+        """A REPLACE: the statement says whether the table is transient, a clone is what its source is."""
+        self.write(name, state)
+        self.tables[name].transient = transient
+        self.pass_time(self.now)
+
     def rename(self, old: str, new: str) -> None:
         """A table keeps its past under another name."""
         self.tables[new] = self.tables.pop(old)

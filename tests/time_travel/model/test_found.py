@@ -59,6 +59,11 @@ FOUND = {
         ("days_pass", 2.2), ("set_table", "x.b", 1, PLAIN), ("days_pass", 6.3), ("purge",),
         ("recover", "x.c", "x.b", 1),
     ),
+    # What replaces a transient table is none, unless it says so.
+    "replace-of-a-transient-table": (
+        ("create", "x.b", PLAIN, None, True), ("write_by_frame", "x.b", "replace"),
+        ("set_schema", "x", 5, PLAIN), ("days_pass", 2.2),
+    ),
     # What was current until a moment ago can be read, however old it is.
     "a-table-at-rest": (MADE, ("days_pass", 20.1), OVERWRITTEN),
     # A CLONE writes a checkpoint: there Delta would clean the log of a table that has rested for 30 days.
