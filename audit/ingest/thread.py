@@ -114,10 +114,11 @@ class IngestThread:
         """
         schema = self._config.schema
         named = named_in(text, schema)
-        wanted = with_those_below(named) if named else VIEWS
-        missing = [name for name in wanted if name not in self._views]
-        # Those over storage may not be made yet: a text that names one has had it measured before.
-        if missing and self._taken is None:
+        wanted = named & {*VIEWS} if named else {*VIEWS}
+        # Those over storage may not be made yet: a text that names one has had it measured before. What a
+        # view stands on was made before it, so definitions are read at a first use alone.
+        if self._taken is None and not wanted <= self._views:
+            missing = [name for name in with_those_below(wanted) if name not in self._views]
             with self._one_at_a_time, self._unrecorded():
                 self._views |= {*create_views(self._spark, schema, missing)}
 
