@@ -110,11 +110,16 @@ def run(options: Options, say: Say) -> Result:
 def _question(shape: str, root: Path, now: datetime) -> str:
     access = year_data.statements()[_ASKED].access
     asked = access.base_objects_accessed[0]
-    since = now - timedelta(days=_WINDOW_DAYS)
-    window = f"query_start_time >= TIMESTAMP'{since:%F %T}' AND query_start_time < TIMESTAMP'{now:%F %T}'"
+    window = _window("query_start_time", now)
     table = path_name(ACCESS_HISTORY, str(root))
     column = asked.columns[0].name
     return _SHAPES[shape].format(answer=_ANSWER, table=table, window=window, object=asked.name, column=column)
+
+
+def _window(when: str, now: datetime) -> str:
+    """The condition on a column of time that chooses the week before a moment."""
+    since = now - timedelta(days=_WINDOW_DAYS)
+    return f"{when} >= TIMESTAMP'{since:%F %T}' AND {when} < TIMESTAMP'{now:%F %T}'"
 
 
 def _bounded() -> list[str]:
@@ -124,9 +129,9 @@ def _bounded() -> list[str]:
 
 def _of_week(name: str, now: datetime) -> str:
     """The newest rows of a week of a view, whole: as an analyst looks first."""
-    since, when = now - timedelta(days=_WINDOW_DAYS), tables.TIMES[name]
-    window = f"{when} >= TIMESTAMP'{since:%F %T}' AND {when} < TIMESTAMP'{now:%F %T}'"
-    return f"SELECT * FROM account_usage.{name} WHERE {window} ORDER BY {when} DESC LIMIT {_SHOWN}"  # noqa: S608 - our own names
+    when = tables.TIMES[name]
+    week = _window(when, now)
+    return f"SELECT * FROM account_usage.{name} WHERE {week} ORDER BY {when} DESC LIMIT {_SHOWN}"  # noqa: S608 - our own names
 
 
 def _row_of_view(name: str, answer: tuple[float, Opened, int]) -> Row:
