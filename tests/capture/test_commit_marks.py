@@ -71,6 +71,7 @@ WRITES = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(3, "each way to write")
 @pytest.mark.parametrize("way", WRITES)
 def test_each_way_to_write(session, table, way):
     """The commits carry the id of the statement; of a statement that runs others, its own."""
@@ -102,6 +103,7 @@ def test_a_script(session, table):
     assert set(made) == {script}
 
 
+@pytest.mark.long("tests/jobs has threads")
 def test_threads_of_one_session(session, table):
     """Each has its own, though they share all settings."""
     found = {}
@@ -177,6 +179,7 @@ def test_the_session_is_the_users(session, table):
     session.sql("DROP TEMPORARY VARIABLE v")
 
 
+@pytest.mark.long("test_each_way_to_write has sessions that are attached")
 def test_after_the_audit(spark, tmp_path, table):
     """A session that is attached no longer writes as any other."""
     with attached(spark, tmp_path, **NO_TABLES) as session:

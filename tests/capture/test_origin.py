@@ -181,6 +181,7 @@ def test_the_logging_is_on_record(spark, tmp_path):
         assert records(session) == []
 
 
+@pytest.mark.long("tests/core compares configurations, and tests/spool writes them")
 def test_another_configuration_is_on_record(spark, tmp_path):
     """What it was before, and what it is now; nothing where it is the same."""
     with attached(spark, tmp_path, **NO_TABLES) as session:

@@ -142,6 +142,7 @@ def test_a_user_validates_what_he_sees(session, validated, orders, rules):
     session.sql("ALTER TABLE dq.orders DROP ROW ACCESS POLICY dq.north")
 
 
+@pytest.mark.long("a race that tests/time_travel has for reads")
 def test_a_write_meanwhile(session, orders, monkeypatch):
     """What is validated is one version, that before the write; who may not read the past is told so."""
     gx = great_expectations()
@@ -166,6 +167,7 @@ def test_a_write_meanwhile(session, orders, monkeypatch):
     assert (outcome.verdict, "ACCESS_DENIED" in outcome.error) == ("ERROR", True)
 
 
+@pytest.mark.long("test_the_lineage_marks_it has the mark")
 def test_a_new_version(session, validated, orders, rules):
     """What is mended is marked no longer; as of a moment before it still is."""
     before = ask(session, "SELECT date_format(current_timestamp(), \"yyyy-MM-dd'T'HH:mm:ss.SSSSSS\")")[0][0]

@@ -131,6 +131,18 @@ DAMAGES = {
     "coverage_is_high": _few_are_full,
 }  # fmt: skip
 """A damage for each expectation; each gives the query ids, or the days, that are to be named."""
+TOGETHER = (
+    (
+        "query_ids_are_unique", "times_are_ordered", "successes_have_records", "times_are_past",
+        "operation_type_is_known", "edges_have_both_ends",
+    ),
+    ("records_are_unique", "execution_status_is_known", "column_ids_have_one_name"),
+    ("records_have_statements", "no_day_is_missing"),
+    # The hash comes last: the others write that of what the record is then.
+    ("analysis_is_known", "captured_by_is_known", "object_domain_is_known", "record_hashes_match"),
+    ("retention_is_kept", "coverage_is_high"),
+)  # fmt: skip
+"""Damages of different rows, or that leave each other alone."""
 MORE = {
     "a record of another time": (
         "times_are_ordered",
@@ -157,6 +169,7 @@ MORE = {
 def test_each_expectation_has_a_damage():
     """A new expectation is shown to fail."""
     assert {one.name for one in checks()} == {*DAMAGES}
+    assert sorted(sum(TOGETHER, ())) == sorted(DAMAGES)
 
 
 def test_a_clean_history(spark, clean):
@@ -172,18 +185,34 @@ def test_a_clean_history(spark, clean):
     assert (some.success, some.totals["statements"]) == (True, (READS_A_DAY + 4) * 2)
 
 
+def finds(failed, wrong):
+    """Whether an outcome names what is wrong."""
+    named = {*failed.query_ids} or {str(row["query_date"]) for row in failed.findings}
+    return failed.verdict == "FAILED" and {*wrong} <= named
+
+
+@pytest.mark.parametrize("names", TOGETHER, ids="+".join)
+def test_damages_fail_their_expectations(spark, damaged, names):
+    """Several damages at once: each is named, with its query ids or days; the others hold."""
+    root, ids = damaged
+    wrong = {name: DAMAGES[name](spark, root, ids) for name in names}
+    failed = {one.name: one for one in checked(spark, root).failed}
+    assert {*failed} == {*names}
+    assert [name for name in names if not finds(failed[name], wrong[name])] == []
+
+
+@pytest.mark.long("one damage at a time; the test before has several at once")
 @pytest.mark.parametrize("name", DAMAGES)
 def test_each_damage_fails_its_expectation_alone(spark, damaged, name):
     """It is named, with the query ids or the days; the others hold."""
     root, ids = damaged
     wrong = DAMAGES[name](spark, root, ids)
     (failed,) = checked(spark, root).failed
-    assert (failed.name, failed.verdict) == (name, "FAILED")
-    named = {*failed.query_ids} or {str(row["query_date"]) for row in failed.findings}
-    assert {*wrong} <= named
+    assert failed.name == name
+    assert finds(failed, wrong)
 
 
-@pytest.mark.long("more of the damages that the test before this one does")
+@pytest.mark.long("more of the damages that the test above does")
 @pytest.mark.parametrize("what", MORE)
 def test_further_damages(spark, damaged, what):
     """The same for other ways to damage what an expectation looks at."""
@@ -194,6 +223,7 @@ def test_further_damages(spark, damaged, what):
     assert (failed.name, failed.query_ids) == (name, tuple(wrong))
 
 
+@pytest.mark.long("how many of its offenders an expectation names")
 def test_twenty_are_named(spark, damaged):
     """Of more offenders the number is told, and the first twenty by their ids."""
     root, ids = damaged
@@ -203,6 +233,7 @@ def test_twenty_are_named(spark, damaged):
     assert len(failed.query_ids) == 20
 
 
+@pytest.mark.long("one exception to one expectation")
 def test_a_column_that_ddl_has_renamed(spark, damaged):
     """Two names of an id are none too many where DDL has changed the object on that day."""
     root, ids = damaged

@@ -196,6 +196,7 @@ def test_no_spark_is_imported(root, command):
     assert (done.returncode, done.stderr) == (0, "set()\n")
 
 
+@pytest.mark.long("what Spark alone can read; test_status has the usual root")
 @pytest.mark.spark
 def test_spark_says_the_same(spark, tmp_path):
     """Of a root that both can read: sizes, times, counts, reasons, the coverage, and names of columns."""

@@ -60,6 +60,7 @@ def protected(session, schema, policies):
     return shown
 
 
+@pytest.mark.one_in(3, "each kind of policy")
 @pytest.mark.parametrize("policies", POLICIES)
 def test_of_a_schemas_clone(session, schema, policies):
     """CREATE SCHEMA … CLONE: nobody sees more in the clone's view than in its source's."""

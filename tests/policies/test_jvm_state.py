@@ -123,7 +123,7 @@ LOOK_UPS = (
 )
 
 
-@pytest.mark.slow("attaches twice, and makes eight tables")
+@pytest.mark.long("attaches twice; test_inputs has one driver")
 def test_what_a_policy_reads_is_known_before_it_is_asked(spark, tmp_path):
     """In a new driver, too, only administrators change what the body of a policy looks up."""
     session = attached(spark, tmp_path, "ann")

@@ -95,6 +95,7 @@ def test_ownership_goes_to_a_role(session, schema, roles):
     session.sql("UNDROP TABLE t")
 
 
+@pytest.mark.long("the matrix renames what is granted")
 def test_a_rename_keeps_grants(session, schema, roles):
     """A Delta table is known by its id."""
     session.sql("CREATE TABLE t (a INT)")
@@ -193,6 +194,7 @@ def test_who_may_grant(session, schema, roles):
     ]
 
 
+@pytest.mark.long("test_who_created_a_table_may_undrop_it has the refusal")
 def test_a_refused_undrop_is_on_record(session, schema):
     """As DENIED, with the object and the way out; the object stays dropped."""
     session.sql("CREATE TABLE t (a INT)")

@@ -18,6 +18,7 @@ def rows(session, view):
         return session.sql(f"SELECT * FROM account_usage.{view}").collect()
 
 
+@pytest.mark.long("each view; test_privileges has tables")
 def test_with_and_without_privileges(session):
     """SELECT and USAGE on the schema, as for the tables; a refusal measures nothing that bob sees."""
     session.sql("CREATE ROLE readers")

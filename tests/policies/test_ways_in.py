@@ -309,6 +309,7 @@ def test_what_another_has_cached(session, walled, kind):
         session.sql("CLEAR CACHE")
 
 
+@pytest.mark.long("tests/jobs has caches, and test_enforced changes of policies")
 def test_what_is_cached_sees_changes(session, walled):
     """A change by one user reaches what others have cached."""
     session.sql("CREATE TABLE cached AS SELECT * FROM both_hal")
@@ -519,6 +520,7 @@ def test_the_past_behind_a_mask(session, past):
     assert (found.ssn, int(found.pay)) == ("***", 10)
 
 
+@pytest.mark.long("test_the_past_behind_a_mask has who may not see it")
 def test_the_administrator_and_the_past(session, walled):
     """Versions, changes and RESTORE of a table with a row access policy."""
     session.sql(
@@ -721,6 +723,7 @@ def test_what_cannot_fail_is_planned_as_by_hand(session, walled, query):
     assert kinds(governed) == kinds(by_hand)
 
 
+@pytest.mark.long("the matrix has CHANGES")
 def test_changes_see_what_policies_show(session, walled):
     """UPDATE, DELETE and MERGE find what their user sees, and store what is there."""
     session.sql("CREATE TABLE changed AS SELECT * FROM both_hal")

@@ -122,6 +122,7 @@ def test_pdf(report):
     assert b"/Outlines" in made
 
 
+@pytest.mark.long("a large report; test_pdf has a small one")
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 def test_a_large_pdf_has_no_tags():
     """They would be most of the file."""

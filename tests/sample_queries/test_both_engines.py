@@ -1,29 +1,50 @@
-"""DuckDB and Spark give the same answers: to each view, and to each sample query."""
+"""DuckDB and Spark answer alike: each view, sample query, figure, and documented query of others."""
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
+from datetime import date, datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
 
 import audit
 from audit import attached_sessions
 from audit.query.tables import opened
+from audit.report.binding import bound
+from audit.report.kinds import KINDS
+from audit.report.kinds.records import RECORDS
+from audit.report.kinds.subject import COULD_NOT, MAY_HAVE_READ, READ
+from audit.report.period import Period
+from audit.report.subject.about import subject_about
 from audit.store.views import VIEWS
-from views.query_file import sample, sample_names
+from views.query_file import read, sample, sample_names
 
 from .conftest import SCHEMA
 
 pytestmark = pytest.mark.spark
+FIGURES = {figure.name: figure for kind in KINDS.values() for figure in (*RECORDS.figures, *kind.figures)}
+VENDOR_QUERIES = sorted((Path(__file__).parents[1] / "views" / "vendor_queries").rglob("*.sql"))
+PEOPLE = "spark_catalog.sq.people"
 
 
 @pytest.fixture(scope="module")
 def tables(audited):
-    """The same root in DuckDB, after Spark has measured storage."""
+    """The same root in DuckDB, after Spark has measured storage and catalog."""
     with audit.suppress():
         audited.sql(f"SELECT * FROM {SCHEMA}.tables").collect()
+        audited.sql(f"SELECT * FROM {SCHEMA}.catalog_tables").collect()
     with opened(attached_sessions.find(audited).services.config.root, SCHEMA) as found:
         yield found
+
+
+@pytest.fixture
+def in_utc(audited):
+    """Spark's days are those of UTC, as the reports' are."""
+    with audit.suppress():
+        audited.sql("SET TIME ZONE 'UTC'")
+    yield
+    with audit.suppress():
+        audited.sql("RESET spark.sql.session.timeZone")
 
 
 def plain(value):
@@ -76,3 +97,96 @@ def test_sample_queries(audited, name):
     assert [repr([plain(one) for one in row]) for row in found.rows] == [
         repr([plain(one) for one in row]) for row in expected
     ]
+
+
+@pytest.fixture(scope="module")
+def asked_about(tables):
+    """What the queries are asked about."""
+    ids = f"SELECT DISTINCT object_id FROM {SCHEMA}.objects_read WHERE object_name = '{PEOPLE}'"
+    ((object_id,),) = tables.ask(ids, {}).rows
+    return {
+        "object_id": object_id, "object_name": PEOPLE, "full_name": "spark_catalog.sq.ages", "user": "bob",
+        "schema_name": "sq", "table_name": "people", "column_name": "of_age",
+    }  # fmt: skip
+
+
+def rounded(found):
+    """Floats of two engines differ in the last digit."""
+    return [[round(one, 6) if isinstance(one, float) else one for one in row] for row in found]
+
+
+@pytest.mark.parametrize("path", VENDOR_QUERIES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_a_documented_query(audited, tables, asked_about, path):
+    """Of Snowflake, Unity Catalog and BigQuery: the same rows; their pages leave the order of equals open."""
+    query = read(path)
+    chosen = {one.name: asked_about[one.name] for one in query.parameters}
+    expected = [tuple(row) for row in query.ask(audited, SCHEMA, **chosen)]
+    text = query.sql.replace("account_usage.", f"{SCHEMA}.")
+    found = tables.ask(text, query.arguments(chosen)).rows
+    assert rows(rounded(found)) == rows(rounded(expected))
+    assert expected
+
+
+@pytest.fixture(scope="module")
+def values(tables):
+    """A month until tomorrow, bob, and the people."""
+    today = datetime.now(timezone.utc).date()
+    period = Period(today - timedelta(days=30), today + timedelta(days=1))
+    people = KINDS["object"].find(tables, "sq.people", period)
+    return {**period.values, **people.values, **KINDS["user"].find(tables, "bob", period).values}
+
+
+def alike(value):
+    """A value that compares: Spark's decimals and DuckDB's floats, dates and times."""
+    value = plain(value)
+    if isinstance(value, (date, str, bool, list, type(None))):
+        return value
+    return round(float(value), 6)
+
+
+@pytest.mark.parametrize("figure", FIGURES.values(), ids=FIGURES)
+def test_a_figure(audited, in_utc, tables, values, figure):
+    """The same columns and the same rows, in the same order."""
+    sql = bound(figure.sql, values, SCHEMA)
+    with audit.suppress():
+        frame = audited.sql(sql)
+        expected = [tuple(map(alike, row)) for row in frame.collect()]
+    found = tables.ask(sql, {})
+    assert list(found.columns) == frame.columns
+    assert [tuple(map(alike, row)) for row in found.rows] == expected
+
+
+def test_the_row_of_a_person(in_utc, tables):
+    """Real statements over real versions: what read the row, what could not, what nobody knows."""
+    today = datetime.now(timezone.utc).date()
+    period = Period(today - timedelta(days=1), today + timedelta(days=1))
+
+    def said(key, table):
+        about = subject_about(tables, key, [table], period)
+        answers = {}
+        for figure in (READ, MAY_HAVE_READ, COULD_NOT):
+            found = about.rows[figure.name]
+            for row in found.rows:
+                one = dict(zip(found.columns, row, strict=True))
+                text = tables.ask(
+                    f"SELECT query_text FROM {SCHEMA}.query_history WHERE query_id = '{one['query_id']}'", {}
+                )
+                answers[text.rows[0][0]] = (figure.name, one["reason"])
+        return answers
+
+    ada = said("who = 'ADA'", "sq.report")
+    assert ada["UPDATE sq.report SET of_age = 0 WHERE who = 'ADA'"][0] == READ.name
+    assert ada["SELECT * FROM sq.report"][0] == READ.name
+    assert ada["DELETE FROM sq.report WHERE who = 'MAX'"] == (
+        COULD_NOT.name,
+        "its own condition leaves the row out",
+    )
+    # Deleted before the last statement read the table, by a deletion vector or a new file.
+    last = said("who = 'MAX'", "sq.report")
+    assert last["SELECT * FROM sq.report"] == (COULD_NOT.name, "the version has no such row")
+    assert last["DELETE FROM sq.report WHERE who = 'MAX'"][0] == READ.name
+    through_a_view = said("name = 'Ada'", "sq.people")["SELECT name FROM sq.adults"]
+    assert through_a_view[0] == MAY_HAVE_READ.name
+    assert set(said("name = 'Nobody'", "sq.people").values()) == {
+        (COULD_NOT.name, "the version has no such row")
+    }

@@ -66,6 +66,7 @@ def test_needs_nothing_of_its_source(session, source, stored):
     assert (first.operation, first.operationParameters["sourceVersion"]) == ("CLONE", "2")
 
 
+@pytest.mark.long("test_a_run_that_fails_is_run_again has a second run")
 def test_a_second_run_copies_what_is_new(session, source):
     """What went is removed, what stayed is not written again; the clone's own rows are not of the source."""
     session.sql("CREATE OR REPLACE TABLE c DEEP CLONE t TBLPROPERTIES ('of.mine' = 'yes')")

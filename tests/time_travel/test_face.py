@@ -171,6 +171,7 @@ def test_diff_of_a_statement(session, told):
     ]  # fmt: skip
 
 
+@pytest.mark.long("test_diff_of_rows has the usual types")
 def test_diff_of_types_without_equality(session, schema):
     """MAP and VARIANT, inside others as well: equal where their entries are."""
     inside = "ARRAY<STRUCT<m: MAP<INT, VARIANT>>>"
@@ -291,7 +292,7 @@ def test_replay_of_two_versions(session, told):
     assert rows(time_travel.replay(session, last_id(session, offset))) == [(2,)]
 
 
-@pytest.mark.slow("several replays")
+@pytest.mark.long("several replays; test_replay has the usual one")
 def test_replay_refuses(session, told):
     """What cannot be run again is an error of its own that says why."""
     session.sql("CREATE TABLE p USING parquet AS SELECT 1 AS a")
@@ -328,6 +329,7 @@ def test_replay_refuses(session, told):
         time_travel.replay(session, "8e5d0ca9-005e-44e6-b858-a8f5b37c5726")
 
 
+@pytest.mark.long("several replays; test_replay has the usual one")
 def test_replay_of_what_is_gone(session, told):
     """The error names the table, the version, and why it cannot be read."""
     session.sql("SELECT count(*) FROM t").collect()
@@ -347,6 +349,7 @@ def test_replay_of_what_is_gone(session, told):
     assert rows(time_travel.replay(session, query_id)) == [(2,)]
 
 
+@pytest.mark.long("test_read has one reader, and test_readers_obey_retention the errors")
 def test_readers(session, told):
     """Options of a DataFrameReader, names and paths with a point: versions and times, as in SQL."""
     path = session.sql("DESCRIBE DETAIL t").collect()[0].location

@@ -149,6 +149,7 @@ def at_once(*calls):
         return list(pool.map(one, calls))
 
 
+@pytest.mark.long("another JVM; tests/crash has drivers one after the other")
 def test_two_drivers_at_once(session, other):
     """Of two drops and of two restorations one wins; the other says why; both show the same truth."""
     session.sql("CREATE TABLE t AS SELECT 7 AS a")
@@ -166,6 +167,7 @@ def test_two_drivers_at_once(session, other):
         assert rows(session, "SELECT a FROM t") == [(7,)]
 
 
+@pytest.mark.long("a race; the model drops and restores in order")
 def test_a_table_that_is_restored_while_another_drops_it(session, other):
     """A drop that has begun may end after the other's drop and restoration: the table still comes back."""
     session.sql("CREATE TABLE t AS SELECT 7 AS a")
@@ -182,6 +184,7 @@ def test_a_table_that_is_restored_while_another_drops_it(session, other):
     assert dropped(session.sql("SHOW TABLES HISTORY")) == ["first"]
 
 
+@pytest.mark.long("a race; the model restores schemas")
 def test_two_drivers_restore_a_schema(session, other, schema):
     """Both may say that they have; everything is there once."""
     session.sql("CREATE TABLE t AS SELECT 7 AS a")
@@ -254,11 +257,13 @@ def half_dropped(session, spark, other, schema, monkeypatch, *, shared):
         session.sql(f"DROP TABLE default.clone_of_{name}")
 
 
+@pytest.mark.long("test_a_schema_half_dropped has the drop of ours")
 def test_a_schema_that_spark_half_drops(session, spark, other, schema, monkeypatch):
     """Where Spark fails between two tables, the one that is gone was dropped; the schema was not."""
     half_failed(session, spark, other, schema, monkeypatch, shared=False)
 
 
+@pytest.mark.long("test_a_schema_half_dropped has the usual place")
 def test_a_schema_that_is_half_dropped_in_place(session, spark, other, schema, monkeypatch):
     """So it is where clones elsewhere read the files in its folder, and the metastore fails."""
     half_failed(session, spark, other, schema, monkeypatch, shared=True)
@@ -468,7 +473,7 @@ def test_a_copied_folder(session, schema, tmp_path):
     assert rows(session, f"SELECT a FROM copy AT (STATEMENT => '{commit.userMetadata}')") == [(1,)]
 
 
-@pytest.mark.slow("many points of one table")
+@pytest.mark.long("tests/lineage has the times of zones")
 def test_daylight_saving(session, spark, schema, tmp_path):
     """The hour that comes twice and the one that never does; without in-commit timestamps."""
     path = tmp_path / "t"

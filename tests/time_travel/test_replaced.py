@@ -74,6 +74,7 @@ def test_a_replace_may_change_the_retention(session, schema, stored):
     assert (stored("t")[DELTAS_FILES], "timeTravel.transient" in stored("t")) == ("interval 888 hours", False)
 
 
+@pytest.mark.long("tables of an older version; test_adopting has them")
 def test_a_table_of_before_keeps_its_pin_alone(session, spark, schema, stored):
     """One that nobody has adopted has no retention; a REPLACE gives it none, and its clones go on."""
     spark.sql(f"CREATE TABLE {schema}.t USING delta AS SELECT 1L AS a")
@@ -96,6 +97,7 @@ def test_a_clone_at_a_point_takes_the_retention_of_now(session, schema, stored):
         assert "timeTravel.earlierRetention" not in stored(f"c{number}")
 
 
+@pytest.mark.long("the model has CLONE with clauses")
 def test_a_clone_with_clauses(session, schema, stored):
     """TRANSIENT and a retention, beside properties and in any order; what cannot be is refused."""
     session.sql("CREATE TABLE t AS SELECT 1 AS a")

@@ -43,6 +43,7 @@ def test_every_form(session, schema, told):
         assert rows(session) == found
 
 
+@pytest.mark.long("test_reading has what is on record, and test_every_form RESTORE")
 def test_is_on_record(session, told):
     """The commit carries the query id, so that a RESTORE can be undone by it; its record has the text."""
     text = f"RESTORE TABLE t TO BEFORE (STATEMENT => '{told[2].userMetadata}')"

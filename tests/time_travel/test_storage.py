@@ -162,6 +162,7 @@ def test_what_a_clone_needs_stays(session, schema, clock, day):
     }  # fmt: skip
 
 
+@pytest.mark.long("a purge beside a query; the model purges between them")
 def test_a_running_query_keeps_what_it_may_read(session, schema, clock, day):
     """It "will delay moving any data … into Fail-safe, until the query completes"."""
     session.sql("CREATE TRANSIENT TABLE t (a INT) DATA_RETENTION_TIME_IN_DAYS = 0")
@@ -260,7 +261,7 @@ def test_a_path_leads_to_a_table_that_is_kept(session, schema, tmp_path):
         session.conf.unset("spark.databricks.delta.retentionDurationCheck.enabled")
 
 
-@pytest.mark.slow("four purges")
+@pytest.mark.long("four purges; the model purges")
 def test_a_purge_that_was_broken_off(session, schema, clock, day, monkeypatch):
     """Half a folder deleted, its log damaged; past versions deleted in part: the next purge ends it."""
     session.sql("CREATE TABLE kept AS SELECT id AS a FROM range(4) DISTRIBUTE BY id")
@@ -419,6 +420,7 @@ def test_hostile_partitions(session, schema, clock, day):
     assert len(files(session, "own")) == 1
 
 
+@pytest.mark.long("tests/views/test_measured.py has owners")
 def test_the_owner_is_who_was_granted_the_table(session, schema):
     """As SHOW GRANTS says, and not who started the driver; the view is there without an install."""
     session.sql("CREATE ROLE keepers")

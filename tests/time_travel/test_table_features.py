@@ -15,6 +15,7 @@ def rows(session, query):
     return sorted(map(tuple, session.sql(query).collect()))
 
 
+@pytest.mark.one_in(2, "each feature of the protocol")
 @pytest.mark.parametrize(
     ("properties", "change"),
     [

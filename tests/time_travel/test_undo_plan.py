@@ -73,6 +73,7 @@ def test_run(session, schema, story):
     assert said(time_travel.plan_undo(session, last(session, "sales"))) == [("sales", 3, 2)]
 
 
+@pytest.mark.long("one more refusal of a plan")
 def test_a_plan_grows_old(session, schema, story):
     """What came after the plan would be lost without a word: nothing runs."""
     plan = time_travel.plan_undo(session, story)
@@ -141,7 +142,7 @@ def newest(session, text):
     return [one.query.query_id for one in records(session) if one.query.query_text == text][-1]
 
 
-@pytest.mark.slow("four plans over the audit tables")
+@pytest.mark.long("four plans; test_run has what can be")
 def test_what_cannot_be_taken_back(session, spark, schema, tmp_path):
     """Tables without versions, a version whose files are gone, a name that is taken: said, not tried."""
     session.sql("CREATE TABLE t AS SELECT 1 AS a")

@@ -69,6 +69,7 @@ def test_other_statements_measure_nothing(session, schema):
     assert versions(session) == before
 
 
+@pytest.mark.long("test_views_and_functions has them in order")
 def test_each_by_itself(session):
     """A session that has installed nothing finds each view by its name."""
     for view in (*OF_GOVERNANCE, *OF_CATALOG):
@@ -178,6 +179,7 @@ def test_owners(session, schema):
     assert ask(session, "functions", f"function_schema = '{schema}'", "function_owner") == [("ACCOUNTADMIN",)]
 
 
+@pytest.mark.long("tests/ops has tables that cannot be read")
 def test_a_table_with_a_damaged_log(session, schema):
     """It is in the catalog, and the others are measured."""
     session.sql("CREATE TABLE broken (a INT)")
