@@ -37,6 +37,8 @@ class Domain(str, Enum):
     ROW_ACCESS_POLICY = "ROW ACCESS POLICY"
     TAG = "TAG"
     ROLE = "ROLE"
+    BACKUP_POLICY = "BACKUP POLICY"
+    BACKUP_SET = "BACKUP SET"
     ACCOUNT = "ACCOUNT"
 
 

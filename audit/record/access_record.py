@@ -21,6 +21,7 @@ from audit.record.lineage_edges import edges
 from audit.record.record_hash import record_hash
 from lineage.model import Access, Analysis, Domain
 from lineage.names import qualify, quote_name
+from lineage.sql.commands.backups.statements import CreateBackupSet, CreateFromBackup
 
 if TYPE_CHECKING:
     from audit.core.identity import Tagging
@@ -233,8 +234,12 @@ def names_in(statement: lineage.Statement, catalog: str, schema: str) -> tuple[s
     ('spark_catalog.hr',)
     """
     domains = {target.parts: target.domain for target in statement.targets}
-    command = statement.command
-    if command is not None and command.domain is Domain.SCHEMA:
+    command, typed = statement.command, statement.typed
+    if isinstance(typed, CreateBackupSet):
+        domains[typed.of] = typed.domain
+    elif isinstance(typed, CreateFromBackup):
+        domains.setdefault(typed.backup_set, Domain.BACKUP_SET)
+    elif command is not None and command.domain is Domain.SCHEMA:
         domains[command.source] = Domain.SCHEMA  # of CREATE SCHEMA … CLONE
     full = (_qualified(parts, domains.get(parts), (catalog, schema)) for parts in statement.references)
     # Of a session that is not audited the current catalog and schema are unknown ("").

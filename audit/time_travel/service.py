@@ -42,6 +42,7 @@ from audit.time_travel.versions.undo_plan import UndoPlan, require_current
 from audit.time_travel.versions.undo_planner import UndoPlanner
 from lineage.model import Domain
 from lineage.names import SESSION_CATALOG, split_name, sql_name
+from lineage.sql.commands.backups.statements import BackupStatement
 from lineage.sql.commands.command import Command
 from lineage.sql.commands.create import CreateSchema, CreateTable
 from lineage.sql.commands.show import ShowObjects
@@ -231,7 +232,7 @@ class TimeTravel:
                 return self._undrop(typed, spark, actor)
             case Vacuum():
                 return self._vacuum(typed, spark, text, run)
-            case Command() | CreateFunction() | None:
+            case BackupStatement() | Command() | CreateFunction() | None:
                 return run(spark, text)
 
     @cached_property

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lineage.sql.commands.backups.statements import BackupStatement
 from lineage.sql.commands.create import CreateSchema, CreateTable
 from lineage.sql.commands.governance.grant import PrivilegeChange, ShowGrants
 from lineage.sql.commands.governance.policy import PolicyChange, TablePolicyChange
@@ -29,7 +30,7 @@ Governs = (
 WORDS = (
     r"\b(?:AT|BEFORE|CLONE|TRANSIENT|RESTORE|UNDROP|VACUUM|DROP|HISTORY|PARAMETERS"
     r"|DATA_RETENTION_TIME_IN_DAYS|MIN_DATA_RETENTION_TIME_IN_DAYS|MAX_TIME_TRAVEL_HOURS"
-    r"|POLICY|POLICIES|MASK|FILTER|TAGS?|ROLES?|GRANTS?|REVOKE|COPY|OF)\b|->>|@v?\d"
+    r"|POLICY|POLICIES|BACKUPS?|SNAPSHOTS?|MASK|FILTER|TAGS?|ROLES?|GRANTS?|REVOKE|COPY|OF)\b|->>|@v?\d"
 )
 """A regular expression of Java and Python, in any case: a text that it does not find in is none of these."""
 
@@ -59,7 +60,7 @@ def is_own(statement: Statement) -> bool:
             # SHOW TABLES and SHOW SCHEMAS are Spark's own statements; HISTORY is Snowflake's.
             return history
         case typed:
-            return isinstance(typed, (Governs, OfTimeTravel))
+            return isinstance(typed, (BackupStatement, Governs, OfTimeTravel))
 
 
 def own_points(statement: Statement) -> tuple[VersionClause | BadClause, ...]:

@@ -7,6 +7,7 @@ sqlglot's to go by.
 from __future__ import annotations
 
 from lineage.model import Domain
+from lineage.sql.commands.backups.statements import BackupStatement, command_of_backups
 from lineage.sql.commands.command import Command
 from lineage.sql.commands.create import CreateSchema, CreateTable
 from lineage.sql.commands.show import ShowObjects
@@ -23,7 +24,7 @@ OfTimeTravel = (
     AlterRetention | CloneSchema | CloneTable | CreateSchema | CreateTable | Drop | StatementChain | Restore
     | ShowObjects | ShowParameters | Undrop | Vacuum
 )  # fmt: skip
-Typed = Command | CreateFunction | OfTimeTravel
+Typed = BackupStatement | Command | CreateFunction | OfTimeTravel
 """What a statement is, by its type."""
 _NOUNS = {
     Domain.TABLE: "TABLE", Domain.VIEW: "VIEW", Domain.SCHEMA: "SCHEMA", Domain.FUNCTION: "FUNCTION",
@@ -40,6 +41,8 @@ def command_of(typed: Typed | None) -> Command | None:  # noqa: C901, PLR0911  o
     match typed:
         case Command() | None:
             return typed
+        case BackupStatement():
+            return command_of_backups(typed)
         case Restore(table):
             return Command("RESTORE", target=table)
         case CloneTable():

@@ -15,8 +15,10 @@ from lineage.catalog.protocol import Catalog
 from lineage.model import Access
 from lineage.resolve.context import Trace
 from lineage.resolve.query import new_trace, read_query
+from lineage.sql.commands.backups.statements import BackupStatement
 from lineage.sql.statement import Statement
 from lineage.statements.access_builder import build_access
+from lineage.statements.backup_ddl import trace_backups
 from lineage.statements.copy import trace_copy
 from lineage.statements.ddl import trace_alter, trace_create, trace_ddl_command, trace_drop
 from lineage.statements.dml import trace_delete, trace_merge, trace_truncate, trace_update
@@ -61,6 +63,8 @@ def trace(statement: Statement, catalog: Catalog, *, existed: bool | None = None
 
 def _dispatch(trace: Trace, statement: Statement, *, existed: bool | None) -> Access:  # noqa: PLR0911
     tree, command = statement.tree, statement.command
+    if isinstance(statement.typed, BackupStatement):
+        return trace_backups(trace, statement, statement.typed, existed=existed)
     if command is not None:
         if command.domain is not None and is_governance(command):
             return trace_governance(trace, statement, command, existed=existed)

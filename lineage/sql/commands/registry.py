@@ -12,6 +12,11 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.model import Domain
 from lineage.names import SCHEMA_NOUNS
+from lineage.sql.commands.backups.read_statements import (
+    read_backup_ddl,
+    read_describe_backups,
+    read_show_backups,
+)
 from lineage.sql.commands.command import Command
 from lineage.sql.commands.create import read_create
 from lineage.sql.commands.governance.grant import read_grant, read_show_grants
@@ -341,15 +346,15 @@ def _refresh(tokens: list[Token], text: str) -> Command | None:
 
 
 GOVERNING: Mapping[str, tuple[Reader, ...]] = {
-    "ALTER": (read_roles, read_governance),
-    "CREATE": (read_roles, read_governance),
-    "DROP": (read_roles, read_governance),
+    "ALTER": (read_roles, read_backup_ddl, read_governance),
+    "CREATE": (read_roles, read_backup_ddl, read_governance),
+    "DROP": (read_roles, read_backup_ddl, read_governance),
     "GRANT": (read_roles, read_grant),
     "REVOKE": (read_roles, read_grant),
     "UNDROP": (read_governance, read_undrop),
     "USE": (read_roles,),
 }
-"""Readers of policies, tags, roles and privileges, and of UNDROP; Spark has none of these statements."""
+"""Readers of policies, tags, roles, privileges, backups, and of UNDROP; Spark has none of these."""
 _GOVERNED = frozenset({"CREATE", "ALTER", "DROP", "UNDROP"})
 
 READERS: Mapping[str, tuple[Reader, ...]] = {
@@ -363,8 +368,8 @@ READERS: Mapping[str, tuple[Reader, ...]] = {
     "CONVERT": (_named("CONVERT", "TO", "DELTA"),),
     "CREATE": (read_clone_schema, read_clone_table, read_create, read_create_function),
     "DECLARE": (_declare,),
-    "DESC": (read_chain, read_describe, _describe),
-    "DESCRIBE": (read_chain, read_describe, _describe),
+    "DESC": (read_chain, read_describe, read_describe_backups, _describe),
+    "DESCRIBE": (read_chain, read_describe, read_describe_backups, _describe),
     "DROP": (read_drop, _drop),
     "EXECUTE": (_execute,),
     "EXPLAIN": (_explain,),
@@ -381,7 +386,15 @@ READERS: Mapping[str, tuple[Reader, ...]] = {
     "RESTORE": (read_restore,),
     "SET": (_set,),
     # The chain first: its first statement alone would be read by one of the others.
-    "SHOW": (read_chain, read_show_grants, read_show, read_show_parameters, read_show_objects, _show),
+    "SHOW": (
+        read_chain,
+        read_show_grants,
+        read_show,
+        read_show_backups,
+        read_show_parameters,
+        read_show_objects,
+        _show,
+    ),
     "UNCACHE": (_named("UNCACHE", "TABLE", "IF", "EXISTS"),),
     "USE": (_use,),
     "VACUUM": (read_vacuum,),

@@ -112,14 +112,15 @@ def read_show(tokens: list[Token], text: str) -> ShowGovernance | None:
     if domain is None:
         return None
     like = at.string() if at.take("LIKE") else ""
-    schema = _schema(at)
+    schema = schema_asked(at)
     # A role lies in no schema, so SHOW ROLES IN … is no statement.
     if like is None or not at.done or (domain is Domain.ROLE and schema != ()):
         return None
     return ShowGovernance("SHOW", shows=Shows(domain, like, schema))
 
 
-def _schema(at: Cursor) -> Name | None:
+def schema_asked(at: Cursor) -> Name | None:
+    """`IN ACCOUNT | [SCHEMA] s`, as `Shows.schema` has it; () where no IN stands here."""
     if not at.take_one("IN", "FROM"):
         return ()
     if at.take("ACCOUNT"):

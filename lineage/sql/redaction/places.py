@@ -271,8 +271,8 @@ def kept_places(tokens: list[Token]) -> frozenset[int]:
             kept |= {*_kept_arguments(tokens, here, at + 2, closing_bracket(tokens, at + 1))}
         elif here in _NAMING or (here == "$" and following.isdigit()):
             kept.add(at + 1)
-        elif here in ("FROM", "INTO", "[") and _is_string(tokens, at + 1):
-            kept.add(at + 1)  # COPY INTO t FROM '/x'; s['field']
+        elif here in ("FROM", "INTO", "[", "IDENTIFIER") and _is_string(tokens, at + 1):
+            kept.add(at + 1)  # COPY INTO t FROM '/x'; s['field']; the id of a backup
         elif here.endswith(" BY"):
             kept |= {*_ordinals(tokens, at + 1)}
         elif here == "VERSION":

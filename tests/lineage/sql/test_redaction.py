@@ -144,6 +144,7 @@ NAMES = {
     "/x.jar", "/x", "/data/t",  # where an object lies
     "a", "c",  # an option's name
     "3",  # a version
+    "7-b",  # the id of a backup
     "1",  # in $1, the result of the statement before
     "DROP TABLE t",  # a statement, which is redacted as one
 }  # fmt: skip

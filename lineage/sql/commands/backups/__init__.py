@@ -1,0 +1,1 @@
+"""Statements about backups, backup sets and backup policies: typed values and their readers."""
