@@ -6,7 +6,11 @@ In: the problem and the way out. Out: an exception whose text is
 
 from __future__ import annotations
 
-from audit.core.errors import TimeTravelError, UnreadableTableError  # noqa: F401 - found with the others
+from audit.core.errors import (
+    StatementDeniedError,
+    TimeTravelError,
+    UnreadableTableError,  # noqa: F401 - found with the others
+)
 
 
 class NotAttachedError(TimeTravelError):
@@ -145,3 +149,69 @@ class StalePlanError(TimeTravelError):
     """An undo plan that is out of date: a table has changed since."""
 
     code = "TIME_TRAVEL_STALE_PLAN"
+
+
+class BackupError(TimeTravelError):
+    """The root of the errors of backups, backup sets and backup policies."""
+
+    code = "BACKUP"
+
+
+class BadBackupClauseError(BackupError):
+    """A statement about backups with a clause that it does not have."""
+
+    code = "BACKUP_BAD_CLAUSE"
+
+
+class BadBackupPolicyError(BackupError):
+    """A backup policy with an invalid schedule or expiration."""
+
+    code = "BACKUP_BAD_POLICY"
+
+
+class UnknownBackupError(BackupError):
+    """A backup policy, a backup set or a backup that does not exist."""
+
+    code = "BACKUP_UNKNOWN"
+
+
+class BackupExistsError(BackupError):
+    """A name of a backup policy or backup set that is in use."""
+
+    code = "BACKUP_EXISTS"
+
+
+class BackupDeniedError(BackupError, StatementDeniedError):
+    """A statement about backups that its user has no privilege for."""
+
+    code = "BACKUP_DENIED"
+
+
+class BackupLockedError(BackupError):
+    """A statement that a retention lock forbids to everybody."""
+
+    code = "BACKUP_LOCKED"
+
+
+class BackupHeldError(BackupError):
+    """A statement that would delete a backup under a legal hold."""
+
+    code = "BACKUP_HELD"
+
+
+class BackupPolicyInUseError(BackupError):
+    """A backup policy that cannot go, or come, because of what is applied."""
+
+    code = "BACKUP_POLICY_IN_USE"
+
+
+class BackupHistoryError(BackupError):
+    """The table `backup_history` has an event that this version does not know."""
+
+    code = "BACKUP_HISTORY_UNREADABLE"
+
+
+class BackupDamagedError(BackupError):
+    """A backup whose files are not those of its manifest, or that has no manifest."""
+
+    code = "BACKUP_DAMAGED"

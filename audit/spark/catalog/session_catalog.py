@@ -128,8 +128,13 @@ _STAND_INS = 100  # far more than statements wait for their records
 _FULL = 3
 _NO_RELATIONS = frozenset(
     {
-        Domain.MASKING_POLICY, Domain.ROW_ACCESS_POLICY, Domain.TAG, Domain.ROLE, Domain.ACCOUNT,
-        Domain.BACKUP_POLICY, Domain.BACKUP_SET,
+        Domain.MASKING_POLICY,
+        Domain.ROW_ACCESS_POLICY,
+        Domain.TAG,
+        Domain.ROLE,
+        Domain.ACCOUNT,
+        Domain.BACKUP_POLICY,
+        Domain.BACKUP_SET,
     }  # fmt: skip
 )
 """Domains whose names are not those of tables."""

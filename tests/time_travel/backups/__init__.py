@@ -1,0 +1,1 @@
+"""Backups: rules, schedule, manifest and files, without Spark."""
