@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audit.core.clock import to_datetime, to_micros
-from audit.time_travel.backups.schedule import (
+from audit.time_travel.backups.model.schedule import (
     Cron,
     Interval,
     last_run,
