@@ -215,3 +215,9 @@ class BackupDamagedError(BackupError):
     """A backup whose files are not those of its manifest, or that has no manifest."""
 
     code = "BACKUP_DAMAGED"
+
+
+class BackupIncompleteError(BackupError):
+    """A backup that could not be made whole, because a file could not be taken into it."""
+
+    code = "BACKUP_INCOMPLETE"

@@ -189,7 +189,7 @@ def _require_longer(known: BackupPolicy, days: int | None) -> None:
     if days is None or days < (known.expire_after_days or 0):
         wanted = "without a period" if days is None else f"with {days} days"
         raise BackupLockedError(
-            f"backup policy {known.name} has a retention lock of {known.expire_after_days} days, which does not"
+            f"backup policy {known.name} has a retention lock of {known.expire_after_days} days and does not"
             f" go on {wanted}",
             "the period can be made longer only; create another policy for other backup sets",
         )

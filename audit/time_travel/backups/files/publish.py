@@ -1,0 +1,114 @@
+"""A backup's folder: it is a backup when it has its manifest, and none before or without.
+
+In: a folder with all files of a backup. Out: a published one; what lies published or unfinished below a root;
+a folder that is gone. Each of it can be killed at any point and run again.
+
+The manifest comes last and goes first. So a killed run leaves either a whole backup or a folder without a
+manifest, which `unfinished` finds: it is completed under the same name, or removed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from audit.time_travel.backups.files.manifest import (
+    NAME,
+    PART,
+    Done,
+    Manifest,
+    make_manifest,
+    parse_manifest,
+)
+from audit.time_travel.errors import BackupDamagedError
+
+
+def publish(folder: Path, done: Done = lambda _: None) -> Manifest:
+    """Hash all files, and write the manifest; a folder that is published already is left as it is.
+
+    Args:
+        folder: with all files of the backup, by `take_files` and whoever wrote the others.
+        done: is told the bytes of each file.
+
+    Raises:
+        BackupDamagedError: a file cannot be read, or is none.
+    """
+    if is_published(folder):
+        return read_manifest(folder)
+    # Left by an attempt that was killed.
+    for left in folder.rglob(f"*{PART}"):
+        left.unlink()
+    manifest = make_manifest(folder, done)
+    for below in [folder, *(path for path in folder.rglob("*") if path.is_dir())]:
+        _sync(below)
+    part = folder / (NAME + PART)
+    with part.open("w", encoding="ascii") as file:
+        file.writelines(manifest.lines())
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(folder / NAME)
+    _sync(folder)
+    return manifest
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a backup.
+
+    Raises:
+        BackupDamagedError: there is none, or it is not whole.
+    """
+    try:
+        lines = (folder / NAME).read_text(encoding="ascii").splitlines()
+    except FileNotFoundError as error:
+        raise BackupDamagedError(
+            f"{folder} has no manifest, so it is no backup", "run the backup again: it goes on where it was"
+        ) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise BackupDamagedError(
+            f"the manifest of backup {folder} cannot be read: {error}", "look at the file system"
+        ) from error
+    return parse_manifest(lines, folder)
+
+
+def is_published(folder: Path) -> bool:
+    """Whether a folder is a backup."""
+    return (folder / NAME).is_file()
+
+
+def published(root: Path) -> list[Path]:
+    """The backups in a folder, by name."""
+    return [one for one in _folders(root) if is_published(one)]
+
+
+def unfinished(root: Path) -> list[Path]:
+    """The folders that are no backups yet, or no more, by name."""
+    return [one for one in _folders(root) if not is_published(one)]
+
+
+def remove(folder: Path) -> None:
+    """Delete a backup, or what is left of one. Other names of its files keep these.
+
+    Raises:
+        OSError: the file system does not delete something; run it again.
+    """
+    manifest = folder / NAME
+    if manifest.exists():
+        manifest.unlink()
+        _sync(folder)
+    # It does not follow symbolic links.
+    if folder.exists():
+        shutil.rmtree(folder)
+
+
+def _folders(root: Path) -> list[Path]:
+    return sorted(one for one in root.iterdir() if one.is_dir()) if root.is_dir() else []
+
+
+def _sync(folder: Path) -> None:
+    """Names that a folder has survive a power failure from here on."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

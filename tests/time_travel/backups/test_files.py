@@ -1,0 +1,340 @@
+"""Files of a backup: taken without their bytes, hashed, published whole, verified, resumed after a kill."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from audit.time_travel.backups.files import link_files
+from audit.time_travel.backups.files.link_files import FileToTake, Taken, take_files
+from audit.time_travel.backups.files.manifest import (
+    NAME,
+    Damage,
+    FileEntry,
+    Manifest,
+    make_manifest,
+    sha256_of,
+    verify,
+)
+from audit.time_travel.backups.files.parallel import each
+from audit.time_travel.backups.files.publish import (
+    is_published,
+    publish,
+    published,
+    read_manifest,
+    remove,
+    unfinished,
+)
+from audit.time_travel.errors import BackupDamagedError, BackupIncompleteError
+
+OTHER_MOUNT = Path("/dev/shm")  # noqa: S108  a mount of its own, where there is one
+NAMES = ("a.parquet", "p=1/b c.parquet", "p=1/q=ü/d.parquet", "_delta_log/0.json", "empty")
+
+
+@pytest.fixture
+def table(tmp_path):
+    """The files of a table."""
+    return written(tmp_path / "table")
+
+
+def written(folder):
+    """Files with other bytes each."""
+    for at, name in enumerate(NAMES):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"" if name == "empty" else bytes([at]) * (at + 1) * 1000)
+    return folder
+
+
+def to_take(table):
+    """All of them."""
+    return [FileToTake(table / name, name) for name in NAMES]
+
+
+@pytest.fixture
+def backup(table, tmp_path):
+    """A published backup of the table."""
+    take_files(to_take(table), tmp_path / "backups" / "one")
+    publish(tmp_path / "backups" / "one")
+    return tmp_path / "backups" / "one"
+
+
+@pytest.fixture
+def elsewhere(tmp_path):
+    """A folder on another mount."""
+    if not OTHER_MOUNT.is_dir() or OTHER_MOUNT.stat().st_dev == tmp_path.stat().st_dev:
+        pytest.skip("there is one mount alone")
+    folder = OTHER_MOUNT / f"backup-{os.getpid()}-{tmp_path.name}"
+    yield folder
+    remove(folder)
+
+
+# -- taken -------------------------------------------------------------------------------------
+
+
+def test_files_are_linked(table, tmp_path):
+    """They share their inodes, so that no bytes are copied, and survive the source."""
+    told = []
+    folder = tmp_path / "b"
+    assert take_files(to_take(table), folder, told.append) == Taken(linked=len(NAMES))
+    assert told == [Taken(linked=1)] * len(NAMES)
+    assert all((table / name).samefile(folder / name) for name in NAMES)
+    before = {name: (table / name).read_bytes() for name in NAMES}
+    for name in NAMES:
+        (table / name).unlink()
+    assert {name: (folder / name).read_bytes() for name in NAMES} == before
+
+
+def test_a_second_attempt_keeps_what_is_there(table, tmp_path):
+    """It makes what is missing, and anew what is of another size."""
+    folder = tmp_path / "b"
+    take_files(to_take(table)[:3], folder)
+    (folder / NAMES[1]).unlink()
+    (folder / NAMES[1]).write_bytes(b"half")
+    assert take_files(to_take(table), folder) == Taken(linked=3, kept=2)
+    assert (folder / NAMES[1]).read_bytes() == (table / NAMES[1]).read_bytes()
+
+
+def test_over_a_mount_boundary_files_are_copied(table, elsewhere):
+    """Whole, or not under their names; a second attempt keeps them."""
+    size = sum((table / name).stat().st_size for name in NAMES)
+    assert take_files(to_take(table), elsewhere) == Taken(copied=len(NAMES), copied_bytes=size)
+    assert all((elsewhere / name).read_bytes() == (table / name).read_bytes() for name in NAMES)
+    (elsewhere / NAMES[0]).unlink()
+    (elsewhere / (NAMES[0] + ".part")).write_bytes(b"half")
+    assert take_files(to_take(table), elsewhere) == Taken(copied=1, kept=len(NAMES) - 1, copied_bytes=1000)
+    assert verify(elsewhere, publish(elsewhere)) == ()
+    assert not list(elsewhere.rglob("*.part"))
+
+
+@pytest.mark.parametrize("number", [errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP])
+def test_where_links_are_refused_files_are_copied(table, tmp_path, monkeypatch, number):
+    """Another mount, another user's file, too many links, a system without any: as the system says it."""
+
+    def refuse(*_, **__):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(link_files.os, "link", refuse)
+    taken = take_files(to_take(table), tmp_path / "b")
+    assert taken.copied + taken.cloned == len(NAMES)
+    assert take_files(to_take(table), tmp_path / "b") == Taken(kept=len(NAMES))
+    (tmp_path / "b" / NAMES[0]).write_bytes(b"half")
+    again = take_files(to_take(table), tmp_path / "b")
+    assert (again.copied + again.cloned, again.kept) == (1, len(NAMES) - 1)
+
+
+def test_a_clone_shares_its_blocks(table, tmp_path, monkeypatch):
+    """Where the file system can; ext4 and tmpfs cannot, so that the answer of one that can stands in here."""
+    asked = []
+
+    def no_link(*_, **__):
+        raise OSError(errno.EXDEV, "")
+
+    def clone(target, request, source):
+        os.write(target, os.pread(source, 1 << 20, 0))
+        asked.append(request)
+
+    monkeypatch.setattr(link_files.os, "link", no_link)
+    monkeypatch.setattr(link_files.fcntl, "ioctl", clone)
+    assert take_files(to_take(table), tmp_path / "b") == Taken(cloned=len(NAMES))
+    assert set(asked) == {0x40049409}
+    assert (tmp_path / "b" / NAMES[1]).read_bytes() == (table / NAMES[1]).read_bytes()
+
+
+def test_a_source_that_is_gone_ends_the_attempt(table, tmp_path):
+    """The error names the file; what was taken stays, and no manifest comes."""
+    (table / NAMES[2]).unlink()
+    with pytest.raises(BackupIncompleteError, match=r"d\.parquet") as caught:
+        take_files(to_take(table), tmp_path / "b")
+    assert "again" in caught.value.way_out
+    assert not is_published(tmp_path / "b")
+
+
+def test_memory_does_not_grow_with_the_number_of_files():
+    """Items are taken one by one: of a million none waits."""
+    ahead = 0
+
+    def items():
+        nonlocal ahead
+        for _ in range(100_000):
+            ahead += 1
+            yield ahead
+
+    def work(item):
+        assert ahead - item <= 2
+
+    each(items(), work)
+    with pytest.raises(ZeroDivisionError):
+        each([1, 0, 2], lambda item: 1 // item)
+
+
+# -- manifest ----------------------------------------------------------------------------------
+
+
+def test_a_manifest_has_each_file(table):
+    """Path, size and SHA-256, ordered by path."""
+    told = []
+    manifest = make_manifest(table, told.append)
+    assert [one.path for one in manifest.files] == sorted(NAMES)
+    for one in manifest.files:
+        data = (table / one.path).read_bytes()
+        assert (one.size, one.sha256) == (len(data), hashlib.sha256(data).hexdigest())
+    assert sum(told) == manifest.size == 11_000 - 1_000
+    assert sha256_of(table / "empty") == (0, hashlib.sha256(b"").hexdigest())
+
+
+def test_a_manifest_comes_back_from_its_file(backup):
+    """Names of any letters; its digest is that of its bytes."""
+    manifest = read_manifest(backup)
+    assert manifest == make_manifest(backup)
+    assert manifest.digest == hashlib.sha256((backup / NAME).read_bytes()).hexdigest()
+    assert publish(backup) == manifest
+
+
+def test_a_name_that_is_no_text_is_kept(tmp_path):
+    """A file system knows bytes."""
+    folder = tmp_path / "b"
+    folder.mkdir()
+    name = os.fsdecode(b"\xff\xfe\n.parquet")
+    (folder / name).write_bytes(b"x")
+    assert publish(folder).files == (FileEntry(name, 1, hashlib.sha256(b"x").hexdigest()),)
+    assert verify(folder, read_manifest(folder)) == ()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: "",
+        lambda text: text[:-5],
+        lambda text: text[: text.rindex("\n[") + 1],
+        lambda text: text.replace('"format": 1', '"format": 2'),
+        lambda text: text.replace("[", "", 1),
+        lambda text: "[1]\n" + text,
+        lambda text: "ü" + text,
+    ],
+)
+def test_a_damaged_manifest_is_none(backup, damage):
+    """It is said of which backup."""
+    (backup / NAME).write_text(damage((backup / NAME).read_text("ascii")), "utf-8")
+    with pytest.raises(BackupDamagedError, match="one"):
+        read_manifest(backup)
+
+
+def test_verify_finds_each_damage(backup, table):
+    """A file that is gone, shorter, written through the source's name, new, or no file any more."""
+    manifest = read_manifest(backup)
+    assert verify(backup, manifest) == ()
+    (backup / NAMES[0]).unlink()
+    with (table / NAMES[1]).open("r+b") as file:
+        file.write(b"changed")
+    (table / NAMES[3]).write_bytes(b"short")
+    (backup / "empty").unlink()
+    (backup / "empty").mkdir()
+    (backup / "p=1" / "new").write_bytes(b"")
+    assert verify(backup, manifest) == (
+        Damage(NAMES[3], "size"),
+        Damage(NAMES[0], "missing"),
+        Damage("empty", "missing"),
+        Damage(NAMES[1], "hash"),
+        Damage("p=1/new", "unknown"),
+    )
+
+
+def test_a_file_that_cannot_be_read(backup):
+    """By a mode, where the user is not root; a link is no file of a backup."""
+    manifest = read_manifest(backup)
+    (backup / "link").symlink_to("/etc/hostname")
+    assert verify(backup, manifest) == (Damage("", "unreadable"),)
+    with pytest.raises(BackupDamagedError, match="no plain file"):
+        make_manifest(backup)
+
+
+# -- published ---------------------------------------------------------------------------------
+
+
+def test_a_folder_without_a_manifest_is_no_backup(table, tmp_path):
+    """It comes last and goes first."""
+    root = tmp_path / "backups"
+    assert (published(root), unfinished(root)) == ([], [])
+    take_files(to_take(table), root / "one")
+    take_files(to_take(table), root / "two")
+    publish(root / "two")
+    assert (published(root), unfinished(root)) == ([root / "two"], [root / "one"])
+    with pytest.raises(BackupDamagedError, match="no manifest"):
+        read_manifest(root / "one")
+    remove(root / "two")
+    remove(root / "two")
+    assert (published(root), unfinished(root)) == ([], [root / "one"])
+    assert all((table / name).is_file() for name in NAMES)
+
+
+def test_a_half_removed_backup_is_none(backup, monkeypatch):
+    """Killed between the manifest and the files."""
+    monkeypatch.setattr("audit.time_travel.backups.files.publish.shutil.rmtree", lambda _: 1 // 0)
+    with pytest.raises(ZeroDivisionError):
+        remove(backup)
+    monkeypatch.undo()
+    assert unfinished(backup.parent) == [backup]
+    remove(backup)
+    assert not backup.exists()
+
+
+CHILD = """
+import sys, json
+from pathlib import Path
+from audit.time_travel.backups.files.link_files import FileToTake, take_files
+from audit.time_travel.backups.files.publish import publish
+table, folder = map(Path, sys.argv[1:])
+files = [FileToTake(path, path.name) for path in sorted(table.iterdir())]
+print("begins", flush=True)
+take_files(files, folder)
+publish(folder)
+print("ends", flush=True)
+"""
+
+
+def killed_after(table, folder, seconds):
+    """Run it in a process of its own, and kill that after a while; whether it had ended."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", CHILD, table, folder], stdout=subprocess.PIPE, cwd=Path(__file__).parents[3]
+    )
+    assert process.stdout.readline() == b"begins\n"
+    time.sleep(seconds)
+    process.kill()
+    return b"ends" in process.communicate()[0]
+
+
+@pytest.mark.slow("processes that are killed")
+@pytest.mark.parametrize("mount", ["same", "other"])
+def test_killed_at_any_point_it_goes_on(tmp_path, mount, request):
+    """After each kill the folder is no backup or a whole one; the last attempt makes it whole."""
+    table = tmp_path / "table"
+    table.mkdir()
+    noise = random.Random(23)  # noqa: S311  no secret
+    for number in range(200):
+        (table / f"{number}.parquet").write_bytes(noise.randbytes(100_000))
+    expected = make_manifest(table)
+    folder = tmp_path / "b" if mount == "same" else request.getfixturevalue("elsewhere")
+    pauses = (0, 0.002, 0.005, 0.01, 0.02, 0.04)
+    for pause in pauses:
+        killed_after(table, folder, pause)
+        assert not is_published(folder) or verify(folder, read_manifest(folder)) == ()
+    take_files([FileToTake(path, path.name) for path in sorted(table.iterdir())], folder)
+    assert publish(folder) == expected
+    assert verify(folder, expected) == ()
+    assert json.loads((folder / NAME).read_text("ascii").splitlines()[0])["files"] == 200
+
+
+def test_the_manifest_of_nothing(tmp_path):
+    """An empty table has a backup, too."""
+    (tmp_path / "b").mkdir()
+    assert publish(tmp_path / "b") == Manifest(()) == read_manifest(tmp_path / "b")
