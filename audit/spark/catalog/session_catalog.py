@@ -135,7 +135,7 @@ _NO_RELATIONS = frozenset(
         Domain.ACCOUNT,
         Domain.BACKUP_POLICY,
         Domain.BACKUP_SET,
-    }  # fmt: skip
+    }
 )
 """Domains whose names are not those of tables."""
 _TEMPORARY = (("session",), ("system", "session"))

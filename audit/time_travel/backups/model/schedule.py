@@ -27,7 +27,7 @@ from audit.core.clock import to_datetime, to_micros
 from audit.time_travel.errors import BadBackupPolicyError
 
 LEAST_MINUTES = 60
-"""The minimum schedule for backups is 60 minutes (CREATE BACKUP POLICY, SCHEDULE)."""
+"""Between two scheduled backups lie so many minutes or more (Snowflake, CREATE BACKUP POLICY)."""
 LONGEST_DAYS = 3653
 """Ten years: the longest interval, as the longest EXPIRE_AFTER_DAYS."""
 _MINUTE = 60_000_000

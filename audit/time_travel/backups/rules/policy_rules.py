@@ -164,7 +164,7 @@ def _dropped(state: BackupState, known: BackupPolicy, request: Request) -> Event
 
 
 def _require_valid(name: str, schedule: str | None, days: int | None, *, locked: bool) -> None:
-    # "Every policy must include a SCHEDULE clause, an EXPIRE_AFTER_DAYS clause, or both" (Snowflake).
+    # A policy without either would do nothing (Snowflake, ALTER BACKUP POLICY).
     if schedule is None and days is None:
         raise BadBackupPolicyError(
             f"backup policy {name} would have neither schedule nor expiration", _WAY_OUT_OF_NONE
