@@ -633,6 +633,15 @@ def test_an_unknown_event_is_refused():
     refused(errors.BackupHistoryError, state_after, [BackupEvent(1, "NEW", "e")], match="NEW")
 
 
+def test_a_backup_comes_after_a_look_at_the_clocks():
+    """Else its lock would count from the year 1970, and be over at once."""
+    made = [
+        BackupEvent(1, "CREATE_SET", "e", name="c.s.b", details={"domain": "Table", "of": "c.s.t"}),
+        BackupEvent(2, "ADD_BACKUP", "f", "e", "c.s.b", details={"backup": "i"}),
+    ]
+    refused(errors.BackupHistoryError, state_after, made, match="backup i of backup set")
+
+
 def test_a_state_is_never_changed():
     """The one before stays as it was, its backups as well."""
     made = world(SET)

@@ -25,7 +25,8 @@ def state_after(events: Iterable[BackupEvent], before: BackupState | None = None
     'c.s.t'
 
     Raises:
-        BackupHistoryError: an event is unknown to this version.
+        BackupHistoryError: an event is unknown to this version, or a backup comes before any look at the
+            clocks.
     """
     old = BackupState() if before is None else before
     # Shallow copies, one for all events: values are immutable.
@@ -180,8 +181,14 @@ def _tags(known: Mapping[str, str], event: BackupEvent) -> Mapping[str, str]:
 
 def _add_backup(state: _Next, event: BackupEvent) -> None:
     details = event.details
+    # Counted from no mark at all, a lock would be over with the first look.
+    if state.time.mark is None:
+        raise BackupHistoryError(
+            f"backup {details['backup']} of backup set {event.name} comes before any look at the clocks",
+            "append the event of a look before it",
+        )
     made = Backup(
-        details["backup"], event.of_id or "", event.time, state.time.now, details.get("planned"),
+        details["backup"], event.of_id or "", event.time, state.time.mark, details.get("planned"),
         content=details.get("content", {}),
     )  # fmt: skip
     state.backups_of(made.set_id)[made.backup_id] = made
