@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import time
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -182,21 +183,23 @@ def test_a_source_that_is_gone_ends_the_attempt(table, tmp_path):
 
 
 def test_memory_does_not_grow_with_the_number_of_files():
-    """Items are taken one by one: of a million none waits."""
-    ahead = 0
+    """Items are taken one by one, by two threads: no more than two are taken and not done."""
+    done, waiting = [], []
 
     def items():
-        nonlocal ahead
-        for _ in range(100_000):
-            ahead += 1
-            yield ahead
+        for number in range(20_000):
+            waiting.append(number - len(done))
+            yield number
 
-    def work(item):
-        assert ahead - item <= 2
+    each(items(), done.append)
+    assert sorted(done) == list(range(20_000))
+    assert max(waiting) <= 2
 
-    each(items(), work)
+
+def test_the_first_error_ends_the_work():
+    """It is raised, and the items that follow are not taken: here there is no end of them."""
     with pytest.raises(ZeroDivisionError):
-        each([1, 0, 2], lambda item: 1 // item)
+        each(count(), lambda number: 1 // (number - 5))
 
 
 # -- manifest ----------------------------------------------------------------------------------
