@@ -221,3 +221,9 @@ class BackupIncompleteError(BackupError):
     """A backup that could not be made whole, because a file could not be taken into it."""
 
     code = "BACKUP_INCOMPLETE"
+
+
+class BackupConflictError(BackupError):
+    """Other drivers changed the backups at each attempt of this one."""
+
+    code = "BACKUP_CONFLICT"

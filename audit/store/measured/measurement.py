@@ -1,4 +1,4 @@
-"""Keeps the measured tables up to date: storage, governance, and what the catalog holds.
+"""Keeps the measured tables up to date: storage, governance, backups, and what the catalog holds.
 
 In: a text that names views over them, or the wish to have all. Out: the tables, written anew where they have
 changed. Statements that name none of these views wait for nothing.
@@ -18,13 +18,15 @@ from audit.policies.history import columns as of_governance
 from audit.policies.history.rows import governance_rows
 from audit.store.measured import catalog_columns as of_catalog
 from audit.store.measured.catalog import CatalogMeasurement
-from audit.store.measured.names import CATALOG, GOVERNANCE, STANDS_ON
+from audit.store.measured.names import BACKUPS, CATALOG, GOVERNANCE, STANDS_ON
+from audit.time_travel.backups import history as of_backups
 from audit.time_travel.retention.storage_names import SCHEMATA, TABLES
 from lineage.sql.mentions import named_in
 
 if TYPE_CHECKING:
     from audit.core.guard import Failures
     from audit.policies.service import Policies
+    from audit.time_travel.backups.backup_log import BackupLog
     from audit.time_travel.service import TimeTravel
 
 
@@ -35,6 +37,7 @@ class Measurement:
     Attributes:
         travel: measures storage, and knows the catalog and what was dropped.
         policies: know the events of governance, and the owners.
+        backups: the events of backups.
         schema: of the audit tables.
         clock: UTC microseconds.
         failures: counts updates that have failed.
@@ -42,6 +45,7 @@ class Measurement:
 
     travel: TimeTravel
     policies: Policies
+    backups: BackupLog
     schema: str
     clock: Callable[[], int]
     failures: Failures
@@ -68,6 +72,7 @@ class Measurement:
             (TABLES, SCHEMATA): self.travel.measure,
             (GOVERNANCE,): self._governance,
             (CATALOG,): self._catalog,
+            (BACKUPS,): self._backups,
         }
 
     def _governance(self) -> None:
@@ -80,6 +85,16 @@ class Measurement:
 
         # The rows follow from the events alone.
         self.travel.maintenance.tables.write(GOVERNANCE, of_governance.COLUMNS, version, rows)
+
+    def _backups(self) -> None:
+        version = self.backups.version()
+        # The rows follow from the events alone.
+        self.travel.maintenance.tables.write(
+            BACKUPS,
+            of_backups.COLUMNS,
+            version,
+            lambda: of_backups.backup_rows(self.backups.events(version)),
+        )
 
     def _catalog(self) -> None:
         care = self.travel.maintenance

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from audit.policies.history import columns
+from audit.time_travel.backups import history
 from audit.time_travel.retention.storage_names import SCHEMATA, TABLES
 from audit.time_travel.retention.storage_names import VIEWS as OF_STORAGE
 
@@ -12,6 +13,10 @@ GOVERNANCE = columns.NAME
 """The Delta table with what was in force when."""
 CATALOG = "object_catalog"
 """The Delta table with what the catalog holds."""
+BACKUPS = history.NAME
+"""The Delta table with all backups, their sets and policies."""
+OF_BACKUPS = ("backup_policies", "backup_sets", "backups", "backup_storage_usage")
+"""The views over `object_backups`."""
 OF_GOVERNANCE = (
     "masking_policies", "row_access_policies", "policy_references", "tags", "tag_references", "roles",
     "users", "grants_to_roles", "grants_to_users", "tagged_data_spread",
@@ -25,6 +30,7 @@ STANDS_ON: Mapping[str, str] = {
     "schemata": SCHEMATA,
     **dict.fromkeys(OF_GOVERNANCE, GOVERNANCE),
     **dict.fromkeys(OF_CATALOG, CATALOG),
+    **dict.fromkeys(OF_BACKUPS, BACKUPS),
 }
 """The measured table below each view that has one."""
 MEASURED = tuple(dict.fromkeys(STANDS_ON.values()))

@@ -1,0 +1,23 @@
+-- Which backups are there, until when, and under which hold? One row for each, deleted ones included.
+CREATE OR REPLACE VIEW {schema}.backups (
+  id COMMENT 'Identifier of the backup, as FROM BACKUP SET … IDENTIFIER takes it',
+  backup_set_id COMMENT 'Identifier of its backup set',
+  backup_set_name COMMENT 'Name of its backup set',
+  backup_set_schema COMMENT 'The schema of its backup set',
+  backup_set_catalog COMMENT 'The catalog of its backup set',
+  created COMMENT 'When it was made (UTC)',
+  deleted COMMENT 'When it was deleted (UTC); null for one that is there',
+  deleted_by COMMENT 'STATEMENT, EXPIRATION or DROP of its backup set; null for one that is there',
+  expiration_scheduled_for COMMENT 'When it expires (UTC), as far as is known now; null for never',
+  is_under_legal_hold COMMENT 'Y: nobody deletes it, expired or not. Else N',
+  is_scheduled COMMENT 'Y: made by the schedule. N: by ADD BACKUP',
+  bytes COMMENT 'Bytes of its files, those included that its table still has',
+  files COMMENT 'Number of its files',
+  tables COMMENT 'Number of its tables'
+) COMMENT 'Backups, deleted ones included' AS
+SELECT backup.id, backup.set_id AS backup_set_id, backup.set_name AS backup_set_name,
+  backup.set_schema AS backup_set_schema, backup.set_catalog AS backup_set_catalog, created, deleted,
+  backup.deleted_by, backup.expiration_scheduled_for,
+  if(backup.is_under_legal_hold, 'Y', 'N') AS is_under_legal_hold, if(backup.is_scheduled, 'Y', 'N') AS is_scheduled,
+  backup.bytes, backup.files, backup.tables
+FROM {schema}.object_backups WHERE kind = 'BACKUP'
