@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 FOLDER = "backups"
 """Below the root: one folder a set, in it one a backup."""
+_ON_ITS_WAY = 86_400_000_000
+"""Microseconds: no backup takes longer to be made."""
 _DELETES = frozenset({"DELETE_BACKUP", "DROP_SET", "EXPIRE_BACKUP"})
 
 
@@ -226,6 +228,7 @@ class Backups:
             if event.event == "EXPIRE_BACKUP":
                 yield BackupRun("EXPIRED", event.name, event.details["backup"])
         self._remove_deleted(expired)
+        self.sweep(actor.time)
 
     def _scheduled(self, due: DueRun, actor: Actor) -> BackupRun:
         name = due.backup_set.name
@@ -239,6 +242,34 @@ class Backups:
             publish.remove(self.folder(due.backup_set.set_id, made.backup_id))
             return BackupRun("SKIPPED", name)
         return BackupRun("CREATED", name, made.backup_id, int(made.content.get("bytes", 0)))
+
+    def due(self, actor: Actor) -> list[BackupRun]:
+        """What a run would make and delete now; nothing is changed."""
+        state = self._looked(actor)
+        made = [BackupRun("DUE", one.backup_set.name) for one in backup_rules.runs_due(state, actor.time)]
+        gone = [
+            BackupRun("EXPIRED", state.sets[one.set_id].name, one.backup_id, int(one.content.get("bytes", 0)))
+            for one in backup_rules.expired_backups(state, actor.time)
+        ]
+        return [*made, *gone]
+
+    def sweep(self, now: int) -> list[Path]:
+        """Remove folders of no backup that a killed driver has left; younger ones may be on their way.
+
+        Args:
+            now: UTC microseconds.
+
+        Returns:
+            The folders that are gone.
+        """
+        state, removed = self.log.state(), []
+        for parent in _folders(self.root / FOLDER):
+            known = state.backups.get(parent.name, {})
+            for folder in _folders(parent):
+                if folder.name not in known and folder.stat().st_mtime_ns // 1000 < now - _ON_ITS_WAY:
+                    publish.remove(folder)
+                    removed.append(folder)
+        return removed
 
     def all_backups(self) -> Iterator[tuple[BackupSet, Backup, Path]]:
         """Each backup with its set and its folder."""

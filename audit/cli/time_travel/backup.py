@@ -1,0 +1,144 @@
+"""`audit backup run | verify | estimate`: scheduled backups, their files, what a lock will bind."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from audit.cli.output import Output, json_option
+from audit.cli.standard_output import hand_over
+from audit.cli.tool import Tool, root_option
+
+if TYPE_CHECKING:
+    from audit.time_travel.backups.verify_backups import VerifiedBackup
+
+_LEAST_SECONDS = 10
+
+
+@click.group()
+def backup() -> None:
+    """Make scheduled backups, verify backups, estimate what a retention lock binds."""
+
+
+@backup.command()
+@click.option(
+    "--watch", is_flag=True, help="Go on until it is stopped, as a service; else one run, as cron starts it."
+)
+@click.option(
+    "--every", default=60, show_default=True, metavar="SECONDS", type=click.IntRange(_LEAST_SECONDS),
+    help="With --watch: how long to wait between two runs.",
+)  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="Only list what is due.")
+@root_option
+@json_option
+def run(tool: Tool, output: Output, watch: bool, every: int, dry_run: bool) -> None:  # noqa: FBT001 - click's way
+    """Make the backups that are due, and delete those that have expired.
+
+    It can run twice at once, and be killed at any time: the next run goes on.
+    """
+    if watch and dry_run:
+        raise click.UsageError("--watch and --dry-run: one run lists what is due, give one of them")
+    failed = False
+    with tool.backups() as backups:
+        while True:
+            found = backups.due(tool.actor()) if dry_run else list(backups.run_schedules(tool.actor()))
+            rows: list[dict[str, Any]] = [
+                {
+                    "backup set": one.backup_set,
+                    "what": one.what,
+                    "backup": one.backup_id,
+                    "bytes": one.bytes,
+                    "problem": one.problem,
+                }
+                for one in found
+            ]
+            failed = any(one.what == "FAILED" for one in found)
+            if rows or (output.as_json and not watch):
+                output.rows(rows, title="Due" if dry_run else "Backups")
+            elif not watch:
+                output.progress("No backup is due, and none has expired")
+            if not watch:
+                break
+            time.sleep(every)
+    if failed:
+        raise click.exceptions.Exit(1)
+
+
+@backup.command()
+@click.argument("backup_set", required=False)
+@root_option
+@json_option
+def verify(tool: Tool, output: Output, backup_set: str | None) -> None:
+    """Read back every file of all backups, or those of BACKUP_SET (schema.name), and compare.
+
+    Exit code 1 if a file is missing or not as it was. No Spark is started.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    from audit.time_travel.backups.verify_backups import verified_backups
+
+    tool.require_audit()
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("Reading", total=None)
+        found = list(verified_backups(tool.config, backup_set, lambda size: bar.advance(task, size)))
+    damaged = [one for one in found if one.damages]
+    if output.as_json:
+        output.rows([_row(one) for one in found])
+    elif damaged:
+        output.rows(
+            [
+                {"backup set": one.backup_set, "backup": one.backup_id, "file": path, "problem": problem}
+                for one in damaged
+                for path, problem in one.damages
+            ],
+            title="Not as it was",
+        )
+    total = sum(one.bytes for one in found)
+    if not output.as_json and not damaged:
+        hand_over(f"All files of {len(found):,} backups are as they were: {total:,} bytes read.\n")
+    if damaged:
+        output.progress(f"{len(damaged):,} of {len(found):,} backups are damaged")
+        raise click.exceptions.Exit(1)
+
+
+@backup.command()
+@click.argument("name")
+@click.option("--days", default=365, show_default=True, type=click.IntRange(1), help="EXPIRE_AFTER_DAYS.")
+@click.option("--schema", "is_schema", is_flag=True, help="NAME is a schema.")
+@root_option
+@json_option
+def estimate(tool: Tool, output: Output, name: str, days: int, is_schema: bool) -> None:  # noqa: FBT001 - click's way
+    """Estimate the bytes that daily backups of NAME (schema.table) will bind under a retention lock.
+
+    What changed in the last 30 days goes on for so many days.
+    """
+    from lineage.names import split_name
+
+    with tool.backups() as backups:
+        found = backups.estimate(split_name(name), days, tool.actor().time, is_schema=is_schema)
+    output.rows(
+        [
+            {
+                "object": name,
+                "bytes now": found.bytes_now,
+                "bytes that change a day": found.bytes_a_day,
+                "days": days,
+                "bytes bound": found.bytes_bound,
+            }
+        ],
+        title="A retention lock will bind",
+    )
+
+
+def _row(one: VerifiedBackup) -> dict[str, Any]:
+    return {
+        "backup_set": one.backup_set,
+        "backup": one.backup_id,
+        "files": one.files,
+        "bytes": one.bytes,
+        "damages": [{"file": path, "problem": problem} for path, problem in one.damages],
+    }

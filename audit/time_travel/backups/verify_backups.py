@@ -1,0 +1,122 @@
+"""Reads back the files of all backups and compares them with their manifests; no Spark.
+
+In: a configuration. Out: each backup with what is not as it was. The events name the backups, so a backup
+whose folder is gone is found; they keep the hash of each manifest, so a manifest that was rewritten is found.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from audit.core.clock import to_micros
+from audit.time_travel.backups.files.manifest import NAME as MANIFEST
+from audit.time_travel.backups.files.manifest import verify
+from audit.time_travel.backups.files.publish import read_manifest
+from audit.time_travel.backups.model.apply_events import state_after
+from audit.time_travel.backups.model.events import NAME, BackupEvent, event_from
+from audit.time_travel.backups.model.state import BackupState
+from audit.time_travel.errors import BackupDamagedError, BackupNotLocalError, UnknownBackupError
+from lineage.names import SESSION_CATALOG, quote_name, split_name
+
+if TYPE_CHECKING:
+    from audit.core.config import Config
+
+FOLDER = "backups"
+"""Below the root: one folder a set, in it one a backup."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedBackup:
+    """What was found of a backup.
+
+    Attributes:
+        backup_set: its full name.
+        backup_id: its identifier.
+        files: in its manifest.
+        bytes: of these.
+        damages: path and problem of each file that is not as it was; () for a backup that is whole.
+    """
+
+    backup_set: str
+    backup_id: str
+    files: int
+    bytes: int
+    damages: tuple[tuple[str, str], ...] = ()
+
+
+def verified_backups(
+    config: Config, backup_set: str | None, done: Callable[[int], None]
+) -> Iterator[VerifiedBackup]:
+    """Verify all backups, or those of a set.
+
+    Args:
+        config: of the root.
+        backup_set: its name; a name without a catalog is of the session catalog. None for all.
+        done: is told the bytes of each file that was read.
+
+    Raises:
+        BackupNotLocalError: the root is not on this machine.
+        UnknownBackupError: there is no such set.
+    """
+    root = config.local_root
+    if root is None:
+        raise BackupNotLocalError(f"{config.root} is not on this machine", "verify it where it lies")
+    state = read_state(root)
+    wanted = None
+    if backup_set is not None:
+        parts = split_name(backup_set)
+        known = state.set_named(quote_name(parts if len(parts) > 2 else (SESSION_CATALOG, *parts)))  # noqa: PLR2004
+        if known is None:
+            raise UnknownBackupError(
+                f"there is no backup set {backup_set}", "SHOW BACKUP SETS lists all: write schema.name"
+            )
+        wanted = known.set_id
+    for one in state.all_backups():
+        if wanted is None or one.set_id == wanted:
+            folder = root / FOLDER / one.set_id / one.backup_id
+            yield _verified(
+                state.sets[one.set_id].name, one.backup_id, folder, one.content.get("manifest"), done
+            )
+
+
+def read_state(root: Path) -> BackupState:
+    """The state of all backups under a local root, read without Spark."""
+    place = root / NAME
+    if not (place / "_delta_log").is_dir():
+        return BackupState()
+    from deltalake import DeltaTable
+
+    rows = DeltaTable(str(place)).to_pyarrow_table().to_pylist()
+    return state_after([_event(row) for row in sorted(rows, key=lambda row: row["sequence"])])
+
+
+def _event(row: dict[str, Any]) -> BackupEvent:
+    moment: datetime = row["event_time"]
+    return event_from(to_micros(moment.astimezone(timezone.utc)), row.get)
+
+
+def _verified(
+    name: str, backup_id: str, folder: Path, manifest_hash: str | None, done: Callable[[int], None]
+) -> VerifiedBackup:
+    try:
+        manifest = read_manifest(folder)
+    except BackupDamagedError as error:
+        return VerifiedBackup(name, backup_id, 0, 0, ((MANIFEST, error.problem),))
+    damages = [(one.path, str(one.problem)) for one in verify(folder, manifest, done)]
+    if manifest_hash is not None and manifest_hash != hash_of_manifest(folder):
+        damages.append((MANIFEST, "hash"))
+    return VerifiedBackup(name, backup_id, len(manifest.files), manifest.size, tuple(damages))
+
+
+def hash_of_manifest(folder: Path) -> str:
+    """SHA-256 of a backup's manifest, as its event keeps it."""
+    digest = hashlib.sha256()
+    with (folder / MANIFEST).open("rb") as file:
+        while part := file.read(1 << 20):
+            digest.update(part)
+    return digest.hexdigest()
