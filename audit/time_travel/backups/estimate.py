@@ -50,7 +50,8 @@ def estimate_of(spans: Iterable[FileSpan], now: int, days: int) -> LockEstimate:
     """The estimate for the files of a table, or of several.
 
     >>> day = 86_400_000_000
-    >>> spans = [FileSpan(day, None, 0, 100), FileSpan(9 * day, 10 * day, 0, 50), FileSpan(11 * day, None, 0, 70)]
+    >>> old, gone = FileSpan(day, None, 0, 100), FileSpan(9 * day, 10 * day, 0, 50)
+    >>> spans = [old, gone, FileSpan(11 * day, None, 0, 70)]
     >>> estimate_of(spans, 11 * day, 365)
     LockEstimate(bytes_now=170, bytes_a_day=12, days=365)
 
