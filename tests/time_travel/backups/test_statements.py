@@ -1,0 +1,274 @@
+"""Statements about backups on a session: what they do, what they answer, and what is on record."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import audit
+from audit import attached_sessions
+from audit.core.actor import Actor
+from audit.testing import records
+from audit.time_travel import errors
+from tests.sessions import NO_TABLES
+
+pytestmark = pytest.mark.spark
+
+ATTACH = NO_TABLES
+LEDGER = "moving_session"
+LOCKED = "WITH RETENTION LOCK EXPIRE_AFTER_DAYS = 30"
+
+
+@pytest.fixture
+def session(moving_session):
+    """On a clock that moves."""
+    return moving_session
+
+
+@pytest.fixture
+def sales(session, schema):
+    """A table of two rows, and its backup set."""
+    session.sql("CREATE TABLE sales (a INT, b STRING) COMMENT 'of the shop'")
+    session.sql("INSERT INTO sales VALUES (1, 'x'), (2, 'y')")
+    session.sql("CREATE BACKUP SET s FOR TABLE sales")
+    return f"{schema}.sales"
+
+
+def rows(session, table):
+    """As tuples, in order."""
+    return sorted(tuple(row) for row in session.table(table).collect())
+
+
+def shown(session, backup_set="s"):
+    """The ids of the backups of a set."""
+    return [row.backup_id for row in session.sql(f"SHOW BACKUPS IN BACKUP SET {backup_set}").collect()]
+
+
+def add(session, backup_set="s"):
+    """Make a backup; its id."""
+    session.sql(f"ALTER BACKUP SET {backup_set} ADD BACKUP")
+    return shown(session, backup_set)[-1]
+
+
+def backups_of(session):
+    """The service."""
+    return attached_sessions.find(session).services.backups
+
+
+def run(session):
+    """What `audit backup run` does."""
+    services = attached_sessions.find(session).services
+    actor = Actor(services.clock(), "runner", None, services.new_id)
+    with audit.suppress():
+        return [(one.what, one.backup_set.split(".")[-1]) for one in services.backups.run_schedules(actor)]
+
+
+def folder_of(session, backup_id):
+    """Where a backup lies."""
+    (found,) = [place for _, one, place in backups_of(session).all_backups() if one.backup_id == backup_id]
+    return Path(found)
+
+
+def test_a_backup_comes_back(session, sales):
+    """As a new table, whatever became of its source."""
+    backup = add(session)
+    session.sql("INSERT OVERWRITE sales VALUES (9, 'z')")
+    session.sql("DROP TABLE sales")
+    said = session.sql(f"CREATE TABLE again FROM BACKUP SET s IDENTIFIER '{backup}'").collect()
+    assert said[0].status == "Table again successfully restored."
+    assert rows(session, "again") == [(1, "x"), (2, "y")]
+    assert session.catalog.getTable("again").description == "of the shop"
+    session.sql("INSERT INTO again VALUES (3, 'w')")
+    assert rows(session, "again") == [(1, "x"), (2, "y"), (3, "w")]
+
+
+def test_in_place(session, sales):
+    """A new version of the table that is there; its past stays."""
+    backup = add(session)
+    session.sql("INSERT INTO sales VALUES (3, 'z')")
+    session.sql(f"CREATE OR REPLACE TABLE sales FROM BACKUP SET s IDENTIFIER '{backup}'")
+    assert rows(session, "sales") == [(1, "x"), (2, "y")]
+    assert session.sql("SELECT count(*) FROM sales VERSION AS OF 2").collect()[0][0] == 3
+    with pytest.raises(errors.ObjectExistsError):
+        session.sql(f"CREATE TABLE sales FROM BACKUP SET s IDENTIFIER '{backup}'")
+    session.sql(f"CREATE TABLE IF NOT EXISTS sales FROM BACKUP SET s IDENTIFIER '{backup}'")
+
+
+def test_a_schema(session, schema):
+    """Its tables, views and functions, as they were."""
+    session.sql("CREATE TABLE t AS SELECT 1 AS a")
+    session.sql("CREATE VIEW v AS SELECT a + 1 AS b FROM t")
+    session.sql("CREATE FUNCTION twice(x INT) RETURNS INT RETURN x * 2")
+    session.sql(f"CREATE SCHEMA of_{schema}")
+    session.sql(f"CREATE BACKUP SET of_{schema}.s FOR SCHEMA {schema}")
+    backup = add(session, f"of_{schema}.s")
+    session.sql("INSERT INTO t VALUES (5)")
+    session.sql(f"CREATE SCHEMA new_{schema} FROM BACKUP SET of_{schema}.s IDENTIFIER '{backup}'")
+    assert rows(session, f"new_{schema}.t") == [(1,)]
+    assert rows(session, f"new_{schema}.v") == [(2,)]
+    assert session.sql(f"SELECT new_{schema}.twice(4)").collect()[0][0] == 8
+    session.sql(f"DROP SCHEMA new_{schema} CASCADE")
+    session.sql(f"DROP SCHEMA of_{schema} CASCADE")
+
+
+def test_a_retention_lock(session, schema, sales, time_passes):
+    """Each sentence of the document: nobody decreases, drops or deletes, until it has expired."""
+    session.sql(f"CREATE BACKUP POLICY p {LOCKED}")
+    session.sql("ALTER BACKUP SET s APPLY BACKUP POLICY p")
+    backup = add(session)
+    for text in (
+        "ALTER BACKUP POLICY p SET EXPIRE_AFTER_DAYS = 29",
+        "ALTER BACKUP POLICY p UNSET EXPIRE_AFTER_DAYS",
+        f"ALTER BACKUP SET s DELETE BACKUP IDENTIFIER '{backup}'",
+        "DROP BACKUP SET s",
+        "CREATE OR REPLACE BACKUP SET s FOR TABLE sales",
+        f"DROP SCHEMA {schema} CASCADE",
+        f"DROP DATABASE {schema} CASCADE",
+        "ALTER BACKUP SET s SUSPEND BACKUP EXPIRATION POLICY",
+        "ALTER BACKUP SET s SUSPEND BACKUP POLICY",
+    ):
+        with pytest.raises(errors.BackupLockedError):
+            session.sql(text)
+    session.sql("CREATE BACKUP POLICY q EXPIRE_AFTER_DAYS = 1")
+    with pytest.raises(errors.BackupLockedError):
+        session.sql("ALTER BACKUP SET s APPLY BACKUP POLICY q FORCE")
+    with pytest.raises(errors.BackupPolicyInUseError):
+        session.sql("DROP BACKUP POLICY p")
+    assert rows(session, "sales") == [(1, "x"), (2, "y")]  # the refused DROP SCHEMA has taken nothing
+    session.sql("ALTER BACKUP POLICY p SET EXPIRE_AFTER_DAYS = 40")
+    run(session)
+    time_passes(days=39)
+    assert ("EXPIRED", "s") not in run(session)
+    time_passes(days=2)
+    assert ("EXPIRED", "s") in run(session)
+    assert shown(session) == []
+    session.sql("DROP BACKUP SET s")
+
+
+def test_a_clock_that_is_set_forward(session, sales, time_passes):
+    """Ends no lock: no second clock has seen the time pass."""
+    session.sql(f"CREATE BACKUP POLICY p {LOCKED}")
+    session.sql("ALTER BACKUP SET s APPLY BACKUP POLICY p")
+    backup = add(session)
+    time_passes(days=400, witnessed=False)
+    assert run(session) == []
+    with pytest.raises(errors.BackupLockedError):
+        session.sql(f"ALTER BACKUP SET s DELETE BACKUP IDENTIFIER '{backup}'")
+    time_passes(days=31)
+    assert run(session) == [("EXPIRED", "s")]
+
+
+def test_a_legal_hold(session, sales, time_passes):
+    """Nobody deletes it, expired or not; who may removes it, and both are on record."""
+    session.sql("CREATE BACKUP POLICY p EXPIRE_AFTER_DAYS = 1")
+    session.sql("ALTER BACKUP SET s APPLY BACKUP POLICY p")
+    held, free = add(session), add(session)
+    session.sql(f"ALTER BACKUP SET s MODIFY BACKUP IDENTIFIER '{held}' ADD LEGAL HOLD")
+    time_passes(days=2)
+    assert run(session) == [("EXPIRED", "s")]
+    assert shown(session) == [held]
+    assert folder_of(session, held).is_dir()
+    assert not (folder_of(session, held).parent / free).exists()
+    for text in (f"ALTER BACKUP SET s DELETE BACKUP IDENTIFIER '{held}'", "DROP BACKUP SET s"):
+        with pytest.raises(errors.BackupHeldError):
+            session.sql(text)
+    session.sql(f"CREATE TABLE read FROM BACKUP SET s IDENTIFIER '{held}'")
+    session.sql(f"ALTER BACKUP SET s MODIFY BACKUP IDENTIFIER '{held}' REMOVE LEGAL HOLD")
+    assert run(session) == [("EXPIRED", "s")]
+    found = [one for one in records(session) if held in one.query.query_text and one.access is not None]
+    done = [(one.query.query_type, one.access.object_modified_by_ddl) for one in found]
+    kinds = [(kind, json.loads(ddl.properties)) for kind, ddl in done if ddl is not None]
+    assert (
+        "ALTER_BACKUP_SET",
+        {"backups": {held: {"subOperationType": "ALTER", "legalHold": {"value": True}}}},
+    ) in kinds
+    assert any(kind == "CREATE_TABLE" for kind, _ in done)  # access to a held backup is on record
+
+
+def test_the_schedule(session, sales, time_passes):
+    """A run makes what is due, once; a second one nothing."""
+    session.sql("CREATE BACKUP POLICY p SCHEDULE = '60 MINUTE'")
+    session.sql("ALTER BACKUP SET s APPLY BACKUP POLICY p")
+    assert run(session) == []
+    time_passes(hours=1.1)
+    assert run(session) == [("CREATED", "s")]
+    assert run(session) == []
+    session.sql("ALTER BACKUP SET s SUSPEND BACKUP CREATION POLICY")
+    time_passes(hours=3)
+    assert run(session) == []
+    session.sql("ALTER BACKUP SET s RESUME BACKUP POLICY")
+    time_passes(hours=1.1)
+    assert run(session) == [("CREATED", "s")]
+    assert len(shown(session)) == 2
+
+
+def test_a_source_that_is_gone(session, sales, time_passes):
+    """A scheduled backup of it fails, and says so; what there is stays."""
+    session.sql("CREATE BACKUP POLICY p SCHEDULE = '60 MINUTE'")
+    session.sql("ALTER BACKUP SET s APPLY BACKUP POLICY p")
+    kept = add(session)
+    session.sql("DROP TABLE sales")
+    time_passes(hours=2)
+    assert run(session) == [("FAILED", "s")]
+    assert shown(session) == [kept]
+    with pytest.raises(errors.UnknownObjectError, match="sales"):
+        session.sql("ALTER BACKUP SET s ADD BACKUP")
+
+
+def test_a_renamed_table_and_schema(session, schema, sales):
+    """The set goes on with its table; sets and policies go with their schema."""
+    session.sql("ALTER TABLE sales RENAME TO sold")
+    add(session)
+    (row,) = session.sql("SHOW BACKUP SETS").collect()
+    assert (row.object_name, row.schema_name) == ("sold", schema)
+
+
+def test_who_may(session, schema, sales):
+    """A user without rights sees no set and changes nothing; the owner may do all but holds."""
+    backup = add(session)
+    with audit.as_user(session, "mallory"):
+        assert session.sql("SHOW BACKUP SETS").collect() == []
+        for text in (
+            "ALTER BACKUP SET s ADD BACKUP",
+            f"ALTER BACKUP SET s DELETE BACKUP IDENTIFIER '{backup}'",
+            "DROP BACKUP SET s",
+            f"CREATE TABLE stolen FROM BACKUP SET s IDENTIFIER '{backup}'",
+            f"ALTER BACKUP SET s MODIFY BACKUP IDENTIFIER '{backup}' ADD LEGAL HOLD",
+            "CREATE BACKUP SET mine FOR TABLE sales",
+        ):
+            with pytest.raises(errors.BackupDeniedError):
+                session.sql(text)
+    assert shown(session) == [backup]
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "said"),
+    [
+        ("CREATE BACKUP SET x FOR TABLE nosuch", "UnknownObjectError", "nosuch"),
+        ("CREATE BACKUP SET x FOR SCHEMA nosuch", "UnknownObjectError", "nosuch"),
+        ("CREATE BACKUP SET x FOR TABLE pq", "UnknownObjectError", "parquet"),
+        ("CREATE BACKUP SET s FOR TABLE sales", "BackupExistsError", "choose another name"),
+        ("CREATE BACKUP POLICY p", "BadBackupPolicyError", "SCHEDULE"),
+        ("CREATE BACKUP POLICY p SCHEDULE = '59 MINUTE'", "BadBackupPolicyError", "60"),
+        ("ALTER BACKUP SET nosuch ADD BACKUP", "UnknownBackupError", "nosuch"),
+        ("ALTER BACKUP SET s DELETE BACKUP IDENTIFIER 'x'", "UnknownBackupError", "SHOW BACKUPS"),
+        ("CREATE TABLE y FROM BACKUP SET s IDENTIFIER 'x'", "UnknownBackupError", "SHOW BACKUPS"),
+        ("ALTER BACKUP SET s ADD BACKUPS", "BadBackupClauseError", "ADD"),
+    ],
+)
+def test_what_cannot_be(session, sales, text, error, said):
+    """Each names the object and the way out."""
+    session.sql("CREATE TABLE pq (a INT) USING parquet")
+    with pytest.raises(getattr(errors, error), match=said):
+        session.sql(text)
+
+
+def test_a_failure_leaves_no_half(session, sales, monkeypatch):
+    """A backup whose files cannot be taken is none, and leaves no folder."""
+    (data,) = [Path(name.removeprefix("file:")) for name in session.table("sales").inputFiles()][:1]
+    data.unlink()
+    with pytest.raises(errors.BackupError, match=data.name):
+        session.sql("ALTER BACKUP SET s ADD BACKUP")
+    assert shown(session) == []
