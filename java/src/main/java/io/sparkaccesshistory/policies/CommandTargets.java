@@ -33,6 +33,8 @@ import org.apache.spark.sql.delta.catalog.DeltaTableV2;
 import org.apache.spark.sql.delta.commands.ConvertToDeltaCommand;
 import org.apache.spark.sql.delta.files.TahoeFileIndex;
 import org.apache.spark.sql.delta.sources.DeltaDataSource;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.InsertIntoDataSourceCommand;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.SaveIntoDataSourceCommand;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
@@ -169,6 +171,8 @@ public class CommandTargets {
         SaveIntoDataSourceCommand command = (SaveIntoDataSourceCommand) plan;
         findPaths(command.options(), command.dataSource() instanceof DeltaDataSource);
       }
+      if (plan instanceof InsertIntoDataSourceCommand)
+        find((InsertIntoDataSourceCommand) plan, depth);
       if (plan instanceof ConvertToDeltaCommand)
         findPaths(((ConvertToDeltaCommand) plan).tableIdentifier().table(), false);
       // Queries inside are governed where they run.
@@ -181,6 +185,12 @@ public class CommandTargets {
             && !(plan instanceof SaveIntoDataSourceCommand)) findPaths(one, isDeltas);
       }
     }
+  }
+
+  /** A temporary view over the place of a Delta table is written through, and no catalog knows it. */
+  private void find(InsertIntoDataSourceCommand insert, int depth) {
+    Object relation = insert.logicalRelation().relation();
+    if (relation instanceof HadoopFsRelation) find(((HadoopFsRelation) relation).location(), depth);
   }
 
   /** All that is a path in an argument that holds some: texts, and what an option says of one. */
