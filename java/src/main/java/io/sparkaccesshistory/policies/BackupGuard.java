@@ -5,10 +5,12 @@ import io.sparkaccesshistory.policies.model.Grants;
 import io.sparkaccesshistory.policies.model.Identity;
 import io.sparkaccesshistory.policies.model.Securable;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -117,29 +119,43 @@ public class BackupGuard {
     }
   }
 
-  /** Refuses what a pattern stands for, where some of it is a backup's or holds backups. */
+  /** Refuses a pattern that stands for files of backups; what it holds further down a plan shows. */
   public void requireGlob(String pattern) {
-    if (!governance.mayHaveBackups()) return;
+    for (Path one : meant(pattern)) requireRead(one);
+  }
+
+  /**
+   * Refuses streams over files of backups. What lies below a folder is read in batches of its own,
+   * so no folder around the backups is read, either.
+   */
+  public void requireStreams(List<Path> places) {
+    for (Path place : places)
+      for (Path found : meant(place.toString())) {
+        requireRead(found);
+        for (Path one : governance.spellings(found, session))
+          if (governance.containsBackups(one)) requireOwner("", found);
+      }
+  }
+
+  /** A place and what it stands for as a pattern, where it may lead to backups. */
+  private List<Path> meant(String pattern) {
+    List<Path> found = new ArrayList<>();
+    FileSystem files;
     try {
-      Path path = new Path(pattern);
-      FileStatus[] found =
-          path.getFileSystem(session.sessionState().newHadoopConf()).globStatus(path);
-      requireWhole(path);
-      for (int i = 0; found != null && i < found.length; i++) requireWhole(found[i].getPath());
+      found.add(new Path(pattern));
+      files = found.get(0).getFileSystem(session.sessionState().newHadoopConf());
+    } catch (IllegalArgumentException | IOException e) {
+      return List.of(); // Spark makes no path of it either
+    }
+    if (!governance.mayReachBackups(files)) return List.of();
+    try {
+      FileStatus[] matching = files.globStatus(found.get(0));
+      for (int i = 0; matching != null && i < matching.length; i++)
+        found.add(matching[i].getPath());
     } catch (IOException e) {
       throw new SecurityException("what " + pattern + " stands for cannot be told: " + e);
     }
-  }
-
-  private void requireWhole(Path place) {
-    requireRead(place);
-    for (Path one : governance.spellings(place, session))
-      if (governance.containsBackups(one)) requireOwner("", place);
-  }
-
-  /** Refuses what streams read. */
-  public void requireStreams(List<Path> places) {
-    for (Path one : places) requireGlob(one.toString());
+    return found;
   }
 
   /** A set that nobody is known to own, as "" for all of them, is an administrator's to read. */

@@ -235,23 +235,42 @@ public class CommandTargets {
   }
 
   private void find(ResolvedIdentifier name, int depth) {
-    if (!(name.catalog() instanceof TableCatalog) || !looksUp) return;
+    if (!(name.catalog() instanceof TableCatalog)) return;
+    String[] schema = name.identifier().namespace();
+    Path place = schema.length == 1 ? placeOf(schema[0], name.identifier().name()) : null;
+    if (!looksUp) {
+      if (place != null) put(place, true);
+      return;
+    }
     Table table;
     try {
       table = ((TableCatalog) name.catalog()).loadTable(name.identifier());
     } catch (org.apache.spark.sql.catalyst.analysis.NoSuchTableException e) {
       free.add(Relations.identifier(name.catalog(), name.identifier()));
+      if (place != null) put(place, true);
       return;
     }
     find(table, depth);
   }
 
+  /** The place that a name is, as delta.`/a/t`; null for any other name (Delta 4.4). */
+  private static Path placeOf(String schema, String name) {
+    boolean isPlace = name.startsWith("/") || name.indexOf(":/") > 0;
+    return isPlace && schema.equalsIgnoreCase("delta") ? new Path(name) : null;
+  }
+
   private void find(TableIdentifier name) {
-    if (name.database().isEmpty() || !looksUp) return; // a temporary view has no schema
+    if (name.database().isEmpty()) return; // a temporary view has no schema
+    Path place = placeOf(name.database().get(), name.table());
+    if (!looksUp) {
+      if (place != null) put(place, true);
+      return;
+    }
     CatalogTable table;
     try {
       if (!session.sessionState().catalog().tableExists(name)) {
         free.add(name);
+        if (place != null) put(place, true);
         return;
       }
       table = session.sessionState().catalog().getTableMetadata(name);

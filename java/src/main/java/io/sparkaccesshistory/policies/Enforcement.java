@@ -195,6 +195,7 @@ public class Enforcement implements EnforcementRule.Root {
    * @return whether they may see what each change was asked for, too
    */
   public boolean checkHistory(SparkSession session, String location) {
+    new BackupGuard(governance, session).requireRead(new Path(location));
     if (!governance.protections.any() || governance.identities.isExempt(session)) return true;
     Protection protection =
         governance.protections.of(

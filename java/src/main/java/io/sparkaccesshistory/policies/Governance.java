@@ -18,7 +18,9 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.viewfs.ViewFileSystem;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
@@ -102,6 +104,13 @@ public class Governance {
     if (backups.isEmpty()) return false;
     java.net.URI place = backups.get(0).toUri();
     return !"file".equals(place.getScheme()) || new java.io.File(place.getPath()).exists();
+  }
+
+  /** Whether a file system may lead to backups: the one that they lie in, and mounts. */
+  public boolean mayReachBackups(FileSystem files) {
+    return mayHaveBackups()
+        && (files instanceof ViewFileSystem
+            || files.getUri().getScheme().equals(backups.get(0).toUri().getScheme()));
   }
 
   /** The id of the backup set that a place belongs to; "" for the folder of all, null for none. */

@@ -19,9 +19,11 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.analysis.ResolvedNamespace;
+import org.apache.spark.sql.catalyst.catalog.CatalogStorageFormat;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
 import org.apache.spark.sql.catalyst.plans.logical.DropNamespace;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.TableSpecBase;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.catalog.DeltaTableV2;
@@ -129,6 +131,7 @@ public class CommandRewriter {
     if (plan instanceof CloneTableCommand)
       new BackupGuard(governance, session)
           .requireRead(((CloneTableCommand) plan).sourceTable().dataPath());
+    if (kind.startsWith("CreateTableLike")) requireLocationApart(plan);
     for (var entry : targets.places.entrySet()) {
       if (entry.getValue() != null) requireNotOurs(entry.getValue(), kind);
       if (!governance.protections.any()) continue;
@@ -178,6 +181,19 @@ public class CommandRewriter {
                 + place
                 + " is changed by the audit alone;"
                 + " policies and roles are changed by statements of their own");
+    }
+  }
+
+  /** CREATE TABLE … LIKE looks at its source, and makes a table of its location. */
+  private void requireLocationApart(LogicalPlan plan) {
+    for (Object one : Relations.arguments(plan)) {
+      Path place = null;
+      if (one instanceof CatalogStorageFormat
+          && ((CatalogStorageFormat) one).locationUri().isDefined())
+        place = new Path(((CatalogStorageFormat) one).locationUri().get());
+      if (one instanceof TableSpecBase && ((TableSpecBase) one).location().isDefined())
+        place = new Path(((TableSpecBase) one).location().get());
+      if (place != null) governance.requireApart(place, session);
     }
   }
 
