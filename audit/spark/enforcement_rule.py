@@ -179,8 +179,8 @@ class EnforcementRule:
         self._java.checkFolder(spark._jsparkSession, place)
 
     def check_all_shown(self, spark: SparkSession, frame: Any, what: str) -> None:
-        """Refuse facts about whole tables where policies hide something of them."""
-        self._governance.requireAllShown(spark._jsparkSession, frame._jdf.queryExecution().analyzed(), what)
+        """Refuse facts about whole tables of backups, and where policies hide something of them."""
+        self._java.checkAllShown(spark._jsparkSession, frame._jdf.queryExecution().analyzed(), what)
 
     def check_explainable(self, spark: SparkSession, frame: Any, *, is_cost: bool) -> None:
         """Refuse to show how Spark would run a frame, where that tells of what policies hide."""

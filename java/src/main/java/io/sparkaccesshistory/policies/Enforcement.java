@@ -164,6 +164,12 @@ public class Enforcement implements EnforcementRule.Root {
       new FolderGuard(governance, session).requireApart(new Path(place), true, true);
   }
 
+  /** Refuses what tells of whole tables that a plan reads, of backups or behind policies. */
+  public void checkAllShown(SparkSession session, LogicalPlan plan, String what) {
+    new BackupGuard(governance, session).requireReads(plan);
+    governance.requireAllShown(session, plan, what);
+  }
+
   /** Refuses a table in the folder of a backup, where a statement would write, past any plan. */
   public void checkNoBackup(SparkSession session, String place) {
     if (!governance.identities.isExempt(session))
