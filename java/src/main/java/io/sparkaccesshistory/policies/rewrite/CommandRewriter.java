@@ -19,11 +19,10 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.analysis.ResolvedNamespace;
-import org.apache.spark.sql.catalyst.catalog.CatalogStorageFormat;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
+import org.apache.spark.sql.catalyst.plans.logical.CreateTableLike;
 import org.apache.spark.sql.catalyst.plans.logical.DropNamespace;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.plans.logical.TableSpecBase;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.catalog.DeltaTableV2;
@@ -36,6 +35,7 @@ import org.apache.spark.sql.delta.commands.MergeIntoCommand;
 import org.apache.spark.sql.delta.commands.RestoreTableCommand;
 import org.apache.spark.sql.delta.commands.UpdateCommand;
 import org.apache.spark.sql.execution.CommandExecutionMode;
+import org.apache.spark.sql.execution.command.CreateTableLikeCommand;
 import org.apache.spark.sql.execution.command.DropDatabaseCommand;
 import org.apache.spark.sql.execution.command.ExplainCommand;
 import org.apache.spark.sql.execution.command.LoadDataCommand;
@@ -131,7 +131,7 @@ public class CommandRewriter {
     if (plan instanceof CloneTableCommand)
       new BackupGuard(governance, session)
           .requireRead(((CloneTableCommand) plan).sourceTable().dataPath());
-    if (kind.startsWith("CreateTableLike")) requireLocationApart(plan);
+    requireLocationApart(plan);
     for (var entry : targets.places.entrySet()) {
       if (entry.getValue() != null) requireNotOurs(entry.getValue(), kind);
       if (!governance.protections.any()) continue;
@@ -186,15 +186,14 @@ public class CommandRewriter {
 
   /** CREATE TABLE … LIKE looks at its source, and makes a table of its location. */
   private void requireLocationApart(LogicalPlan plan) {
-    for (Object one : Relations.arguments(plan)) {
-      Path place = null;
-      if (one instanceof CatalogStorageFormat
-          && ((CatalogStorageFormat) one).locationUri().isDefined())
-        place = new Path(((CatalogStorageFormat) one).locationUri().get());
-      if (one instanceof TableSpecBase && ((TableSpecBase) one).location().isDefined())
-        place = new Path(((TableSpecBase) one).location().get());
-      if (place != null) governance.requireApart(place, session);
+    Path place = null;
+    if (plan instanceof CreateTableLike && ((CreateTableLike) plan).location().isDefined())
+      place = new Path(((CreateTableLike) plan).location().get());
+    if (plan instanceof CreateTableLikeCommand) {
+      var location = ((CreateTableLikeCommand) plan).fileFormat().locationUri();
+      if (location.isDefined()) place = new Path(location.get());
     }
+    if (place != null) governance.requireApart(place, session);
   }
 
   /** Whether policies hide something of a table, as it is, from whoever asks. */
