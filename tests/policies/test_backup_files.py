@@ -12,6 +12,7 @@ from pyspark.errors import PySparkException
 
 import audit
 from audit.core.actor import Actor
+from audit.policies.errors import UnknownPolicyError
 from audit.time_travel.backups.rules.requests import BackupSecurable
 from lineage.model import Domain
 from tests.sessions import NO_TABLES
@@ -226,6 +227,27 @@ def test_the_owner_and_administrators_read(session, backup):
     assert refused({"CLONE": attempt(session, "bob", READS["CLONE"], backup)}) == {}
     # What was a moment ago another's, and in Spark's caches, is not shown to who may not read it.
     assert refused({"SQL": attempt(session, "mallory", READS["SQL"], backup)}) == {}
+
+
+def test_grants_on_what_is_not_there(session, backup):
+    """A policy or set that the state of backups does not have; of the account each privilege is there."""
+    for text in (
+        "GRANT OWNERSHIP ON BACKUP SET kept.x TO USER bob",
+        "GRANT APPLY ON BACKUP POLICY kept.x TO USER bob",
+        "SHOW GRANTS ON BACKUP SET kept.x",
+    ):
+        noun = "policy" if "POLICY" in text else "set"
+        with pytest.raises(UnknownPolicyError, match=rf"there is no backup {noun} spark_catalog\.kept\.x"):
+            session.sql(text)
+    session.sql("GRANT APPLY LEGAL HOLD, APPLY BACKUP RETENTION LOCK ON ACCOUNT TO USER bob")
+    shown = {
+        (row.privilege, row.granted_on, row.name) for row in session.sql("SHOW GRANTS TO USER bob").collect()
+    }
+    assert shown == {
+        ("APPLY LEGAL HOLD", "ACCOUNT", ""),
+        ("APPLY BACKUP RETENTION LOCK", "ACCOUNT", ""),
+        ("OWNERSHIP", "BACKUP SET", "spark_catalog.kept.b"),
+    }
 
 
 @pytest.mark.slow("a mask and a row policy")

@@ -119,7 +119,9 @@ public class BackupGuard {
     }
   }
 
-  /** Refuses a pattern that stands for files of backups; what it holds further down a plan shows. */
+  /**
+   * Refuses a pattern that stands for files of backups; what it holds further down a plan shows.
+   */
   public void requireGlob(String pattern) {
     for (Path one : meant(pattern)) requireRead(one);
   }

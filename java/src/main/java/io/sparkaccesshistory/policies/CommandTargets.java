@@ -187,7 +187,9 @@ public class CommandTargets {
     }
   }
 
-  /** A temporary view over the place of a Delta table is written through, and no catalog knows it. */
+  /**
+   * A temporary view over the place of a Delta table is written through, and no catalog knows it.
+   */
   private void find(InsertIntoDataSourceCommand insert, int depth) {
     Object relation = insert.logicalRelation().relation();
     if (relation instanceof HadoopFsRelation) find(((HadoopFsRelation) relation).location(), depth);
