@@ -35,6 +35,7 @@ from audit.store.record_reader import RecordReader
 from audit.store.running import running_since
 from audit.store.tables import AUDIT_TABLES, DATA_QUALITY
 from audit.store.versions import recorded_statement
+from audit.time_travel.backups.model.events import NAME as BACKUP_HISTORY
 from audit.time_travel.dropped.drop_registry import NAME as OBJECT_HISTORY
 from audit.time_travel.service import TimeTravel
 from lineage.sql.parse import parse
@@ -45,10 +46,12 @@ if TYPE_CHECKING:
     from audit.core.clock import Clock
     from audit.core.config import Config
     from audit.core.ids import IdGenerator
+    from audit.policies.enforcement.backup_privileges import BackupPrivileges
     from audit.policies.enforcement.enforcer import Enforcer
     from audit.policies.enforcement.privilege_checks import RecordedCreation
     from audit.spark.handler import Run
     from audit.spool.pending import RunningStatement
+    from audit.time_travel.backups.rules.requests import BackupSecurable
     from audit.time_travel.dropped.drop_registry import ObjectEvent
     from audit.time_travel.versions.changes import RecordedChange
     from audit.time_travel.versions.recorded import RecordedStatement
@@ -134,7 +137,12 @@ def build(
         config.root,
         config.account,
         config.admins.split(","),
-        [*(table.name for table in (*AUDIT_TABLES, DATA_QUALITY)), OBJECT_HISTORY, *MEASURED],
+        [
+            *(table.name for table in (*AUDIT_TABLES, DATA_QUALITY)),
+            OBJECT_HISTORY,
+            BACKUP_HISTORY,
+            *MEASURED,
+        ],
         records.creation_of,
         records.downstream,
         enforces=config.enforce_privileges,
@@ -224,6 +232,10 @@ class _Governance:
         """See `Policies.copy_views`."""
         self.policies.copy_views(views, Actor(self.clock(), self.user, None, self.new_id))
 
+    def require_no_backup(self, spark: SparkSession, place: str) -> None:
+        """See `Enforcer.require_no_backup`."""
+        self.policies.enforcer.require_no_backup(spark, place)
+
     def require_schema_drop(self, spark: SparkSession, name: str) -> None:
         """See `Enforcer.require_schema_drop`."""
         self.policies.enforcer.require_schema_drop(spark, name)
@@ -243,6 +255,18 @@ class _Governance:
     def owner_of(self, key: str) -> str | None:
         """See `Policies.owner_of`."""
         return self.policies.owner_of(key)
+
+    def backup_privileges(self, spark: SparkSession, actor: Actor) -> BackupPrivileges:
+        """See `Policies.backup_privileges`."""
+        return self.policies.backup_privileges(spark, actor)
+
+    def own_backup(self, on: BackupSecurable, spark: SparkSession, actor: Actor) -> None:
+        """See `Policies.own_backup`."""
+        self.policies.own_backup(on, spark, actor)
+
+    def forget_backup(self, on: BackupSecurable, actor: Actor) -> None:
+        """See `Policies.forget_backup`."""
+        self.policies.forget_backup(on, actor)
 
     def show(self, spark: SparkSession, text: str, actor: Actor, run: Run) -> Any | None:
         """What a SHOW of the governance shows; None for any other text."""

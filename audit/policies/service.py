@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from audit.core.identity import acting
+from audit.policies.enforcement.backup_privileges import BackupLookup, BackupPrivileges, backup_securable
 from audit.policies.enforcement.enforcer import Enforcer
 from audit.policies.enforcement.privilege_checks import CreationLookup, Privileges
 from audit.policies.enforcement.session_roles import SessionRoles
@@ -28,15 +29,19 @@ from audit.policies.model.state import GovernanceState
 from audit.policies.statements.attach_policy import copy_policies, copy_view_policies
 from audit.spark import sessions
 from audit.spark.catalog.existence import relation_exists
+from audit.time_travel.backups.files.publish import FOLDER as BACKUPS
 from lineage.names import split_name, sql_name
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from audit.core.actor import Actor
+    from audit.policies.enforcement.enforcer import CreatedObject
     from audit.policies.governance_statements import Staging
     from audit.policies.model.leaks import Downstream, Leak
+    from audit.policies.model.privileges import Securable
     from audit.spark.handler import Handler
+    from audit.time_travel.backups.rules.requests import BackupSecurable
     from lineage.model import Attachment, ModifiedObject, Relation
     from lineage.sql.statement import Statement
 
@@ -52,6 +57,7 @@ class Policies:
         audit_tables: names of the tables under the root; only the system writes to them.
         creations: looks up who created an object.
         graphs: gives the downstream lineage as of now.
+        backups: looks up a backup policy or a backup set; by default there is none.
         enforces: checks the privileges of every statement.
     """
 
@@ -65,14 +71,17 @@ class Policies:
         creations: CreationLookup,
         graphs: Callable[[], Downstream],
         *,
+        backups: BackupLookup = lambda _domain, _name: None,
         enforces: bool = False,
     ) -> None:
         self._graphs = graphs
         folders = (f"{root.rstrip('/')}/{name}" for name in (NAME, *audit_tables))
-        self._enforcer = Enforcer(own, account, folders)
+        self._enforcer = Enforcer(own, account, folders, f"{root.rstrip('/')}/{BACKUPS}")
         self._roles = SessionRoles(self._enforcer, admins)
         self._event_log = EventLog(own, root, self._update_enforcement)
-        self._privileges = Privileges(self._enforcer, self._event_log, self._roles.roles_of, creations)
+        self._privileges = Privileges(
+            self._enforcer, self._event_log, self._roles.roles_of, creations, backups
+        )
         self._statements = GovernanceStatements(
             self._enforcer, self._event_log, self._roles, self._privileges
         )
@@ -177,6 +186,23 @@ class Policies:
         """See `Privileges.require_undrop`."""
         self._privileges.require_undrop(kind, name, table_id, actor)
 
+    def backup_privileges(self, spark: SparkSession, actor: Actor) -> BackupPrivileges:
+        """See `Privileges.of_backups`."""
+        return self._privileges.of_backups(spark, actor)
+
+    def own_backup(self, on: BackupSecurable, spark: SparkSession, actor: Actor) -> None:
+        """Record who owns a backup policy or set that this statement created: the current role, or the user.
+
+        The enforcement rule of every driver learns it: who owns a backup set may read its files.
+        """
+        self._event_log.change(lambda _state: [self._created(backup_securable(on), spark, actor)])
+
+    def forget_backup(self, on: BackupSecurable, actor: Actor) -> None:
+        """Forget owner and grants of a backup policy or set that is dropped for good."""
+        gone = backup_securable(on)
+        event = GovernanceEvent.of(actor, "DROP_OBJECT", key=gone.key, name=gone.name)
+        self._event_log.change(lambda _state: [event])
+
     def shows_all_rows(self, table_id: str) -> bool:
         """Whether this thread's user may know how many rows a Delta table has; hidden ones count as well."""
         try:
@@ -263,17 +289,11 @@ class Policies:
         made = [one for one in self._enforcer.created_objects(spark) if done or not one.replaced]
         if not made:
             return
+        events = [self._created(one, spark, actor) for one in made]
+        self._event_log.change(lambda _state: events)  # facts: no state of governance refuses them
+
+    def _created(self, one: CreatedObject | Securable, spark: SparkSession, actor: Actor) -> GovernanceEvent:
         role = self.role(sessions.session_id(spark), actor.user, actor.roles)
         owner = Holder("USER", actor.user) if role == PUBLIC else Holder("ROLE", role)
-        details = {"to": owner.kind, "grantee": owner.name}
-        events = [
-            GovernanceEvent.of(
-                actor,
-                "CREATE_OBJECT",
-                key=one.key,
-                name=one.name,
-                details={**details, "domain": one.domain.value},
-            )
-            for one in made
-        ]
-        self._event_log.change(lambda _state: events)  # facts: no state of governance refuses them
+        details = {"to": owner.kind, "grantee": owner.name, "domain": one.domain.value}
+        return GovernanceEvent.of(actor, "CREATE_OBJECT", key=one.key, name=one.name, details=details)

@@ -26,9 +26,10 @@ class EnforcementRule:
     Args:
         session: a session of the system's own, in which the bodies of policies are resolved.
         audit_folders: folders that only the system writes to.
+        backups: the folder of all backups, which is one of these; few may read there.
     """
 
-    def __init__(self, session: SparkSession, audit_folders: Iterable[str]) -> None:
+    def __init__(self, session: SparkSession, audit_folders: Iterable[str], backups: str) -> None:
         self._java: Any = java_classes.instance(view(session.sparkContext), "policies.Enforcement")
         self._descriptions: Any = java_classes.instance(
             view(session.sparkContext), "policies.CatalogDescriptions"
@@ -40,6 +41,7 @@ class EnforcementRule:
             session._jsparkSession, SECRET, "\n".join(audit_folders), self._property, self._of_session
         )
         self._governance: Any = self._java.governance()
+        self._governance.keepBackups(backups)
         self._identities: Any = self._governance.identities()
         self._context = session.sparkContext
 
@@ -160,6 +162,10 @@ class EnforcementRule:
         """Refuse former versions of a Delta table to who may not see them."""
         self._java.checkPast(table_id)
 
+    def check_no_backup(self, spark: SparkSession, place: str) -> None:
+        """Refuse the files of a backup."""
+        self._java.checkNoBackup(spark._jsparkSession, place)
+
     def check_files(self, spark: SparkSession, place: str) -> None:
         """Refuse the files of a protected table."""
         self._java.checkFiles(spark._jsparkSession, place)
@@ -173,8 +179,8 @@ class EnforcementRule:
         self._java.checkFolder(spark._jsparkSession, place)
 
     def check_all_shown(self, spark: SparkSession, frame: Any, what: str) -> None:
-        """Refuse facts about whole tables where policies hide something of them."""
-        self._governance.requireAllShown(spark._jsparkSession, frame._jdf.queryExecution().analyzed(), what)
+        """Refuse facts about whole tables of backups, and where policies hide something of them."""
+        self._java.checkAllShown(spark._jsparkSession, frame._jdf.queryExecution().analyzed(), what)
 
     def check_explainable(self, spark: SparkSession, frame: Any, *, is_cost: bool) -> None:
         """Refuse to show how Spark would run a frame, where that tells of what policies hide."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from audit.core.actor import Actor
     from audit.spark.handler import Run
+    from audit.time_travel.backups.rules.requests import BackupSecurable, Privileges
     from audit.time_travel.dropped.drop_registry import ObjectEvent
     from audit.time_travel.versions.changes import RecordedChange
     from audit.time_travel.versions.recorded import RecordedStatement
@@ -45,6 +46,14 @@ class Governance(Protocol):
 
     def copy_views(self, views: Sequence[tuple[Sequence[str], Sequence[str]]]) -> None:
         """Protect views like others, before they are created: each source and its clone, names in full."""
+        ...
+
+    def require_no_backup(self, spark: SparkSession, place: str) -> None:
+        """Refuse the files of a backup to a statement that works on a table by its path.
+
+        Raises:
+            AccessDeniedError: the place belongs to a backup.
+        """
         ...
 
     def require_schema_drop(self, spark: SparkSession, name: str) -> None:
@@ -78,6 +87,18 @@ class Governance(Protocol):
 
     def owner_of(self, key: str) -> str | None:
         """Who was granted OWNERSHIP of `delta:<id>` or `schema:<name>`; None for nobody."""
+        ...
+
+    def backup_privileges(self, spark: SparkSession, actor: Actor) -> Privileges:
+        """What an actor may do with backups; the names of tables are those of a session."""
+        ...
+
+    def own_backup(self, on: BackupSecurable, spark: SparkSession, actor: Actor) -> None:
+        """Record who owns a backup policy or set, once it is created: the current role, or the user."""
+        ...
+
+    def forget_backup(self, on: BackupSecurable, actor: Actor) -> None:
+        """Forget owner and grants of a backup policy or set, once it is dropped."""
         ...
 
     def show(self, spark: SparkSession, text: str, actor: Actor, run: Run) -> Any | None:

@@ -14,7 +14,7 @@ from audit.core.errors import TimeTravelError
 from audit.spark.delta.delta_catalog import DeltaCatalog
 from audit.spark.delta.delta_java import DeltaJava
 from audit.spark.delta.measured_tables import MeasuredTables
-from audit.spark.delta.values import Table
+from audit.spark.delta.values import Table, is_path
 from audit.spark.pyspark_api import frames
 from audit.time_travel.clones.clone import Cloner
 from audit.time_travel.clones.clone_schema import require_whole
@@ -96,6 +96,7 @@ class TimeTravel:
         self._cloned = governance.copy
         self._copy_views = governance.copy_views
         self._may_undrop = governance.require_undrop
+        self._require_no_backup = governance.require_no_backup
         self._may_drop_schema = governance.require_schema_drop
         self._may_keep = governance.require_retention
         self._show_governance = governance.show
@@ -209,6 +210,7 @@ class TimeTravel:
     ) -> Any:
         """Run a statement by its type; if an earlier stage changed its text, by the type of the new text."""
         typed = statement.typed if text == statement.text else typed_of(text)
+        self._require_none_of_backups(typed, spark)
         match typed:
             case AlterRetention():
                 return self._alter_retention(typed, spark, actor)
@@ -234,6 +236,18 @@ class TimeTravel:
                 return self._vacuum(typed, spark, text, run)
             case BackupStatement() | Command() | CreateFunction() | None:
                 return run(spark, text)
+
+    def _require_none_of_backups(self, typed: Typed | None, spark: SparkSession) -> None:
+        """Refuse files of backups, by their paths, to a statement that commits past Spark's plans."""
+        match typed:
+            case AlterRetention(name=name) | Restore(name):
+                names: tuple[tuple[str, ...], ...] = (name,)
+            case CloneTable(name=name, source=source):
+                names = name, source  # a clone pins its source
+            case _:
+                names = ()
+        for one in filter(is_path, names):
+            self._require_no_backup(spark, one[-1])
 
     @cached_property
     def maintenance(self) -> Maintenance:

@@ -22,7 +22,17 @@ from lineage.sql.statement import Statement
 from lineage.statements.access_builder import build_access
 
 Operation = Literal["ALTER", "CREATE", "DROP", "REPLACE", "UNDROP"]
-_NAMED = frozenset({Domain.MASKING_POLICY, Domain.ROW_ACCESS_POLICY, Domain.TAG, Domain.ROLE})
+_NAMED = frozenset(
+    {
+        Domain.MASKING_POLICY,
+        Domain.ROW_ACCESS_POLICY,
+        Domain.TAG,
+        Domain.ROLE,
+        # Of these two only GRANT and REVOKE come here: see `backup_ddl`.
+        Domain.BACKUP_POLICY,
+        Domain.BACKUP_SET,
+    }
+)
 _GROUPS = {
     Domain.MASKING_POLICY: "maskingPolicies",
     Domain.ROW_ACCESS_POLICY: "rowAccessPolicies",

@@ -53,6 +53,27 @@ READ = [
         {"privileges": "APPLY", **TO_A},
     ),
     (
+        "GRANT APPLY ON SNAPSHOT POLICY s.p TO ROLE a",
+        "GRANT",
+        Domain.BACKUP_POLICY,
+        ("s", "p"),
+        {"privileges": "APPLY", **TO_A},
+    ),
+    (
+        "GRANT OWNERSHIP ON BACKUP SET b TO ROLE a",
+        "GRANT_OWNERSHIP",
+        Domain.BACKUP_SET,
+        ("b",),
+        {"privileges": "OWNERSHIP", **TO_A},
+    ),
+    (
+        "REVOKE APPLY BACKUP RETENTION LOCK, APPLY LEGAL HOLD ON ACCOUNT FROM ROLE a",
+        "REVOKE",
+        Domain.ACCOUNT,
+        (),
+        {"privileges": "APPLY BACKUP RETENTION LOCK, APPLY LEGAL HOLD", **TO_A},
+    ),
+    (
         "GRANT OWNERSHIP ON VIEW v TO ROLE a COPY CURRENT GRANTS",
         "GRANT_OWNERSHIP",
         Domain.VIEW,

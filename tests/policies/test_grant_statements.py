@@ -50,6 +50,7 @@ def shown(of, holder):
         (Domain.MASKING_POLICY, "APPLY", "USAGE"),
         (Domain.ROW_ACCESS_POLICY, "APPLY", "SELECT"),
         (Domain.TAG, "APPLY", "READ"),
+        (Domain.BACKUP_POLICY, "APPLY", "USAGE"),
     ],
 )
 def test_each_kind_of_object_has_its_privileges(on, there, not_there):
@@ -61,10 +62,30 @@ def test_each_kind_of_object_has_its_privileges(on, there, not_there):
                 privileges_named(text, on)
 
 
+def test_of_a_backup_set_there_is_ownership_alone():
+    """So ALL, which leaves it out, would be nothing: it is refused with the way to OWNERSHIP."""
+    for name in ("ALL", "APPLY", "SELECT"):
+        with pytest.raises(UnknownPrivilegeError, match=f"no privilege {name} on a backup set"):
+            privileges_named(name, Domain.BACKUP_SET)
+    for name in ("ALL", "READ"):
+        with pytest.raises(UnknownPrivilegeError, match="no privilege but OWNERSHIP: GRANT OWNERSHIP ON"):
+            privileges_named(name, Domain.BACKUP_SET)
+
+
+@pytest.mark.parametrize("name", ["APPLY BACKUP POLICY", "APPLY BACKUP RETENTION LOCK", "APPLY LEGAL HOLD"])
+def test_locks_and_holds_are_privileges_of_the_account(name):
+    """Of nothing else, and of nobody by another privilege."""
+    assert name in privileges_named("ALL", Domain.ACCOUNT)
+    for on in (Domain.SCHEMA, Domain.BACKUP_POLICY, Domain.TABLE):
+        with pytest.raises(UnknownPrivilegeError, match=f"{name} is granted ON ACCOUNT"):
+            privileges_named(name, on)
+
+
 @pytest.mark.parametrize("on", PRIVILEGES, ids=lambda on: on.value)
 def test_ownership_is_never_among_others(on):
     """ALL leaves it out, and naming it leads to the statement that gives it."""
-    assert "OWNERSHIP" not in privileges_named("ALL", on)
+    if PRIVILEGES[on]:
+        assert "OWNERSHIP" not in privileges_named("ALL", on)
     with pytest.raises(UnknownPrivilegeError, match="GRANT OWNERSHIP ON"):
         privileges_named("OWNERSHIP", on)
 
@@ -261,7 +282,7 @@ def test_the_newest_of_grant_and_creation_names_the_owner(granted, made, dropped
     [
         ("GRANT OWNERSHIP ON ACCOUNT TO ROLE a", BadPolicyError, "GRANT ROLE ACCOUNTADMIN TO USER"),
         ("GRANT MANAGE GRANTS ON TABLE t TO ROLE a", UnknownPrivilegeError, "is granted ON ACCOUNT"),
-        ("GRANT APPLY ON TABLE t TO ROLE a", UnknownPrivilegeError, "ON MASKING POLICY, ROW ACC.* or TAG"),
+        ("GRANT APPLY ON TABLE t TO ROLE a", UnknownPrivilegeError, "ON MASKING POLICY, .* or BACKUP POLICY"),
         ("GRANT Größe ON TABLE t TO ROLE a", UnknownPrivilegeError, "grant SELECT, INSERT, .*, or ALL"),
         ("GRANT SELECT ON TABLE t TO ROLE `a`", UnknownPolicyError, "no role a; create it"),
         ("REVOKE SELECT ON TABLE t FROM USER bob", UnknownPolicyError, "granted on its schema or account"),

@@ -30,6 +30,7 @@ OBJECTS = {
     "function": Securable(
         "function:spark_catalog.s.f", Domain.FUNCTION, "spark_catalog.s.f", (SCHEMA, ACCOUNT)
     ),
+    "backup set": Securable("backup_set:1", Domain.BACKUP_SET, "spark_catalog.s.b", (SCHEMA, ACCOUNT)),
 }
 HOLDERS = [Holder("USER", "ann"), *(Holder("ROLE", name) for name in ("A", "B", "C", PUBLIC))]
 TYPES = (
@@ -72,6 +73,9 @@ def question(grants: Grants, chance: random.Random, privileges: list[str]) -> di
     given = [one for _, one in grants.on_object(OBJECTS[noun])]
     if given and chance.random() < 0.5:
         privilege = chance.choice(given)
+    # Of a backup set the JVM knows no schema: it asks who owns the set, and nothing else.
+    if noun == "backup set":
+        privilege = OWNERSHIP
     return {
         "holders": [holder.text for holder in who.holders],
         "on": noun,

@@ -1,11 +1,12 @@
 -- Which privilege on which object has, or had, which role or user? One row for each time that it was held by the same
 -- grant: at the time t was held what has created_on <= t AND (deleted_on IS NULL OR deleted_on > t). Another grantor
 -- or grant option begins another row. A role that a role holds is USAGE on it; a role that a user holds is in
--- grants_to_users. Who created an object owns it without a row, unless privileges are enforced: ddl_history tells.
+-- grants_to_users. Who created an object owns it without a row, unless privileges are enforced or it is a backup policy
+-- or a backup set: ddl_history tells.
 CREATE OR REPLACE VIEW {schema}.grants_to_roles (
   created_on COMMENT 'Since when it is held so (UTC)',
   privilege COMMENT 'The privilege; OWNERSHIP of the owner',
-  granted_on COMMENT 'TABLE, VIEW, FUNCTION, SCHEMA, ACCOUNT, TAG, MASKING POLICY, ROW ACCESS POLICY or ROLE',
+  granted_on COMMENT 'TABLE, VIEW, SCHEMA, ACCOUNT, ROLE, TAG, FUNCTION, MASKING POLICY, BACKUP SET, ...',
   name COMMENT 'Of the object, as of the last GRANT on it; null for the account',
   table_catalog COMMENT 'Its catalog; null for a role and the account',
   table_schema COMMENT 'Its schema; null for what lies in none',

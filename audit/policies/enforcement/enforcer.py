@@ -98,14 +98,17 @@ class Enforcer:
         session: a session of the system's own, in which the bodies of policies are resolved.
         account: what current_account() says.
         audit_folders: folders that only the system writes to.
+        backups: the folder of all backups.
 
     Attributes:
         thread: who runs what the calling thread runs.
         marks: which session is attached.
     """
 
-    def __init__(self, session: SparkSession, account: str, audit_folders: Iterable[str]) -> None:
-        self._rule = EnforcementRule(session, audit_folders)
+    def __init__(
+        self, session: SparkSession, account: str, audit_folders: Iterable[str], backups: str
+    ) -> None:
+        self._rule = EnforcementRule(session, audit_folders, backups)
         self._session = session
         self._account = account
         self._tokens: dict[tuple[str, str | None, frozenset[str]], str] = {}
@@ -213,6 +216,15 @@ class Enforcer:
         """
         with refusals():
             self._rule.check_folder(self._session, place)
+
+    def require_no_backup(self, spark: SparkSession, place: str) -> None:
+        """Refuse the files of a backup to a statement that Spark's plans do not show: it would write there.
+
+        Raises:
+            AccessDeniedError: the place belongs to a backup.
+        """
+        with refusals():
+            self._rule.check_no_backup(spark, place)
 
     def require_all_shown(self, spark: SparkSession, frame: Any, what: str) -> None:
         """Refuse facts about whole tables, such as their files, where policies hide rows or columns.

@@ -11,6 +11,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from audit.policies.enforcement.backup_privileges import (
+    BACKUPS,
+    BackupLookup,
+    BackupPrivileges,
+    backup_securable,
+)
 from audit.policies.enforcement.governance_permits import (
     Permits,
     policy_securable,
@@ -34,7 +40,7 @@ from audit.spark.catalog.existence import function_exists, relation_exists, sche
 from audit.spark.sessions import current_schema
 from lineage.catalog.object_ids import object_id
 from lineage.model import Domain
-from lineage.names import qualify, quote_name
+from lineage.names import qualify, quote_name, split_name
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -78,6 +84,7 @@ class Privileges:
         event_log: of all changes.
         roles_of: the roles of a user in a state, of those that the session was given.
         creations: looks up who created an object.
+        backups: looks up a backup policy or a backup set.
     """
 
     def __init__(
@@ -86,11 +93,13 @@ class Privileges:
         event_log: EventLog,
         roles_of: Callable[[GovernanceState, str, Sequence[str]], frozenset[str]],
         creations: CreationLookup,
+        backups: BackupLookup,
     ) -> None:
         self._enforcer = enforcer
         self._event_log = event_log
         self._roles_of = roles_of
         self._creations = creations
+        self._backups = backups
 
     def change(self, command: Command, spark: SparkSession, actor: Actor) -> None:
         """GRANT, REVOKE and GRANT OWNERSHIP.
@@ -199,7 +208,15 @@ class Privileges:
             above = (_schema(name[:-1]), ACCOUNT)
             is_there = function_exists(spark, name)
             return _required(_relation(domain, name, None, above), is_there=is_there)
-        return self._policy(domain, quote_name(name))
+        full = quote_name(name)
+        return self._backup(domain, full) if domain in BACKUPS else self._policy(domain, full)
+
+    def _backup(self, domain: Domain, name: str) -> Securable:
+        found = self._backups(domain, name)
+        if found is None:
+            noun = noun_of(domain)
+            raise UnknownPolicyError(f"there is no {noun} {name}", f"create it first: CREATE {noun.upper()}")
+        return backup_securable(found)
 
     def _described(self, domain: Domain, parts: Sequence[str], spark: SparkSession) -> Securable:
         found = self._enforcer.describe(spark, parts)
@@ -228,6 +245,14 @@ class Privileges:
         """The privileges of an actor on the governance; `target` is what policies or tags are set on."""
         who = Principal(actor.user, self._roles_of(state, actor.user, actor.roles))
         return Permits(who, state, lambda: self._with_maker(target()), self._enforcer.reads)
+
+    def of_backups(self, spark: SparkSession, actor: Actor) -> BackupPrivileges:
+        """The privileges of an actor on backups; the names of tables are those of a session."""
+        return BackupPrivileges(
+            self._who(actor),
+            self._event_log.state(),
+            lambda on: self._with_maker(self._named(on.domain, split_name(on.name), spark)),
+        )
 
     def of(self, found: CatalogObject) -> Securable:
         """A table or view, as the holder of privileges."""

@@ -358,4 +358,5 @@ _APPLY: Mapping[str, Callable[[GovernanceState, GovernanceEvent], None]] = {
     "REVOKE_PRIVILEGES": lambda state, event: state.grants.revoke_privileges(event),
     "GRANT_OWNERSHIP": lambda state, event: state.grants.grant_ownership(event),
     "CREATE_OBJECT": lambda state, event: state.grants.create_object(event),
+    "DROP_OBJECT": lambda state, event: state.grants.forget(event.object_key or ""),
 }

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from audit.policies.model.events import GovernanceEvent
 from audit.policies.model.state import GovernanceState
 
-_OF_GRANTS = frozenset({"GRANT_PRIVILEGES", "REVOKE_PRIVILEGES", "GRANT_OWNERSHIP", "CREATE_OBJECT"})
+_OF_GRANTS = frozenset(
+    {"GRANT_PRIVILEGES", "REVOKE_PRIVILEGES", "GRANT_OWNERSHIP", "CREATE_OBJECT", "DROP_OBJECT"}
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,8 @@ class Securable:
 
     Attributes:
         key: `delta:<table id>`, which a rename keeps, `name:`, `function:` or `schema:` with a name in lower
-            case, `policy:` with the event that created it, `account:`.
+            case, `policy:`, `tag:`, `backup_policy:` or `backup_set:` with the event that created it,
+            `account:`.
         domain: table, view, schema ….
         name: fully qualified, as it is now.
         above: its schema and account; privileges on them hold here.
@@ -98,10 +99,11 @@ _VIEW = ("SELECT", "REFERENCES")
 _SCHEMA = (
     "USAGE", "MODIFY", "MONITOR", "CREATE TABLE", "CREATE VIEW", "CREATE FUNCTION", "CREATE MASKING POLICY",
     # A privilege on a schema holds for everything in it, one on the account for everything.
-    "CREATE ROW ACCESS POLICY", "CREATE TAG", *_TABLE,
+    "CREATE ROW ACCESS POLICY", "CREATE TAG", "CREATE BACKUP POLICY", "CREATE BACKUP SET", *_TABLE,
 )  # fmt: skip
 _ACCOUNT = (
-    "CREATE SCHEMA", "APPLY MASKING POLICY", "APPLY ROW ACCESS POLICY", "APPLY TAG", MANAGE_GRANTS, *_SCHEMA,
+    "CREATE SCHEMA", "APPLY MASKING POLICY", "APPLY ROW ACCESS POLICY", "APPLY TAG", "APPLY BACKUP POLICY",
+    "APPLY BACKUP RETENTION LOCK", "APPLY LEGAL HOLD", MANAGE_GRANTS, *_SCHEMA,
 )  # fmt: skip
 PRIVILEGES: dict[Domain, tuple[str, ...]] = {
     Domain.TABLE: _TABLE,
@@ -112,6 +114,9 @@ PRIVILEGES: dict[Domain, tuple[str, ...]] = {
     Domain.MASKING_POLICY: ("APPLY",),
     Domain.ROW_ACCESS_POLICY: ("APPLY",),
     Domain.TAG: ("APPLY",),
+    Domain.BACKUP_POLICY: ("APPLY",),
+    # Who owns a backup set does all with it that its locks and holds allow, and nobody else anything.
+    Domain.BACKUP_SET: (),
 }
 """Privileges by what they are granted on; OWNERSHIP is on everything but the account."""
 # SCHEMA, DATABASE and NAMESPACE are the same in the SQL of Spark (4.2).
@@ -134,13 +139,13 @@ def privileges_named(text: str, domain: Domain) -> tuple[str, ...]:
     (('SELECT', 'REFERENCES'), ('CREATE SCHEMA',))
 
     Raises:
-        UnknownPrivilegeError: there is no such privilege on that.
+        UnknownPrivilegeError: there is no such privilege on that; ALL of none is none, too.
     """
     there = PRIVILEGES[domain]
     found: dict[str, None] = {}
     for one in text.split(", "):
         privilege = _SAME.get(one, one)
-        if privilege not in (*there, ALL):
+        if privilege not in there and not (privilege == ALL and there):
             raise UnknownPrivilegeError(
                 f"there is no privilege {one} on a {noun_of(domain)}", _way_out(privilege, domain)
             )
@@ -154,6 +159,8 @@ def _way_out(privilege: str, domain: Domain) -> str:
     others = [noun_of(other).upper() for other, there in PRIVILEGES.items() if privilege in there]
     if others:
         return f"{privilege} is granted ON {joined_by_and(others, 'or')}"
+    if not PRIVILEGES[domain]:
+        return f"a {noun_of(domain)} has no privilege but OWNERSHIP: GRANT OWNERSHIP ON … TO ROLE …"
     return f"grant {', '.join(PRIVILEGES[domain])}, or ALL"
 
 

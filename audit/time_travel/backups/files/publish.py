@@ -23,6 +23,10 @@ from audit.time_travel.backups.files.manifest import (
 )
 from audit.time_travel.errors import BackupDamagedError
 
+FOLDER = "backups"
+"""Below the root: `<id of a set>/<id of a backup>/tables/<n>`. Only the system writes there; the enforcement
+rule of `audit.policies` refuses it to everybody, and most reads, too."""
+
 
 def publish(folder: Path, done: Done = lambda _: None) -> Manifest:
     """Hash all files, and write the manifest; a folder that is published already is left as it is.

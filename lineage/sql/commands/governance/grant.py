@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from lineage.model import Domain
 from lineage.names import SCHEMA_NOUNS
+from lineage.sql.commands.backups.clauses import BACKUP
 from lineage.sql.commands.command import Command
 from lineage.sql.commands.governance.role import role_name
 from lineage.sql.cursor import Cursor
@@ -27,6 +28,8 @@ _NOUNS: dict[tuple[str, ...], Domain] = {
     **{(noun,): Domain.SCHEMA for noun in SCHEMA_NOUNS},
     ("MASKING", "POLICY"): Domain.MASKING_POLICY, ("ROW", "ACCESS", "POLICY"): Domain.ROW_ACCESS_POLICY,
     ("TAG",): Domain.TAG, ("ACCOUNT",): Domain.ACCOUNT,
+    **{(noun, "POLICY"): Domain.BACKUP_POLICY for noun in BACKUP},
+    **{(noun, "SET"): Domain.BACKUP_SET for noun in BACKUP},
 }  # fmt: skip
 
 

@@ -33,6 +33,8 @@ import org.apache.spark.sql.delta.catalog.DeltaTableV2;
 import org.apache.spark.sql.delta.commands.ConvertToDeltaCommand;
 import org.apache.spark.sql.delta.files.TahoeFileIndex;
 import org.apache.spark.sql.delta.sources.DeltaDataSource;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.InsertIntoDataSourceCommand;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.SaveIntoDataSourceCommand;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
@@ -169,6 +171,8 @@ public class CommandTargets {
         SaveIntoDataSourceCommand command = (SaveIntoDataSourceCommand) plan;
         findPaths(command.options(), command.dataSource() instanceof DeltaDataSource);
       }
+      if (plan instanceof InsertIntoDataSourceCommand)
+        find((InsertIntoDataSourceCommand) plan, depth);
       if (plan instanceof ConvertToDeltaCommand)
         findPaths(((ConvertToDeltaCommand) plan).tableIdentifier().table(), false);
       // Queries inside are governed where they run.
@@ -181,6 +185,14 @@ public class CommandTargets {
             && !(plan instanceof SaveIntoDataSourceCommand)) findPaths(one, isDeltas);
       }
     }
+  }
+
+  /**
+   * A temporary view over the place of a Delta table is written through, and no catalog knows it.
+   */
+  private void find(InsertIntoDataSourceCommand insert, int depth) {
+    Object relation = insert.logicalRelation().relation();
+    if (relation instanceof HadoopFsRelation) find(((HadoopFsRelation) relation).location(), depth);
   }
 
   /** All that is a path in an argument that holds some: texts, and what an option says of one. */
@@ -225,23 +237,42 @@ public class CommandTargets {
   }
 
   private void find(ResolvedIdentifier name, int depth) {
-    if (!(name.catalog() instanceof TableCatalog) || !looksUp) return;
+    if (!(name.catalog() instanceof TableCatalog)) return;
+    String[] schema = name.identifier().namespace();
+    Path place = schema.length == 1 ? placeOf(schema[0], name.identifier().name()) : null;
+    if (!looksUp) {
+      if (place != null) put(place, true);
+      return;
+    }
     Table table;
     try {
       table = ((TableCatalog) name.catalog()).loadTable(name.identifier());
     } catch (org.apache.spark.sql.catalyst.analysis.NoSuchTableException e) {
       free.add(Relations.identifier(name.catalog(), name.identifier()));
+      if (place != null) put(place, true);
       return;
     }
     find(table, depth);
   }
 
+  /** The place that a name is, as delta.`/a/t`; null for any other name (Delta 4.4). */
+  private static Path placeOf(String schema, String name) {
+    boolean isPlace = name.startsWith("/") || name.indexOf(":/") > 0;
+    return isPlace && schema.equalsIgnoreCase("delta") ? new Path(name) : null;
+  }
+
   private void find(TableIdentifier name) {
-    if (name.database().isEmpty() || !looksUp) return; // a temporary view has no schema
+    if (name.database().isEmpty()) return; // a temporary view has no schema
+    Path place = placeOf(name.database().get(), name.table());
+    if (!looksUp) {
+      if (place != null) put(place, true);
+      return;
+    }
     CatalogTable table;
     try {
       if (!session.sessionState().catalog().tableExists(name)) {
         free.add(name);
+        if (place != null) put(place, true);
         return;
       }
       table = session.sessionState().catalog().getTableMetadata(name);

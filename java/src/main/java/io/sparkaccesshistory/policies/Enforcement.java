@@ -80,6 +80,7 @@ public class Enforcement implements EnforcementRule.Root {
   /** Refuses a stream over what policies hide from whoever starts it. */
   public void checkStream(SparkSession session, LogicalPlan plan) {
     if (governance.identities.isExempt(session)) return;
+    new BackupGuard(governance, session).requireStreams(RawFileGuard.placesBelow(plan));
     if (governance.enforcesPrivileges())
       new PrivilegeChecker(governance, session).requireReads(plan);
     if (governance.protections.any()) new RawFileGuard(governance, session).refuseStreams(plan);
@@ -158,12 +159,26 @@ public class Enforcement implements EnforcementRule.Root {
 
   /** Refuses a folder for a new Delta table over what is protected. */
   public void checkFolder(SparkSession session, String place) {
+    governance.requireApart(new Path(place), session);
     if (governance.protections.any() || governance.enforcesPrivileges())
       new FolderGuard(governance, session).requireApart(new Path(place), true, true);
   }
 
-  /** Refuses the files of a protected table. */
+  /** Refuses what tells of whole tables that a plan reads, of backups or behind policies. */
+  public void checkAllShown(SparkSession session, LogicalPlan plan, String what) {
+    new BackupGuard(governance, session).requireReads(plan);
+    governance.requireAllShown(session, plan, what);
+  }
+
+  /** Refuses a table in the folder of a backup, where a statement would write, past any plan. */
+  public void checkNoBackup(SparkSession session, String place) {
+    if (!governance.identities.isExempt(session))
+      governance.requireNoBackup(new Path(place), session);
+  }
+
+  /** Refuses the files of a protected table, and those of backups. */
   public void checkFiles(SparkSession session, String place) {
+    new BackupGuard(governance, session).requireGlob(place);
     if (governance.protections.any() && !governance.identities.isExempt(session))
       new RawFileGuard(governance, session).refuseGlob(place);
   }
@@ -186,6 +201,7 @@ public class Enforcement implements EnforcementRule.Root {
    * @return whether they may see what each change was asked for, too
    */
   public boolean checkHistory(SparkSession session, String location) {
+    new BackupGuard(governance, session).requireRead(new Path(location));
     if (!governance.protections.any() || governance.identities.isExempt(session)) return true;
     Protection protection =
         governance.protections.of(
@@ -286,13 +302,15 @@ public class Enforcement implements EnforcementRule.Root {
   }
 
   private LogicalPlan applyPolicies(LogicalPlan plan, SparkSession session) {
+    unlessForCaches(() -> new BackupGuard(governance, session).requireReads(plan));
     boolean asks = ContextFunctions.areIn(plan);
     if ((!governance.protections.any()
             && !asks
             && !governance.enforcesPrivileges()
             && !(plan instanceof Command))
         || governance.identities.isExempt(session)) return plan;
-    if (governance.enforcesPrivileges() && !(plan instanceof Command)) requireReads(plan, session);
+    if (governance.enforcesPrivileges() && !(plan instanceof Command))
+      unlessForCaches(() -> new PrivilegeChecker(governance, session).requireReads(plan));
     LogicalPlan found = plan;
     boolean reads = plan.containsPattern(TreePattern.PLAN_EXPRESSION()) || readsData(plan);
     if (reads && (governance.protections.any() || asks || plan instanceof Command)) {
@@ -320,9 +338,9 @@ public class Enforcement implements EnforcementRule.Root {
     return !isPlain || readsData(Scala.list(plan.children()).get(0));
   }
 
-  private void requireReads(LogicalPlan plan, SparkSession session) {
+  private static void unlessForCaches(Runnable check) {
     try {
-      new PrivilegeChecker(governance, session).requireReads(plan);
+      check.run();
     } catch (SecurityException e) {
       if (!isAskedForByCaches()) throw e;
     }

@@ -14,9 +14,13 @@ import io.sparkaccesshistory.policies.model.Securable;
 import io.sparkaccesshistory.policies.rewrite.PolicyBodies;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.viewfs.ViewFileSystem;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
@@ -46,6 +50,10 @@ public class Governance {
   public final Grants grants = new Grants();
   public final Identities identities;
   private final List<Path> auditFolders = new ArrayList<>();
+
+  /** Where all backups lie, each in the folder of its set, in all spellings; empty for nowhere. */
+  private final List<Path> backups = new ArrayList<>();
+
   private final SparkSession own;
   private volatile boolean enforces = false;
 
@@ -69,7 +77,78 @@ public class Governance {
     protections = new ProtectedObjects(own, bodies);
     identities.exempt(own);
     for (var one : auditFolders.split("\n"))
-      this.auditFolders.add(Relations.qualified(own, new Path(one)));
+      this.auditFolders.addAll(spellings(new Path(one), own));
+  }
+
+  /** The folder of all backups; only the system writes there, and few may read. */
+  public void keepBackups(String folder) {
+    backups.addAll(spellings(new Path(folder), own));
+    auditFolders.addAll(backups);
+  }
+
+  /**
+   * A place as it is written, and where it leads to. A file system that is neither local nor
+   * mounted knows one spelling, and would be asked over the network.
+   */
+  public Set<Path> spellings(Path place, SparkSession session) {
+    Path spelled = Relations.qualified(session, place);
+    boolean isOne =
+        !"file".equals(spelled.toUri().getScheme()) && !Relations.isMounted(session, spelled);
+    return isOne
+        ? Set.of(spelled)
+        : new LinkedHashSet<>(List.of(spelled, Relations.real(session, spelled)));
+  }
+
+  /** Whether there may be a backup: of a local root its folder tells. */
+  public boolean mayHaveBackups() {
+    if (backups.isEmpty()) return false;
+    java.net.URI place = backups.get(0).toUri();
+    return !"file".equals(place.getScheme()) || new java.io.File(place.getPath()).exists();
+  }
+
+  /** Whether a file system may lead to backups: the one that they lie in, and mounts. */
+  public boolean mayReachBackups(FileSystem files) {
+    return mayHaveBackups()
+        && (files instanceof ViewFileSystem
+            || files.getUri().getScheme().equals(backups.get(0).toUri().getScheme()));
+  }
+
+  /** The id of the backup set that a place belongs to; "" for the folder of all, null for none. */
+  public String backupSetOf(Path place) {
+    String below = "";
+    for (Path one = place; one != null; one = one.getParent()) {
+      if (backups.contains(one)) return below;
+      below = one.getName();
+    }
+    return null;
+  }
+
+  /** Whether a folder has the backups inside. */
+  public boolean containsBackups(Path place) {
+    for (Path one : backups) if (Relations.isIn(one, place)) return true;
+    return false;
+  }
+
+  /** Refuses to change what lies in the folder of a backup. */
+  public void requireNoBackup(Path place, SparkSession session) {
+    for (Path one : spellings(place, session))
+      if (backupSetOf(one) != null)
+        throw new SecurityException(
+            "backups lie in "
+                + place
+                + ", where the audit alone writes; ALTER BACKUP SET and DROP BACKUP SET change"
+                + " them, and CREATE TABLE … FROM BACKUP SET makes a table of one");
+  }
+
+  /** Refuses a folder with what is the audit's own in it or around it, whatever protects it. */
+  public void requireApart(Path place, SparkSession session) {
+    for (Path one : spellings(place, session))
+      if (isAuditFolder(one) || containsAuditFolder(one))
+        throw new SecurityException(
+            "in "
+                + place
+                + " lie the audit's own tables or backups; name a folder that lies apart from"
+                + " them");
   }
 
   public Identities identities() {

@@ -170,6 +170,13 @@ public class RawFileGuard {
     return List.of(Relations.qualified(session, path), Relations.real(session, path));
   }
 
+  /** Where the streams of a plan read. */
+  public static List<Path> placesBelow(LogicalPlan plan) {
+    List<Path> found = placesOf(plan);
+    for (var one : Scala.list(plan.children())) found.addAll(placesBelow(one));
+    return found;
+  }
+
   /** Where a stream reads; its options are named in any case. */
   private static List<Path> placesOf(LogicalPlan plan) {
     List<Path> found = new ArrayList<>();

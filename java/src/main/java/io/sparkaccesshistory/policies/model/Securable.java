@@ -42,6 +42,13 @@ public class Securable {
     return new Securable("schema", Relations.schemaOf(id), id, null);
   }
 
+  /**
+   * A backup set by the event that created it: in no schema here, since OWNERSHIP is of it alone.
+   */
+  public static Securable backupSet(String id) {
+    return new Securable("backup set", "backup_set:" + id, null, null);
+  }
+
   public static Securable function(FunctionIdentifier name) {
     TableIdentifier id = TableIdentifier.apply(name.funcName(), name.database(), name.catalog());
     return new Securable("function", "function:" + full(id).toLowerCase(Locale.ROOT), id, null);

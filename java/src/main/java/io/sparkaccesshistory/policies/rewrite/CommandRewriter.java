@@ -1,6 +1,7 @@
 package io.sparkaccesshistory.policies.rewrite;
 
 import io.sparkaccesshistory.Scala;
+import io.sparkaccesshistory.policies.BackupGuard;
 import io.sparkaccesshistory.policies.CommandTargets;
 import io.sparkaccesshistory.policies.FolderGuard;
 import io.sparkaccesshistory.policies.Governance;
@@ -19,6 +20,7 @@ import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.analysis.ResolvedNamespace;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
+import org.apache.spark.sql.catalyst.plans.logical.CreateTableLike;
 import org.apache.spark.sql.catalyst.plans.logical.DropNamespace;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
@@ -33,6 +35,7 @@ import org.apache.spark.sql.delta.commands.MergeIntoCommand;
 import org.apache.spark.sql.delta.commands.RestoreTableCommand;
 import org.apache.spark.sql.delta.commands.UpdateCommand;
 import org.apache.spark.sql.execution.CommandExecutionMode;
+import org.apache.spark.sql.execution.command.CreateTableLikeCommand;
 import org.apache.spark.sql.execution.command.DropDatabaseCommand;
 import org.apache.spark.sql.execution.command.ExplainCommand;
 import org.apache.spark.sql.execution.command.LoadDataCommand;
@@ -89,6 +92,13 @@ public class CommandRewriter {
               + " RenameTable AlterTableRenameCommand VacuumTableCommand"
               + " AlterTableSetLocationDeltaCommand ReplaceTable ReplaceTableAsSelect");
 
+  /** Of those that look, they write files, or delete some. */
+  private static final Set<String> MAINTAINS = set("OptimizeTableCommand VacuumTableCommand");
+
+  /** They hand out all files below a folder. */
+  private static final Set<String> REACHES =
+      set("AddArchivesCommand AddFilesCommand AddJarsCommand");
+
   private static final Set<String> REPLACES = set("ReplaceTable ReplaceTableAsSelect");
   private static final Set<String> RENAMES_VIEWS = set("RenameTable AlterTableRenameCommand");
 
@@ -118,18 +128,12 @@ public class CommandRewriter {
     CommandTargets targets =
         new CommandTargets(
             session, plan, governance.protections.any() || governance.notesCreations());
+    if (plan instanceof CloneTableCommand)
+      new BackupGuard(governance, session)
+          .requireRead(((CloneTableCommand) plan).sourceTable().dataPath());
+    requireLocationApart(plan);
     for (var entry : targets.places.entrySet()) {
-      Path place = entry.getValue();
-      boolean isAuditTable =
-          place != null
-              && (governance.isAuditFolder(place)
-                  || (OVERWRITES.contains(kind) && governance.containsAuditFolder(place)));
-      if (isAuditTable && !LOOKS.contains(kind))
-        throw new SecurityException(
-            "the audit's own table "
-                + place
-                + " is changed by the audit alone;"
-                + " policies and roles are changed by statements of their own");
+      if (entry.getValue() != null) requireNotOurs(entry.getValue(), kind);
       if (!governance.protections.any()) continue;
       String key = entry.getKey();
       Protection protection = governance.protections.of(key, session);
@@ -159,6 +163,37 @@ public class CommandRewriter {
         && hides(((DescribeDeltaHistoryCommand) plan).table().initialSnapshot()))
       return new HistoryWithoutParameters((DescribeDeltaHistoryCommand) plan);
     return plan;
+  }
+
+  /** Refuses to change what is the audit's own: its tables and the folders of backups. */
+  private void requireNotOurs(Path place, String kind) {
+    boolean writes = !LOOKS.contains(kind) || MAINTAINS.contains(kind);
+    if (!writes) {
+      new BackupGuard(governance, session).requireRead(place);
+      return;
+    }
+    governance.requireNoBackup(place, session);
+    boolean isWhole = OVERWRITES.contains(kind) || CLAIMS.contains(kind) || REACHES.contains(kind);
+    for (Path one : governance.spellings(place, session)) {
+      if (governance.isAuditFolder(one) || (isWhole && governance.containsAuditFolder(one)))
+        throw new SecurityException(
+            "the audit's own table "
+                + place
+                + " is changed by the audit alone;"
+                + " policies and roles are changed by statements of their own");
+    }
+  }
+
+  /** CREATE TABLE … LIKE looks at its source, and makes a table of its location. */
+  private void requireLocationApart(LogicalPlan plan) {
+    Path place = null;
+    if (plan instanceof CreateTableLike && ((CreateTableLike) plan).location().isDefined())
+      place = new Path(((CreateTableLike) plan).location().get());
+    if (plan instanceof CreateTableLikeCommand) {
+      var location = ((CreateTableLikeCommand) plan).fileFormat().locationUri();
+      if (location.isDefined()) place = new Path(location.get());
+    }
+    if (place != null) governance.requireApart(place, session);
   }
 
   /** Whether policies hide something of a table, as it is, from whoever asks. */

@@ -1,6 +1,7 @@
 package io.sparkaccesshistory.policies.rewrite;
 
 import io.sparkaccesshistory.Scala;
+import io.sparkaccesshistory.policies.BackupGuard;
 import io.sparkaccesshistory.policies.Governance;
 import io.sparkaccesshistory.policies.RawFileGuard;
 import io.sparkaccesshistory.policies.expressions.AttributeReplacement;
@@ -51,6 +52,7 @@ public class PolicyRewriter {
   private final ColumnMasks masks;
   private final PredicateFence fence;
   private final RawFileGuard files;
+  private final BackupGuard backups;
   private final CommandRewriter commands;
   private boolean isNullabilityChanged = false;
 
@@ -67,6 +69,7 @@ public class PolicyRewriter {
     masks = new ColumnMasks(bodies);
     fence = new PredicateFence(session);
     files = new RawFileGuard(governance, session);
+    backups = new BackupGuard(governance, session);
     commands = new CommandRewriter(governance, session, fence, files);
   }
 
@@ -105,7 +108,8 @@ public class PolicyRewriter {
     found = fence.fencePlan(found);
     Protection protection = governance.protections.of(found);
     boolean isPast =
-        Relations.isOfThePast(found) && found.getTagValue(Relations.GOVERNED).isEmpty();
+        (Relations.isOfThePast(found) || backups.isBackup(found))
+            && found.getTagValue(Relations.GOVERNED).isEmpty();
     Protection today =
         isPast ? governance.protections.of(Relations.keyOfToday(found), session) : null;
     // What was replaced had another id, and policies of its own; its history is that of the table.

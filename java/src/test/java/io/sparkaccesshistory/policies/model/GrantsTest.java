@@ -61,6 +61,8 @@ class GrantsTest {
         return Securable.schema(T);
       case "function":
         return Securable.of("function", "function:spark_catalog.s.f", T);
+      case "backup set":
+        return Securable.backupSet("1");
       default:
         return Securable.of(noun, "delta:1", T);
     }
