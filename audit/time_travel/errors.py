@@ -221,3 +221,26 @@ class BackupIncompleteError(BackupError):
     """A backup that could not be made whole, because a file could not be taken into it."""
 
     code = "BACKUP_INCOMPLETE"
+
+
+class BackupStoreError(BackupError):
+    """An object store that refuses, or that cannot be reached.
+
+    Attributes:
+        refusal: the store's own code for it; "" where it did not answer.
+    """
+
+    code = "BACKUP_STORE"
+    refusal: str = ""
+
+
+class BackupStoreUnknownError(BackupError):
+    """A place that no kind of backup store knows, by its scheme or by its form."""
+
+    code = "BACKUP_STORE_UNKNOWN"
+
+
+class BackupExtraMissingError(BackupError):
+    """A backup store whose library is not installed."""
+
+    code = "BACKUP_EXTRA_MISSING"
