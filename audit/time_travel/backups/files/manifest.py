@@ -82,8 +82,8 @@ class Manifest:
 class Damage:
     """A file that is not as the manifest says.
 
-    `unknown` is one that the manifest does not have. `covered` is whole, but an object store shows its readers
-    something newer under its name.
+    `unknown` is one that the manifest does not have. `covered` is whole, but an object store shows something
+    newer under its name.
     """
 
     path: str
