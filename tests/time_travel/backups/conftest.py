@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from moto.server import ThreadedMotoServer
 
-from audit.time_travel.backups.store.choose import store_for
+from audit.time_travel.backups.store.s3_address import s3_address
 from audit.time_travel.backups.store.s3_client import S3Client
 from audit.time_travel.backups.store.s3_settings import s3_settings
+from audit.time_travel.backups.store.s3_store import S3Store
 
 _NUMBERS = count()
 
@@ -20,11 +21,16 @@ _NUMBERS = count()
 class S3Server:
     """A running server.
 
-    `settings` are Hadoop's, `boto` is a client of boto3, as somebody has one who goes around the project.
+    `settings` are Hadoop's. `boto` is a client of boto3, as somebody has one who goes around the project.
     """
 
     settings: dict[str, str]
-    boto: Any
+    client: S3Client
+
+    @property
+    def boto(self) -> Any:
+        """It takes a third of a second to make one, so that stores share it."""
+        return self.client.boto
 
     def bucket(self, **options):
         """The name of a new bucket."""
@@ -42,9 +48,9 @@ class S3Server:
         self.boto.put_bucket_versioning(Bucket=name, VersioningConfiguration={"Status": "Enabled"})
         return name
 
-    def store(self, bucket, root="audit/backups"):
-        """The store of backups below a root."""
-        return store_for(f"s3a://{bucket}/{root}", self.settings)
+    def store(self, bucket, **options):
+        """The store of the backups in a bucket."""
+        return S3Store(self.client, s3_address(f"s3a://{bucket}/audit/backups"), **options)
 
     def fill(self, bucket, files):
         """Objects with these bytes; the URIs by name."""
@@ -71,5 +77,5 @@ def s3():
         "fs.s3a.secret.key": "a-secret",
         "fs.s3a.path.style.access": "true",
     }
-    yield S3Server(settings, S3Client.connected(s3_settings(settings)).boto)
+    yield S3Server(settings, S3Client.connected(s3_settings(settings)))
     server.stop()

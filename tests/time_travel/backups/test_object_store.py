@@ -82,7 +82,9 @@ def local_place(tmp_path):
 
 def entries():
     """The manifest of the table."""
-    return [FileEntry(name, len(FILES[name]), hashlib.sha256(FILES[name]).hexdigest()) for name in sorted(FILES)]
+    return [
+        FileEntry(name, len(FILES[name]), hashlib.sha256(FILES[name]).hexdigest()) for name in sorted(FILES)
+    ]
 
 
 def test_a_backup_has_each_file(place):

@@ -111,8 +111,9 @@ def _put(body: Any, size: int, digest: str, target: Target) -> Taken:
     place, checksum = target.place, base64.b64encode(bytes.fromhex(digest)).decode("ascii")
     # S3 refuses other bytes than those of the checksum.
     target.client.ask(
-        "put_object", place, Bucket=place.bucket, Key=place.key, Body=body, ChecksumSHA256=checksum
-    )
+        "put_object", place, Bucket=place.bucket, Key=place.key, Body=body, ChecksumAlgorithm="SHA256",
+        ChecksumSHA256=checksum,
+    )  # fmt: skip
     return Taken(copied=1, copied_bytes=size)
 
 

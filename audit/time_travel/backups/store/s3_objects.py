@@ -22,6 +22,8 @@ from audit.time_travel.errors import BackupStoreError
 
 _BATCH = 1000
 """Objects of one request to delete; S3 takes no more."""
+_KEPT = frozenset({"AccessDenied", "InvalidRequest", "ObjectLocked"})
+"""What S3, and stores of its kind, say of a locked version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +123,21 @@ def _abort(client: S3Client, upload: dict[str, str]) -> None:
             raise
 
 
-def delete_versions(client: S3Client, place: S3Address, versions: Iterator[tuple[str, str]]) -> list[str]:
-    """Delete versions and delete markers, for good; the keys that S3 keeps, since they are locked.
+def delete_all(client: S3Client, place: S3Address) -> str | None:
+    """Delete all that begins with a key, for good; the first key that S3 keeps, since it is locked.
+
+    Raises:
+        BackupStoreError: S3 refuses for another reason, or cannot be reached.
+    """
+    # Each batch is listed anew: where a listing goes on after what it named is gone, stores differ.
+    while batch := list(islice(every_version(client, place), _BATCH)):
+        if kept := delete_versions(client, place, iter(batch)):
+            return kept
+    return None
+
+
+def delete_versions(client: S3Client, place: S3Address, versions: Iterator[tuple[str, str]]) -> str | None:
+    """Delete versions and delete markers, for good; the first key that S3 keeps, since it is locked.
 
     Args:
         client: of S3.
@@ -137,14 +152,12 @@ def delete_versions(client: S3Client, place: S3Address, versions: Iterator[tuple
         what = {"Objects": batch, "Quiet": True}
         answer = client.ask("delete_objects", place, Bucket=place.bucket, Delete=what)
         for one in answer.get("Errors", ()):
-            if one.get("Code") in MISSING:
-                continue
-            if one.get("Code") not in {"AccessDenied", "ObjectLocked", "InvalidRequest"}:
-                raise BackupStoreError(
-                    f"S3 does not delete {one.get('Key')} of {place}: {one.get('Code')}", "run it again"
-                )
-            kept.append(str(one.get("Key")))
-    return kept
+            code, key = one.get("Code"), str(one.get("Key"))
+            if code in _KEPT:
+                kept.append(key)
+            elif code not in MISSING:
+                raise BackupStoreError(f"S3 does not delete {key} of {place}: {code}", "run it again")
+    return min(kept, default=None)
 
 
 def every_version(client: S3Client, place: S3Address) -> Iterator[tuple[str, str]]:

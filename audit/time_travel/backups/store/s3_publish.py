@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 from tempfile import SpooledTemporaryFile
@@ -66,7 +65,7 @@ def manifest_of(client: S3Client, folder: S3Address) -> StoredFile | None:
 
 
 def manifest_lines(client: S3Client, folder: S3Address) -> Iterator[str]:
-    """The lines of the manifest of a backup, as they come.
+    """The lines of the manifest of a backup, by way of a temporary file.
 
     Raises:
         BackupDamagedError: it has none, or one that is no text.
@@ -76,14 +75,17 @@ def manifest_lines(client: S3Client, folder: S3Address) -> Iterator[str]:
     if found is None:
         raise no_manifest(folder)
     answer = client.ask("get_object", folder, **found.where(folder.bucket))
-    rest = b""
+    # S3 ends an answer that is read as slowly as the files that its lines name.
+    with SpooledTemporaryFile(_SPOOLED) as text:
+        text.writelines(client.chunks(answer["Body"], folder))
+        text.seek(0)
+        for line in text:
+            yield _decoded(line, folder)
+
+
+def _decoded(line: bytes, folder: S3Address) -> str:
     try:
-        with closing(client.chunks(answer["Body"], folder)) as chunks:
-            for chunk in chunks:
-                *lines, rest = (rest + chunk).split(b"\n")
-                yield from (line.decode("ascii") + "\n" for line in lines)
-        if rest:
-            yield rest.decode("ascii")
+        return line.decode("ascii")
     except UnicodeDecodeError as error:
         raise BackupDamagedError(
             f"the manifest of backup {folder} is no text", "verify it against another copy"

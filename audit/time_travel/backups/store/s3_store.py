@@ -28,6 +28,7 @@ from audit.time_travel.backups.store.s3_copy import S3_SIZES, Sizes, Target, put
 from audit.time_travel.backups.store.s3_locks import enforcement_of, locked_by
 from audit.time_travel.backups.store.s3_objects import (
     abort_uploads,
+    delete_all,
     delete_versions,
     every_version,
     names_below,
@@ -154,20 +155,10 @@ class S3Store:
 
     def uncover(self, folder: str) -> int:
         """See `BackupStore.uncover`: newer versions and delete markers go, the backup's own stay."""
-        place, count = self._folder(folder), 0
-
-        def covers() -> Iterator[tuple[str, str]]:
-            nonlocal count
-            for one in stored_files(self.client, place.below("")):
-                count += len(one.covers)
-                yield from ((one.key, version) for version in one.covers)
-
-        if kept := delete_versions(self.client, place, covers()):
-            raise BackupLockedError(
-                f"what lies over {kept[0]} of backup {place} is locked itself",
-                "restore the backup: its own versions are read, whatever lies over them",
-            )
-        return count
+        total = 0
+        while count := self._uncovered(self._folder(folder)):
+            total += count
+        return total
 
     def lock(self, folder: str, until: int) -> Enforcement:
         """See `BackupStore.lock`."""
@@ -187,9 +178,9 @@ class S3Store:
         place = self._folder(folder)
         self._refuse_bound(place)
         for part in (place.below(NAME), place.below("")):
-            if kept := delete_versions(self.client, place, every_version(self.client, part)):
+            if kept := delete_all(self.client, part):
                 raise BackupLockedError(
-                    f"S3 does not delete {kept[0]} of backup {place}",
+                    f"S3 does not delete {kept} of backup {place}",
                     "a lock or a legal hold is on it: remove the backup when that has ended",
                 )
         abort_uploads(self.client, place)
@@ -223,6 +214,22 @@ class S3Store:
                 f"{place} is another file than the one to take, and is locked",
                 "make a backup of another identifier; a default lock of the bucket does this",
             )
+
+    def _uncovered(self, place: S3Address) -> int:
+        count = 0
+
+        def covers() -> Iterator[tuple[str, str]]:
+            nonlocal count
+            for one in stored_files(self.client, place.below("")):
+                count += len(one.covers)
+                yield from ((one.key, version) for version in one.covers)
+
+        if kept := delete_versions(self.client, place, covers()):
+            raise BackupLockedError(
+                f"what lies over {kept} of backup {place} is locked itself",
+                "restore the backup: its own versions are read, whatever lies over them",
+            )
+        return count
 
     def _set(self, folder: str, lock: Lock) -> Enforcement:
         enforcement = enforcement_of(self.client, self.root.bucket)
