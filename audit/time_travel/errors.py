@@ -227,3 +227,26 @@ class BackupConflictError(BackupError):
     """Other drivers changed the backups at each attempt of this one."""
 
     code = "BACKUP_CONFLICT"
+
+
+class BackupStoreError(BackupError):
+    """An object store that refuses, or that cannot be reached.
+
+    Attributes:
+        refusal: the store's own code for it; "" where it did not answer.
+    """
+
+    code = "BACKUP_STORE"
+    refusal: str = ""
+
+
+class BackupStoreUnknownError(BackupError):
+    """A place that no kind of backup store knows, by its scheme or by its form."""
+
+    code = "BACKUP_STORE_UNKNOWN"
+
+
+class BackupExtraMissingError(BackupError):
+    """A backup store whose library is not installed."""
+
+    code = "BACKUP_EXTRA_MISSING"

@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -27,7 +27,7 @@ _FORMAT = 1
 # Large enough that a thread is in SHA-256 most of the time; OpenSSL releases Python's lock from 2 KiB on.
 _CHUNK = 1 << 20
 
-Problem = Literal["missing", "size", "hash", "unknown", "unreadable"]
+Problem = Literal["missing", "size", "hash", "unknown", "unreadable", "covered"]
 Done = Callable[[int], None]
 """Is told the bytes of each file that has been read; by several threads."""
 
@@ -73,14 +73,18 @@ class Manifest:
 
     def lines(self) -> Iterator[str]:
         """Lines of JSON: what follows, then each file."""
-        yield json.dumps({"format": _FORMAT, "files": len(self.files), "bytes": self.size}) + "\n"
+        yield head_line(len(self.files), self.size)
         for one in self.files:
-            yield json.dumps([one.path, one.size, one.sha256]) + "\n"
+            yield entry_line(one)
 
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A file that is not as the manifest says; `unknown` is one that the manifest does not have."""
+    """A file that is not as the manifest says.
+
+    `unknown` is one that the manifest does not have. `covered` is whole, but an object store shows something
+    newer under its name.
+    """
 
     path: str
     problem: Problem
@@ -113,7 +117,17 @@ def make_manifest(folder: Path, done: Done = lambda _: None) -> Manifest:
     return Manifest(tuple(one for one in found if one is not None))
 
 
-def parse_manifest(lines: Sequence[str], folder: Path) -> Manifest:
+def head_line(files: int, size: int) -> str:
+    """The first line of a manifest: what follows, `size` in bytes."""
+    return json.dumps({"format": _FORMAT, "files": files, "bytes": size}) + "\n"
+
+
+def entry_line(entry: FileEntry) -> str:
+    """The line of a file."""
+    return json.dumps([entry.path, entry.size, entry.sha256]) + "\n"
+
+
+def parse_manifest(lines: Iterable[str], folder: Path | str) -> Manifest:
     """The manifest of its lines.
 
     Args:
@@ -123,16 +137,32 @@ def parse_manifest(lines: Sequence[str], folder: Path) -> Manifest:
     Raises:
         BackupDamagedError: they are no whole manifest.
     """
+    return Manifest(tuple(entries_of(lines, folder)))
+
+
+def entries_of(lines: Iterable[str], folder: Path | str) -> Iterator[FileEntry]:
+    """The files of a manifest, one by one; whether it is whole shows at the end.
+
+    Args:
+        lines: as `Manifest.lines` gives them.
+        folder: of the backup, for the message.
+
+    Raises:
+        BackupDamagedError: they are no whole manifest.
+    """
+    rest, found, size = iter(lines), 0, 0
     try:
-        head, *rest = [json.loads(line) for line in lines]
-        files = tuple(FileEntry(str(path), int(size), str(digest)) for path, size, digest in rest)
+        head = json.loads(next(rest, ""))
         known = (head["format"], head["files"], head["bytes"])
+        for line in rest:
+            path, length, digest = json.loads(line)
+            entry = FileEntry(str(path), int(length), str(digest))
+            found, size = found + 1, size + entry.size
+            yield entry
     except (ValueError, KeyError, TypeError) as error:
         raise _broken(folder) from error
-    manifest = Manifest(files)
-    if known != (_FORMAT, len(files), manifest.size):
+    if known != (_FORMAT, found, size):
         raise _broken(folder)
-    return manifest
 
 
 def verify(folder: Path, manifest: Manifest, done: Done = lambda _: None) -> tuple[Damage, ...]:
@@ -219,7 +249,7 @@ def _problem(folder: Path, entry: FileEntry) -> Problem | None:
     return None if (size, digest) == (entry.size, entry.sha256) else "hash"
 
 
-def _broken(folder: Path) -> BackupDamagedError:
+def _broken(folder: Path | str) -> BackupDamagedError:
     return BackupDamagedError(
         f"the manifest of backup {folder} is not whole",
         "verify it against another copy, or make a new backup",

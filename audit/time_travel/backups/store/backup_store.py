@@ -1,0 +1,233 @@
+"""What a place for backups can do, whatever kind of place it is.
+
+In: names of folders, files to take. Out: the protocol `BackupStore` and its values. `local_store` is a folder
+of a file system, `s3_store` is a bucket; `choose` knows which one a URI means. Another store (gs://, abfss://)
+is one more class with these methods.
+
+A folder is named as in `<set id>/<backup id>`, below the root of the store. It is a backup when it has its
+manifest. Each method can be killed at any point and run again, by several machines at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from audit.time_travel.backups.files.link_files import Taken
+from audit.time_travel.backups.files.manifest import Damage, Done, FileEntry
+from audit.time_travel.errors import BackupStoreUnknownError
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file to take.
+
+    Attributes:
+        location: a path of this machine or a URI, as Hadoop's `Path.toString` writes it: nothing is escaped.
+        target: the path in the backup's folder.
+        version: which version of an object; None for the current one.
+    """
+
+    location: str
+    target: str
+    version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """What is to hold the files of a backup.
+
+    Attributes:
+        until: nobody deletes them before, UTC microseconds by the store's clock; None for no retention lock.
+            `BackupState.expiration_scheduled_for(backup, store.clock())` is that moment.
+        is_held: they are under a legal hold.
+    """
+
+    until: int | None = None
+    is_held: bool = False
+
+
+NO_LOCK = Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Enforcement:
+    """What the store itself does about a lock or a hold; the rules of this project hold in any case.
+
+    Attributes:
+        is_enforced: the store refuses to delete the files, whoever asks.
+        reason: why it does not; "" where it does, or where there is no lock and no hold.
+    """
+
+    is_enforced: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A backup that is whole.
+
+    Attributes:
+        files: how many.
+        size: bytes of all of them.
+        digest: SHA-256 of its manifest: whoever keeps it elsewhere knows this manifest from another one.
+        enforcement: of the lock that it was published with.
+    """
+
+    files: int
+    size: int
+    digest: str
+    enforcement: Enforcement
+
+
+class BackupStore(Protocol):
+    """A place for backups. Any method of an object store raises `BackupStoreError` where that refuses."""
+
+    def location(self, folder: str) -> str:
+        """The folder as a path or URI that Spark reads."""
+        ...
+
+    def take(
+        self, files: Iterable[Source], folder: str, done: Callable[[Taken], None] = lambda _: None
+    ) -> Taken:
+        """Take files into a folder that is on its way.
+
+        Args:
+            files: are taken one by one, however many there are.
+            folder: of the backup.
+            done: is told of each file; by several threads.
+
+        Raises:
+            BackupIncompleteError: a file cannot be taken; what was taken stays for the next attempt.
+        """
+        ...
+
+    def write(self, folder: str, path: str, data: bytes) -> None:
+        """Put a small file into a folder that is on its way.
+
+        Raises:
+            BackupIncompleteError: it cannot be written.
+        """
+        ...
+
+    def read(self, folder: str, path: str) -> bytes:
+        """A small file of a folder.
+
+        Raises:
+            BackupDamagedError: it is not there, or cannot be read.
+        """
+        ...
+
+    def publish(self, folder: str, lock: Lock = NO_LOCK, done: Done = lambda _: None) -> Published:
+        """Lock all files, then write the manifest; of a backup that is published already the lock alone.
+
+        Args:
+            folder: with all files of the backup.
+            lock: is set on each file, and on the manifest.
+            done: is told the bytes of each file.
+
+        Raises:
+            BackupDamagedError: a file cannot be read.
+        """
+        ...
+
+    def is_published(self, folder: str) -> bool:
+        """Whether a folder is a backup."""
+        ...
+
+    def published(self, below: str) -> list[str]:
+        """The backups in a folder, by name."""
+        ...
+
+    def unfinished(self, below: str) -> list[str]:
+        """The folders in a folder that are no backups yet, or no more, by name."""
+        ...
+
+    def files(self, folder: str) -> Iterator[FileEntry]:
+        """The files of a backup by its manifest, ordered by path.
+
+        Raises:
+            BackupDamagedError: it has no manifest, or one that is not whole.
+        """
+        ...
+
+    def sources(self, folder: str) -> Iterator[Source]:
+        """The files of a backup as `take` takes them, here or into another store of the same kind: a restore.
+
+        Raises:
+            BackupDamagedError: a file is gone, or the manifest is not whole.
+        """
+        ...
+
+    def verify(
+        self, folder: str, digest: str | None = None, done: Done = lambda _: None
+    ) -> tuple[Damage, ...]:
+        """What of a backup is not as its manifest says, ordered by path; each file is read back and hashed.
+
+        Args:
+            folder: of the backup.
+            digest: of its manifest, where that is known from elsewhere.
+            done: is told the bytes of each file.
+
+        Raises:
+            BackupDamagedError: it has no manifest, or one that is not whole.
+        """
+        ...
+
+    def uncover(self, folder: str) -> int:
+        """Take away what somebody put over the files of a backup; how many such things there were.
+
+        Raises:
+            BackupLockedError: what lies over a file is locked itself.
+        """
+        ...
+
+    def lock(self, folder: str, until: int) -> Enforcement:
+        """Have the store keep each file of a backup until a moment; an end that is later already stays.
+
+        Args:
+            folder: of a backup.
+            until: UTC microseconds by the store's clock.
+
+        Raises:
+            BackupDamagedError: the folder is no backup.
+        """
+        ...
+
+    def hold(self, folder: str, is_held: bool) -> Enforcement:  # noqa: FBT001  a state, as in `Backup.is_held`
+        """Put the files of a backup under a legal hold, or take it away.
+
+        Raises:
+            BackupDamagedError: the folder is no backup.
+        """
+        ...
+
+    def remove(self, folder: str) -> None:
+        """Delete a backup, or what is left of one.
+
+        Raises:
+            BackupLockedError: the store keeps it until a later moment.
+            BackupHeldError: it is under a legal hold.
+        """
+        ...
+
+    def clock(self) -> int | None:
+        """The store's date, UTC microseconds; None for a store without a clock of its own."""
+        ...
+
+
+def checked(folder: str) -> str:
+    """A folder's name, or a refusal of one that leads elsewhere.
+
+    >>> checked("set/backup")
+    'set/backup'
+
+    Raises:
+        BackupStoreUnknownError: it is empty, absolute, or has `.` or `..` in it.
+    """
+    if any(part in {"", ".", ".."} for part in folder.split("/")):
+        raise BackupStoreUnknownError(
+            f"{folder!r} names no folder of a backup", "name it as <set id>/<backup id>"
+        )
+    return folder

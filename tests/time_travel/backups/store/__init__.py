@@ -1,0 +1,1 @@
+"""Backups on an object store."""

@@ -1,0 +1,266 @@
+"""What each place for backups does, a folder of this machine and three kinds of buckets alike."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from audit.time_travel.backups.files.link_files import Taken
+from audit.time_travel.backups.files.manifest import NAME, Damage, FileEntry
+from audit.time_travel.backups.store.backup_store import Lock, Published, Source
+from audit.time_travel.backups.store.choose import store_for
+from audit.time_travel.backups.store.local_store import LocalStore
+from audit.time_travel.errors import BackupDamagedError, BackupIncompleteError, BackupStoreUnknownError
+
+FILES = {
+    "a.parquet": b"a" * 1000,
+    "p=1/b c.parquet": b"b" * 2000,
+    "p=%20+%/q=ü/d+&=?#~.parquet": b"d" * 10,
+    "_delta_log/00000000000000000000.json": b"{}\n",
+    "empty": b"",
+    "数据/\U0001f40d.parquet": b"e",
+}
+BACKUP = "set/backup"
+
+
+class Place:
+    """A store, with a table beside it."""
+
+    def __init__(self, store, uris, change):
+        self.store, self.uris, self.change = store, uris, change
+
+    def sources(self):
+        """The files of the table."""
+        return [Source(uri, name) for name, uri in self.uris.items()]
+
+    def made(self, folder=BACKUP, lock=Lock()):  # noqa: B008  a frozen value
+        """A published backup."""
+        self.store.take(self.sources(), folder)
+        return self.store.publish(folder, lock)
+
+
+@pytest.fixture(params=["local", "plain", "versioned", "locking"])
+def place(request, tmp_path, s3):
+    """One of each kind."""
+    if request.param == "local":
+        return local_place(tmp_path)
+    bucket = {"plain": s3.bucket, "versioned": s3.versioned, "locking": s3.locking}[request.param]()
+
+    def change(path, data):
+        key = f"audit/backups/{path}"
+        if data is None:
+            found, _ = s3.rows(bucket, key)
+            for one in found:
+                s3.boto.delete_object(Bucket=bucket, Key=key, VersionId=one["VersionId"])
+        else:
+            change(path, None)
+            s3.boto.put_object(Bucket=bucket, Key=key, Body=data)
+
+    return Place(s3.store(bucket), s3.fill(s3.bucket(), FILES), change)
+
+
+def local_place(tmp_path):
+    """A folder."""
+    for name, data in FILES.items():
+        path = tmp_path / "warehouse" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+    def change(path, data):
+        target = tmp_path / "backups" / path
+        target.unlink(missing_ok=True)
+        if data is not None:
+            target.write_bytes(data)
+
+    uris = {name: f"file:{tmp_path}/warehouse/{name}" for name in FILES}
+    return Place(store_for(f"file://{tmp_path}/backups"), uris, change)
+
+
+def entries():
+    """The manifest of the table."""
+    return [
+        FileEntry(name, len(FILES[name]), hashlib.sha256(FILES[name]).hexdigest()) for name in sorted(FILES)
+    ]
+
+
+def test_a_backup_has_each_file(place):
+    """Names of any letters; the manifest is the same in each kind of place."""
+    told, hashed = [], []
+    taken = place.store.take(place.sources(), BACKUP, told.append)
+    assert sum(told, Taken()) == taken
+    assert taken.linked + taken.copied == len(FILES)
+    assert not place.store.is_published(BACKUP)
+    made = place.store.publish(BACKUP, done=hashed.append)
+    assert sum(hashed) == made.size == sum(map(len, FILES.values()))
+    assert made.files == len(FILES)
+    text = place.store.read(BACKUP, NAME)
+    assert hashlib.sha256(text).hexdigest() == made.digest
+    assert list(place.store.files(BACKUP)) == entries()
+    assert place.store.verify(BACKUP, made.digest) == ()
+    assert {name: place.store.read(BACKUP, name) for name in FILES} == FILES
+
+
+def test_a_second_attempt_keeps_what_is_there(place):
+    """And takes what is missing, or of other bytes."""
+    place.store.take(place.sources()[:3], BACKUP)
+    place.change(f"{BACKUP}/a.parquet", b"half")
+    taken = place.store.take(place.sources(), BACKUP)
+    assert (taken.kept, taken.linked + taken.copied) == (2, len(FILES) - 2)
+    first = place.store.publish(BACKUP)
+    assert place.store.take(place.sources(), BACKUP) == Taken(kept=len(FILES))
+    assert place.store.publish(BACKUP) == first
+    assert place.store.verify(BACKUP) == ()
+
+
+def test_a_small_file_is_written_and_read(place):
+    """Twice is as good as once."""
+    for data in (b"one", b"two", b"two"):
+        place.store.write(BACKUP, "backup.json", data)
+        assert place.store.read(BACKUP, "backup.json") == data
+    assert [one.path for one in place.store.files(BACKUP)] if place.store.is_published(BACKUP) else True
+    assert place.store.publish(BACKUP).files == 1
+    with pytest.raises(BackupDamagedError, match="none"):
+        place.store.read(BACKUP, "none")
+
+
+def test_verify_finds_each_damage(place):
+    """A file that is gone, of another size, of other bytes, or new; another manifest than the known one."""
+    made = place.made()
+    place.change(f"{BACKUP}/a.parquet", b"A" * 1000)
+    place.change(f"{BACKUP}/p=1/b c.parquet", b"short")
+    place.change(f"{BACKUP}/empty", None)
+    place.change(f"{BACKUP}/new", b"")
+    expected = [
+        Damage("a.parquet", "hash"),
+        Damage("empty", "missing"),
+        Damage("new", "unknown"),
+        Damage("p=1/b c.parquet", "size"),
+    ]
+    assert place.store.verify(BACKUP, made.digest) == tuple(expected)
+    told = []
+    other = place.store.verify(BACKUP, "0" * 64, told.append)
+    assert other == tuple(sorted([*expected, Damage(NAME, "hash")], key=lambda one: one.path))
+    with pytest.raises(BackupDamagedError, match="empty"):
+        list(place.store.sources(BACKUP))
+
+
+def test_without_a_manifest_it_is_no_backup(place):
+    """It comes last and goes first; what is left is listed, and removed."""
+    assert (place.store.published("set"), place.store.unfinished("set")) == ([], [])
+    place.store.take(place.sources(), "set/one")
+    place.made("set/two")
+    assert (place.store.published("set"), place.store.unfinished("set")) == (["set/two"], ["set/one"])
+    for ask in (place.store.verify, lambda folder: list(place.store.files(folder))):
+        with pytest.raises(BackupDamagedError, match="no manifest"):
+            ask("set/one")
+    for ask in (lambda: place.store.lock("set/one", 1), lambda: place.store.hold("set/one", is_held=True)):
+        with pytest.raises(BackupDamagedError, match="no manifest"):
+            ask()
+    for _ in range(2):
+        place.store.remove("set/two")
+        place.store.remove("set/one")
+    assert (place.store.published("set"), place.store.unfinished("set")) == ([], [])
+
+
+@pytest.mark.parametrize("text", [b"", b"[1]\n", b'{"format": 1, "files": 2, "bytes": 0}\n', "ü".encode()])
+def test_a_damaged_manifest_is_none(place, text):
+    """It is said of which backup."""
+    place.made()
+    place.change(f"{BACKUP}/{NAME}", text)
+    with pytest.raises(BackupDamagedError, match="backup"):
+        place.store.verify(BACKUP)
+
+
+def test_the_files_of_a_backup_are_taken_elsewhere(place, tmp_path):
+    """A restore is a take of what the backup has, whatever became of the table."""
+    place.made()
+    place.store.take(place.store.sources(BACKUP), "set/restored")
+    assert list(map(tuple_of, sorted_files(place.store, "set/restored"))) == list(map(tuple_of, entries()))
+
+
+def sorted_files(store, folder):
+    """The files of a folder, published for it."""
+    store.publish(folder)
+    return store.files(folder)
+
+
+def tuple_of(entry):
+    """What an entry says."""
+    return (entry.path, entry.size, entry.sha256)
+
+
+def test_a_source_that_is_gone_ends_the_attempt(place):
+    """The error names the file; what was taken stays, and no manifest comes."""
+    gone = Source(place.uris["a.parquet"] + ".gone", "gone")
+    with pytest.raises(BackupIncompleteError, match=r"a\.parquet\.gone") as caught:
+        place.store.take([*place.sources(), gone], BACKUP)
+    assert "again" in caught.value.way_out
+    assert place.store.unfinished("set") == [BACKUP]
+
+
+@pytest.mark.parametrize("folder", ["", "/etc", "set/..", "set//backup", "./set", "set/"])
+def test_a_folder_that_leads_elsewhere_is_refused(place, folder):
+    """Before anything is asked."""
+    with pytest.raises(BackupStoreUnknownError, match="no folder of a backup"):
+        place.store.remove(folder)
+
+
+def test_nothing_lies_over_a_backup_of_its_own(place):
+    """There is nothing to take away."""
+    place.made()
+    assert place.store.uncover(BACKUP) == 0
+    assert place.store.verify(BACKUP) == ()
+
+
+def test_a_place_without_locks_says_so(place, s3):
+    """By a value; the backup is made. Without a lock there is nothing to say."""
+    locks = isinstance(place.store, LocalStore) is False and "ObjectLockEnabled" in str(
+        lock_configuration(s3, place.store.root.bucket)
+    )
+    until = (place.store.clock() or 0) + 60_000_000
+    made = place.made(lock=Lock(until))
+    answers = [made.enforcement, place.store.lock(BACKUP, until), place.store.hold(BACKUP, is_held=True)]
+    answers.append(place.store.hold(BACKUP, is_held=False))
+    assert {one.is_enforced for one in answers} == {locks}
+    assert all(bool(one.reason) is not locks for one in answers)
+    plain = place.made("set/plain")
+    assert plain == Published(plain.files, plain.size, plain.digest, plain.enforcement)
+    assert (plain.enforcement.is_enforced, plain.enforcement.reason) == (False, "")
+
+
+def lock_configuration(s3, bucket):
+    """What the bucket says; "" for none."""
+    try:
+        return s3.boto.get_object_lock_configuration(Bucket=bucket)
+    except s3.boto.exceptions.ClientError:
+        return ""
+
+
+def test_the_stores_own_clock(place):
+    """S3 has one: it never goes back while this machine's goes on. A folder has none."""
+    looks = [place.store.clock() for _ in range(3)]
+    if isinstance(place.store, LocalStore):
+        assert looks == [None] * 3
+    else:
+        assert all(one <= two for one, two in pairwise(looks))
+        assert looks[0] > 1_700_000_000_000_000
+        assert looks[0] % 1_000_000 == 0
+
+
+def test_a_local_backup_survives_its_table(tmp_path):
+    """By its links."""
+    place = local_place(tmp_path)
+    made = place.made()
+    shutil.rmtree(tmp_path / "warehouse")
+    assert place.store.verify(BACKUP, made.digest) == ()
+    assert Path(place.store.location(BACKUP)).is_dir()
+
+
+def test_a_table_of_a_store_has_no_backup_on_a_disk(tmp_path):
+    """Its bytes would have to come through this machine."""
+    with pytest.raises(BackupIncompleteError, match="not on this machine"):
+        LocalStore(tmp_path).take([Source("s3a://b/t/a.parquet", "a")], BACKUP)
