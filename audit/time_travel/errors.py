@@ -221,3 +221,15 @@ class BackupIncompleteError(BackupError):
     """A backup that could not be made whole, because a file could not be taken into it."""
 
     code = "BACKUP_INCOMPLETE"
+
+
+class BackupNotLocalError(BackupError):
+    """A table whose files are not on a file system of this machine."""
+
+    code = "BACKUP_NOT_LOCAL"
+
+
+class BackupBusyError(BackupError):
+    """A restore under a name that another one is restoring to."""
+
+    code = "BACKUP_BUSY"
