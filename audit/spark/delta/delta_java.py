@@ -51,8 +51,10 @@ class DeltaJava:
         """New instances in the JVM of a session."""
         view = jvm.view(spark.sparkContext)
         names = ("CommitLog", "CatalogStore", "TableFiles", "PastRelations", "TableCopies")
-        found = (java_classes.instance(view, f"timetravel.{name}") for name in names)
-        return cls(*found, cloned=cloned)
+        commits, catalog, logs, past, copies = (
+            java_classes.instance(view, f"timetravel.{name}") for name in names
+        )
+        return cls(commits, catalog, logs, past, copies, cloned)
 
     def clones(self, context: SparkContext) -> Any:
         """The instance of `TableCloner.java`, whose classes the executors load as well."""

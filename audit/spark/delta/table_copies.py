@@ -22,12 +22,14 @@ class NewTable:
     Attributes:
         table_id: Delta's id.
         time: of its first commit, UTC microseconds.
+        of_version: what its history says that it is a copy of.
         properties: beside the source's; those of retention are not taken from the source.
         query_id: of the statement that makes it; None outside of one.
     """
 
     table_id: str
     time: int
+    of_version: int
     properties: Mapping[str, str] = field(default_factory=dict)
     query_id: str | None = None
 

@@ -28,7 +28,7 @@ def copied_properties(
     source: Mapping[str, str],
     location: str,
     schema: Mapping[str, str],
-    account: Mapping[str, str],
+    account: Mapping[str, float],
     now: int,
     *,
     is_kept: bool,

@@ -60,8 +60,8 @@ class Backups:
         """Restores tables."""
         travel = time_travel_of(self.session)
         actor = Actor(self.clock.now(), "ann", None, IdGenerator(self.clock).new)
-        account = lambda: travel.registry.state(self.catalog).parameters  # noqa: E731
-        return Restorer(self.catalog, travel._own, account, actor, self.root / "restores", self.watch)
+        notes = self.root / "restores"
+        return Restorer(self.catalog, travel._own, travel.registry, actor, notes, self.watch)
 
     def restore_table(self, folder, name, *, replace=False):
         """The table of a backup back under a name."""

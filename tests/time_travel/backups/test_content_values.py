@@ -109,6 +109,21 @@ def test_a_place_elsewhere_is_refused():
 NOTE = RestoreNote("r1", "/b/one", FULL, (Placed("tables/0000", "t", "file:/w/_tables/t-1", "id-2"),))
 
 
+class Handler:
+    """Notes what it is told to delete."""
+
+    def __init__(self, *, usable=True):
+        self.usable, self.taken = usable, []
+
+    def is_usable(self, _note):
+        """As it was made."""
+        return self.usable
+
+    def take_back(self, note):
+        """Keep it."""
+        self.taken.append(note)
+
+
 def test_a_note_outlives_a_killed_restore(tmp_path):
     """The next attempt with the same backup goes on by it, whatever the case of the name."""
     with held_note(tmp_path, FULL) as held:
@@ -117,7 +132,7 @@ def test_a_note_outlives_a_killed_restore(tmp_path):
         assert not held.is_prepared(NOTE, NOTE.tables[0])
         held.prepared(NOTE, NOTE.tables[0])
     with held_note(tmp_path, ("spark_catalog", "S", "T")) as held:
-        assert note_for(held, Path("/b/one"), FULL, _never, _never) == NOTE
+        assert note_for(held, Path("/b/one"), FULL, Handler(), _never) == NOTE
         assert held.is_prepared(NOTE, NOTE.tables[0])
         held.done()
     with held_note(tmp_path, FULL) as held:
@@ -125,15 +140,15 @@ def test_a_note_outlives_a_killed_restore(tmp_path):
         assert not held.is_prepared(NOTE, NOTE.tables[0])
 
 
-def test_a_note_of_another_backup_is_taken_back(tmp_path):
-    """First; then the new one is kept."""
+@pytest.mark.parametrize(("backup", "usable"), [("/b/two", True), ("/b/one", False)])
+def test_a_note_of_another_backup_is_taken_back(tmp_path, backup, usable):
+    """First; then the new one is kept. So is one whose tables were dropped meanwhile."""
     with held_note(tmp_path, FULL) as held:
         held.write(NOTE)
-    taken = []
-    new = RestoreNote("r2", "/b/two", FULL, ())
+    handler, new = Handler(usable=usable), RestoreNote("r2", backup, FULL, ())
     with held_note(tmp_path, FULL) as held:
-        assert note_for(held, Path("/b/two"), FULL, taken.append, lambda: new) == new
-    assert taken == [NOTE]
+        assert note_for(held, Path(backup), FULL, handler, lambda: new) == new
+    assert handler.taken == [NOTE]
     with held_note(tmp_path, FULL) as held:
         assert held.found == new
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from audit.spark.delta.table_copies import CopiedVersion, NewTable
     from audit.spark.delta.values import Table
 
+_CLONE = "CREATE TABLE … DEEP CLONE it to one, and back up the clone"
 Progress = Callable[[Taken], None]
 """Is told of each file; by several threads."""
 
@@ -86,20 +87,25 @@ def link_listed(source: Table, made: CopiedVersion, folder: Path, pairs: Path, d
     pairs.unlink()
 
 
-def require_local(name: tuple[str, ...], location: str) -> Path:
+def require_local(name: tuple[str, ...], location: str, way_out: str = _CLONE) -> Path:
     """The place of a table on this machine.
 
     >>> require_local(("s", "t"), "file:/w/t").as_posix()
     '/w/t'
 
+    Args:
+        name: of the table.
+        location: of its files.
+        way_out: what to do where they are elsewhere.
+
     Raises:
-        BackupNotLocalError: it is elsewhere.
+        BackupNotLocalError: they are elsewhere.
     """
     place = local_path(location)
     if place is None:
         raise BackupNotLocalError(
             f"{quote_name(name)} lies at {location}, not on a file system of this machine",
-            "CREATE TABLE … DEEP CLONE it to one, and back up the clone",
+            way_out,
         )
     return place
 

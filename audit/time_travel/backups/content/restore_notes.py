@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Protocol
 
 from audit.time_travel.errors import BackupBusyError, BackupDamagedError
 from lineage.names import quote_name
@@ -98,6 +99,18 @@ class HeldNote:
         return self.path.with_suffix(f".{note.restore_id}.{_number(table.folder)}.prepared")
 
 
+class NoteHandler(Protocol):
+    """Knows what becomes of what an attempt has left."""
+
+    def is_usable(self, note: RestoreNote) -> bool:
+        """Whether the next attempt can go on with it."""
+        ...
+
+    def take_back(self, note: RestoreNote) -> None:
+        """Delete it."""
+        ...
+
+
 @contextmanager
 def held_note(notes: Path, name: tuple[str, ...]) -> Iterator[HeldNote]:
     """The note under a name, locked.
@@ -129,7 +142,7 @@ def note_for(
     held: HeldNote,
     backup: Path,
     name: tuple[str, ...],
-    take_back: Callable[[RestoreNote], None],
+    handle: NoteHandler,
     new: Callable[[], RestoreNote],
 ) -> RestoreNote:
     """The note to work by: an earlier attempt's of the same backup, else a new one.
@@ -138,14 +151,15 @@ def note_for(
         held: the lock.
         backup: the folder of the backup.
         name: of what is restored, in full.
-        take_back: deletes what an attempt to restore another backup has left.
+        handle: of what an earlier attempt has left.
         new: makes a new one.
     """
     found = held.found
     if found is not None:
-        if found.backup == str(backup) and _key(found.name) == _key(name):
+        is_same = found.backup == str(backup) and _key(found.name) == _key(name)
+        if is_same and handle.is_usable(found):
             return found
-        take_back(found)
+        handle.take_back(found)
         held.done()
     made = new()
     held.write(made)

@@ -78,8 +78,8 @@ class SchemaRestorer:
             )
         full = (SESSION_CATALOG, name)
         with held_note(self.tables.notes, full) as held:
-            self._require_free(name, held.found, replace=replace)
-            note = note_for(held, backup, full, self.take_back, lambda: self._note(backup, full, content))
+            self._require_free(name, held, replace=replace)
+            note = note_for(held, backup, full, self, lambda: self._note(backup, full, content))
             properties = (content.schema or {}).get("properties", {})
             self._prepare(backup, content, note, held, properties)
             with self._all_or_nothing(note):
@@ -89,6 +89,10 @@ class SchemaRestorer:
         if refused:
             message += f" Without views over missing objects: {', '.join(refused)}."
         return message
+
+    def is_usable(self, note: RestoreNote) -> bool:
+        """Whether the schema is there and not whole yet, or none of its tables has been there."""
+        return self._is_there(note) or self.tables.is_usable(note)
 
     def take_back(self, note: RestoreNote) -> None:
         """Delete what an attempt has made: the schema, if it is its own, and the tables."""
@@ -105,16 +109,26 @@ class SchemaRestorer:
             require_local((*full, one.name), one.place)
         return RestoreNote(str(uuid.uuid4()), str(backup), full, placed)
 
-    def _require_free(self, name: str, found: RestoreNote | None, *, replace: bool) -> None:
-        there = self.tables.catalog.schema_facts(name)
-        if there is None or (found is not None and there["properties"].get(MARK) == found.restore_id):
+    def _require_free(self, name: str, held: HeldNote, *, replace: bool) -> None:
+        if self.tables.catalog.schema_facts(name) is None:
             return
+        if held.found is not None:
+            if self._is_there(held.found):
+                return
+            # It could not get its name any more.
+            self.tables.take_back(held.found)
+            held.done()
         if replace:
             raise ObjectExistsError(
                 f"the schema {name} exists, and no schema can take its place in one step",
                 f"restore under another name, or DROP SCHEMA {name} CASCADE first, which UNDROP brings back",
             )
         raise ObjectExistsError(f"the schema {name} exists", "choose another name, or drop it first")
+
+    def _is_there(self, note: RestoreNote) -> bool:
+        """Whether the schema of that name is the one that the restore has made."""
+        facts = self.tables.catalog.schema_facts(note.name[-1])
+        return facts is not None and facts["properties"].get(MARK) == note.restore_id
 
     def _prepare(
         self,
@@ -185,7 +199,6 @@ class SchemaRestorer:
             raise
 
     def _drop(self, note: RestoreNote) -> None:
-        facts = self.tables.catalog.schema_facts(note.name[-1])
-        if facts is not None and facts["properties"].get(MARK) == note.restore_id:
+        if self._is_there(note):
             # Its tables are external, and lie outside of its folder.
             self.tables.own.sql(f"DROP SCHEMA {sql_name([note.name[-1]])} CASCADE")

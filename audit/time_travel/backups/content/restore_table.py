@@ -8,7 +8,7 @@ on. A table that is there gets one commit more, and keeps its past.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,9 +34,12 @@ if TYPE_CHECKING:
     from audit.spark.delta.delta_catalog import DeltaCatalog
     from audit.spark.delta.values import View
     from audit.time_travel.backups.content.backup_content import BackupContent
+    from audit.time_travel.dropped.drop_registry import DropRegistry
 
 _OWN_VERSION = 0
 """A table of a backup has one version."""
+_OTHER_NAME = "restore under another name, into a schema of this machine"
+_OTHER_SCHEMA = "restore into a schema whose location is on this machine"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,7 @@ class Restorer:
     Attributes:
         catalog: the user's session, whose commits carry the statement's id.
         own: a session of the system's own, which is not audited.
-        account: the parameters of the account.
+        registry: what was dropped, and the parameters of the account.
         actor: who asks, and when.
         notes: the folder of notes of restores.
         watch: is told how it goes on.
@@ -54,7 +57,7 @@ class Restorer:
 
     catalog: DeltaCatalog
     own: SparkSession
-    account: Callable[[], Mapping[str, str]]
+    registry: DropRegistry
     actor: Actor
     notes: Path
     watch: Watch = field(default_factory=Watch)
@@ -88,6 +91,10 @@ class Restorer:
         with held_note(self.notes, name) as held:
             there = self.catalog.find(name)
             if there is not None and not self._is_ours(there, held, backup):
+                if held.found is not None:
+                    # It could not get its name any more.
+                    self.take_back(held.found)
+                    held.done()
                 if not replace:
                     raise ObjectExistsError(
                         f"{quote_name(name)} exists", "choose another name, or CREATE OR REPLACE TABLE"
@@ -111,11 +118,11 @@ class Restorer:
 
         def new() -> RestoreNote:
             place = place_in(schema["location"], self.catalog.warehouse, name[-1])
-            require_local(name, place)
+            require_local(name, place, _OTHER_SCHEMA)
             placed = Placed(source.folder, name[-1], place, str(uuid.uuid4()))
             return RestoreNote(str(uuid.uuid4()), str(backup), name, (placed,))
 
-        note = note_for(held, backup, name, self.take_back, new)
+        note = note_for(held, backup, name, self, new)
         if self.catalog.find(name) is None:
             self.prepare(backup, source, note, held, schema["properties"])
             self.register(name, note.tables[0])
@@ -141,15 +148,15 @@ class Restorer:
         new = next(one for one in note.tables if one.folder == source.folder)
         if held.is_prepared(note, new):
             return
-        copy, folder = self._copy(backup, source), require_local((new.name,), new.place)
+        copy, folder = self._copy(backup, source), require_local((new.name,), new.place, _OTHER_SCHEMA)
         of_source = self._properties(copy)
         properties = copied_properties(
-            of_source, new.place, schema, self.account(), self.actor.time,
+            of_source, new.place, schema, self._account, self.actor.time,
             is_kept=has_retention(source.location, of_source),
         )  # fmt: skip
         # Before its first commit: at no moment is it there without its source's policies.
         self.catalog.protect_copy(source.table_id, new.table_id, new.place)
-        made = NewTable(new.table_id, self.actor.time, properties, self.actor.query_id)
+        made = NewTable(new.table_id, self.actor.time, source.version, properties, self.actor.query_id)
         pairs = held.pairs(new.folder)
         copy_version(self.catalog, copy, _OWN_VERSION, folder, pairs, self.watch.taken, made)
         self.catalog.forget(copy.location or "")
@@ -160,25 +167,38 @@ class Restorer:
         self.own.sql(f"CREATE TABLE {sql_name(name)} USING delta LOCATION {sql_text(new.place)}")
         self.catalog.forget(new.place)
 
+    def is_usable(self, note: RestoreNote) -> bool:
+        """Whether none of its tables has been dropped: such a one is UNDROP's."""
+        return not any(self._is_dropped(one.place) for one in note.tables)
+
     def take_back(self, note: RestoreNote) -> None:
-        """Delete the tables of an attempt that were not registered."""
+        """Delete the tables of an attempt that have no name, and had none."""
         for one in note.tables:
-            if self.catalog.registered(one.place) is None:
+            if self.catalog.registered(one.place) is None and not self._is_dropped(one.place):
                 self.catalog.delete(one.place)
+
+    def _is_dropped(self, place: str) -> bool:
+        dropped = self.registry.state(self.catalog).dropped
+        places = {without_scheme(one) for event in dropped for one in (*event.places, event.location or "")}
+        return without_scheme(place) in places
+
+    @property
+    def _account(self) -> Mapping[str, float]:
+        return self.registry.state(self.catalog).parameters
 
     def _in_place(self, backup: Path, source: BackupTable, there: Table | View, held: HeldNote) -> str:
         name = quote_name(there.name)
         if not isinstance(there, Table) or there.provider != "delta" or there.location is None:
             raise ObjectExistsError(f"{name} exists and is no Delta table", "choose another name")
         copy = self._copy(backup, source)
-        folder, pairs = require_local(there.name, there.location), held.pairs(source.folder)
+        folder, pairs = require_local(there.name, there.location, _OTHER_NAME), held.pairs(source.folder)
         # `clone` takes files that are there as they are: their names say what they are copies of.
         listed = self.catalog.list_copies(copy.location or "", _OWN_VERSION, folder, pairs)
         link_listed(copy, listed, folder, pairs, self.watch.taken)
         self.catalog.state(there.location)
         of_source, schema = self._properties(copy), self.catalog.schema_facts(there.name[-2]) or {}
         properties = copied_properties(
-            of_source, there.location, schema.get("properties", {}), self.account(), self.actor.time,
+            of_source, there.location, schema.get("properties", {}), self._account, self.actor.time,
             is_kept=has_retention(source.location, of_source),
             before=self.catalog.properties(there.location, ""),
         )  # fmt: skip

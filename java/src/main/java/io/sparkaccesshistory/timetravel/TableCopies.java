@@ -44,7 +44,7 @@ public class TableCopies {
   private static final String LOG = "_delta_log";
   private static final String FIRST = "00000000000000000000.json";
 
-  /** What went through a listing. */
+  /** Data files, and the bytes of these and of their deletions. */
   private static final class Total {
     long files;
     long bytes;
@@ -54,8 +54,8 @@ public class TableCopies {
    * Writes the log of a copy into a folder that nobody reads yet, and the pairs of its files.
    *
    * <p>`as` is "null" for a copy that is the same table, with its id, properties and row ids, else
-   * an object: `id`, `properties` (null removes one), `time` and `mark` of its first commit. The
-   * answer is an object: id, version, files, bytes.
+   * an object: `id`, `properties`, `time` and `mark` of its first commit, `of` for the version that
+   * its history names. The answer is an object: id, version, time, files, bytes.
    */
   public String copy(
       SparkSession spark,
@@ -170,8 +170,9 @@ public class TableCopies {
 
   private static CommitInfo commitInfo(
       Snapshot then, long[] amount, Metadata metadata, String name, String as) throws Exception {
-    DeltaOperations.Operation operation = new DeltaOperations.Clone(name, then.version());
     ObjectNode made = isSame(as) ? JSON.createObjectNode() : (ObjectNode) JSON.readTree(as);
+    long of = isSame(as) ? then.version() : made.get("of").asLong();
+    DeltaOperations.Operation operation = new DeltaOperations.Clone(name, of);
     long time = isSame(as) ? then.timestamp() : made.get("time").asLong();
     String mark = made.path("mark").asText(null);
     boolean timed = "true".equals(Scala.map(metadata.configuration()).get(ICT));
