@@ -231,6 +231,21 @@ def test_a_restored_table_is_one_of_its_own(session, schema, backups, stored):
     assert (first.operation, first.operationMetrics["sourceNumOfFiles"]) == ("CLONE", "2")
 
 
+def test_a_restored_table_is_protected_as_its_source(session, schema, backups):
+    """Also where the source is gone; and whoever reads the backup's own folder sees no more."""
+    session.sql("CREATE MASKING POLICY zero AS (v INT) RETURNS INT -> 0")
+    session.sql("CREATE TABLE t (a INT)")
+    session.sql("INSERT INTO t VALUES (7)")
+    session.sql("ALTER TABLE t ALTER COLUMN a SET MASKING POLICY zero")
+    folder = backups.table(f"{schema}.t")
+    session.sql("DROP TABLE t")
+    backups.restore_table(folder, f"{schema}.u")
+    assert rows(session, "SELECT a FROM u") == ["(0,)"]
+    assert rows(session, f"SELECT a FROM delta.`{folder}/tables/0000`") == ["(0,)"]
+    session.sql("ALTER TABLE u ALTER COLUMN a UNSET MASKING POLICY")
+    assert rows(session, "SELECT a FROM u") == ["(7,)"]
+
+
 def test_a_missing_file_is_named_and_nothing_published(session, schema, backups):
     """The next attempt makes the backup of the same version, whatever was written meanwhile."""
     session.sql("CREATE TABLE t (a INT)")

@@ -192,10 +192,13 @@ class Restorer:
             raise ObjectExistsError(f"{name} exists and is no Delta table", "choose another name")
         copy = self._copy(backup, source)
         folder, pairs = require_local(there.name, there.location, _OTHER_NAME), held.pairs(source.folder)
+        now = self.catalog.state(there.location)
+        if now is not None:
+            # `clone` does it, too, but after the files are there.
+            self.catalog.protect_copy(source.table_id, now.table_id, there.location)
         # `clone` takes files that are there as they are: their names say what they are copies of.
         listed = self.catalog.list_copies(copy.location or "", _OWN_VERSION, folder, pairs)
         link_listed(copy, listed, folder, pairs, self.watch.taken)
-        self.catalog.state(there.location)
         of_source, schema = self._properties(copy), self.catalog.schema_facts(there.name[-2]) or {}
         properties = copied_properties(
             of_source, there.location, schema.get("properties", {}), self._account, self.actor.time,

@@ -69,8 +69,8 @@ public class TableCopies {
     DeltaLog log = DeltaLog.forTable(spark, source);
     Snapshot then = at(log, version);
     VersionFiles of = VersionFiles.of(then, log);
-    java.nio.file.Path place = Files.createDirectories(Paths.get(folder, LOG)), part;
-    part = place.resolve(FIRST + ".part");
+    java.nio.file.Path place = Files.createDirectories(Paths.get(folder, LOG));
+    java.nio.file.Path part = place.resolve(FIRST + ".part");
     Total total = new Total();
     try (BufferedWriter actions = Files.newBufferedWriter(part);
         BufferedWriter files = Files.newBufferedWriter(Paths.get(pairs))) {
@@ -89,7 +89,7 @@ public class TableCopies {
     return answer(then, total);
   }
 
-  /** Writes the pairs alone, for a table that is there and takes the files in a commit of its own. */
+  /** Writes the pairs alone, for a table that takes the files in a commit of its own. */
   public String list(
       SparkSession spark, String source, long version, String folder, String pairs)
       throws Exception {
@@ -136,7 +136,7 @@ public class TableCopies {
     }
   }
 
-  /** A line of JSON: the file, as a path of this machine or as a URI, and its path in the folder. */
+  /** A line of JSON: the file, a path of this machine or a URI, and its path in the folder. */
   private static void pair(BufferedWriter pairs, Path root, Path from, Path to) throws Exception {
     String scheme = from.toUri().getScheme();
     boolean isLocal = scheme == null || scheme.equals("file");
@@ -169,7 +169,8 @@ public class TableCopies {
   }
 
   private static CommitInfo commitInfo(
-      Snapshot then, long[] amount, Metadata metadata, String name, String as) throws Exception {
+      Snapshot then, long[] amount, Metadata metadata, String name, String as)
+      throws Exception {
     ObjectNode made = isSame(as) ? JSON.createObjectNode() : (ObjectNode) JSON.readTree(as);
     long of = isSame(as) ? then.version() : made.get("of").asLong();
     DeltaOperations.Operation operation = new DeltaOperations.Clone(name, of);
