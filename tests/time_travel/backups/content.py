@@ -56,17 +56,17 @@ class Backups:
         take_schema(self.catalog, name, folder, self.clock.now(), watch or self.watch)
         return folder
 
-    def restorer(self):
+    def restorer(self, watch=None):
         """Restores tables."""
         travel = time_travel_of(self.session)
         actor = Actor(self.clock.now(), "ann", None, IdGenerator(self.clock).new)
         notes = self.root / "restores"
-        return Restorer(self.catalog, travel._own, travel.registry, actor, notes, self.watch)
+        return Restorer(self.catalog, travel._own, travel.registry, actor, notes, watch or self.watch)
 
-    def restore_table(self, folder, name, *, replace=False):
+    def restore_table(self, folder, name, *, replace=False, watch=None):
         """The table of a backup back under a name."""
         full = ("spark_catalog", *name.split("."))
-        return self.restorer().table(folder, full, replace=replace)
+        return self.restorer(watch).table(folder, full, replace=replace)
 
     def restore_schema(self, folder, name, *, replace=False, copy_views=lambda _: None):
         """The schema of a backup back under a name."""

@@ -147,6 +147,7 @@ def test_a_schema_comes_back_as_it_was(session, schema, backups):
     assert damages(folder) == ()
 
 
+@pytest.mark.slow("nine restores, two purges, and the clock of the JVM")
 def test_nothing_takes_a_backup_away(spark, moving_session, moving_clock, tmp_path):
     """Each way in which a table loses its files; the backup verifies after each, and comes back."""
     session, backups = moving_session, Backups(moving_session, tmp_path, moving_clock)
@@ -324,6 +325,28 @@ def test_a_schema_comes_back_as_a_whole_or_not_at_all(session, schema, backups):
     assert not left.exists()
     session.sql("DROP SCHEMA whole CASCADE")
     assert [path.suffix for path in (backups.root / "restores").iterdir()] == [".lock"]
+
+
+def test_a_killed_restore_of_a_table_goes_on(session, schema, backups):
+    """At the place where it began: nobody sees it before, and nothing of the first attempt is left over."""
+    session.sql("CREATE TABLE t AS SELECT id FROM range(0, 8, 1, 8)")
+    folder = backups.table(f"{schema}.t")
+    seen = []
+
+    def kill(one):
+        seen.append(one)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        backups.restore_table(folder, f"{schema}.u", watch=Watch(kill))
+    assert not session.catalog.tableExists("u")
+    backups.taken.clear()
+    backups.restore_table(folder, f"{schema}.u")
+    assert backups.taken["kept"] >= 3
+    assert session.table("u").count() == 8
+    place = backups.location("u")
+    assert list(place.parent.glob("u-*")) == [place]
 
 
 @pytest.mark.long("a measurement")
