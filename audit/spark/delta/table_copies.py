@@ -82,8 +82,8 @@ class TableCopies(InSession):
         given = None
         if new is not None:
             given = {
-                "id": new.table_id, "time": new.time // 1000, "properties": dict(new.properties),
-                "mark": new.query_id,
+                "id": new.table_id, "of": new.of_version, "time": new.time // 1000,
+                "properties": dict(new.properties), "mark": new.query_id,
             }  # fmt: skip
         number = -1 if version is None else version
         with readable_log(source):
