@@ -90,8 +90,7 @@ public class TableCopies {
   }
 
   /** Writes the pairs alone, for a table that takes the files in a commit of its own. */
-  public String list(
-      SparkSession spark, String source, long version, String folder, String pairs)
+  public String list(SparkSession spark, String source, long version, String folder, String pairs)
       throws Exception {
     DeltaLog log = DeltaLog.forTable(spark, source);
     Snapshot then = at(log, version);
@@ -169,8 +168,7 @@ public class TableCopies {
   }
 
   private static CommitInfo commitInfo(
-      Snapshot then, long[] amount, Metadata metadata, String name, String as)
-      throws Exception {
+      Snapshot then, long[] amount, Metadata metadata, String name, String as) throws Exception {
     ObjectNode made = isSame(as) ? JSON.createObjectNode() : (ObjectNode) JSON.readTree(as);
     long of = isSame(as) ? then.version() : made.get("of").asLong();
     DeltaOperations.Operation operation = new DeltaOperations.Clone(name, of);
