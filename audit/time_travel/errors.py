@@ -250,3 +250,15 @@ class BackupExtraMissingError(BackupError):
     """A backup store whose library is not installed."""
 
     code = "BACKUP_EXTRA_MISSING"
+
+
+class BackupNotLocalError(BackupError):
+    """A table whose files are not on a file system of this machine."""
+
+    code = "BACKUP_NOT_LOCAL"
+
+
+class BackupBusyError(BackupError):
+    """A restore under a name that another one is restoring to."""
+
+    code = "BACKUP_BUSY"

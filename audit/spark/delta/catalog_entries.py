@@ -107,6 +107,10 @@ class CatalogEntries(InSession):
         """Drop a table of the session catalog as Spark does; a managed table loses its files."""
         self._java.catalog.drop(self._session, table.name[-2], table.name[-1])
 
+    def refresh(self, name: Sequence[str]) -> None:
+        """Let go of the relation of a table that Spark caches: a commit came past the catalog."""
+        self._session.catalog().refreshTable(sql_name(name))
+
     def schemas(self) -> list[str]:
         """The names of all schemas of the session catalog."""
         found: list[str] = json.loads(self._java.catalog.schemas(self._session))

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from audit.spark.delta.catalog_entries import CatalogEntries
 from audit.spark.delta.delta_tables import DeltaTables
 from audit.spark.delta.past_relations import PastRelations
+from audit.spark.delta.table_copies import TableCopies
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-class DeltaCatalog(CatalogEntries, DeltaTables, PastRelations):
+class DeltaCatalog(CatalogEntries, DeltaTables, PastRelations, TableCopies):
     """The session catalog and the Delta tables in it, in one session."""
 
     def within(self, spark: SparkSession) -> DeltaCatalog:

@@ -1,7 +1,7 @@
 """This project's Java for Delta tables and the session catalog, in one JVM.
 
 In: a SparkSession. Out: instances of `CommitLog`, `CatalogStore`, `TableFiles`, `PastRelations`,
-`TableCloner`.
+`TableCloner`, `TableCopies`.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ class DeltaJava:
         catalog: of `CatalogStore.java`: entries of the session catalog.
         logs: of `TableFiles.java`: files and folders.
         past: of `PastRelations.java`: tables and views at a version.
+        copies: of `TableCopies.java`: versions as tables in other folders.
         cloned: called for each clone before it exists.
         sizes: cached sizes of tables, by Delta's id and version.
     """
@@ -39,6 +40,7 @@ class DeltaJava:
     catalog: Any
     logs: Any
     past: Any
+    copies: Any
     cloned: Cloned
     sizes: dict[tuple[str, int], TableSize] = field(default_factory=dict)
     _cloner: Any = None
@@ -48,9 +50,11 @@ class DeltaJava:
     def load(cls, spark: SparkSession, cloned: Cloned) -> DeltaJava:
         """New instances in the JVM of a session."""
         view = jvm.view(spark.sparkContext)
-        names = ("CommitLog", "CatalogStore", "TableFiles", "PastRelations")
-        commits, catalog, logs, past = (java_classes.instance(view, f"timetravel.{name}") for name in names)
-        return cls(commits, catalog, logs, past, cloned)
+        names = ("CommitLog", "CatalogStore", "TableFiles", "PastRelations", "TableCopies")
+        commits, catalog, logs, past, copies = (
+            java_classes.instance(view, f"timetravel.{name}") for name in names
+        )
+        return cls(commits, catalog, logs, past, copies, cloned)
 
     def clones(self, context: SparkContext) -> Any:
         """The instance of `TableCloner.java`, whose classes the executors load as well."""

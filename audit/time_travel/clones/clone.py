@@ -15,22 +15,13 @@ from audit.spark.delta.values import Table
 from audit.spark.sessions import exempt_session, new_session
 from audit.time_travel.clones.clone_schema import SchemaCloner
 from audit.time_travel.clones.clone_table import TableCloner
-from audit.time_travel.clones.create import is_place, place_in
+from audit.time_travel.clones.copied_properties import copied_properties
+from audit.time_travel.clones.create import place_in
 from audit.time_travel.errors import UnknownObjectError
 from audit.time_travel.retention.parameters import require_transient
-from audit.time_travel.retention.periods import Retention, in_force, is_transient, key
+from audit.time_travel.retention.periods import is_transient, key
 from audit.time_travel.retention.retention_rule import has_retention
-from audit.time_travel.retention.table_properties import (
-    ADOPTED,
-    CLONE_GROUP,
-    inherited,
-    is_pinned,
-    kept_properties,
-    of_text,
-    owners,
-    parameters_of,
-    saved,
-)
+from audit.time_travel.retention.table_properties import CLONE_GROUP
 from lineage.names import SESSION_CATALOG
 from lineage.sql.commands.time_travel.retention import RETENTION
 
@@ -170,25 +161,18 @@ class Cloner:
 
         A clone that is brought up to date keeps its retention, as a table that is replaced does.
         """
-        of_source = self.catalog.properties(source.location or "", "")
-        own, rest = of_text(given)
-        own = owners(of_source, is_kept=has_retention(source.location or "", of_source)) | own
-        # Former periods are the source's past and mean nothing for the clone.
-        parameters = parameters_of(of_source)
-        if there is not None:  # also where it has none of its own, but its schema's
-            parameters.pop(key(RETENTION), None)
-        before = {} if there is None else self.catalog.properties(there.location or "", "")
-        parameters |= inherited(before, rest) | ({} if is_place(location) else {ADOPTED: "true"})
-        facts = self.catalog.schema_facts(schema) or {}
-        account, now = self.registry.state(self.catalog).parameters, self.clock()
-
-        def periods(properties: Mapping[str, str]) -> Retention:
-            return in_force(properties, facts.get("properties", {}), account)
-
-        after = periods({**parameters, **saved(own)})
-        if there is not None:
-            after = after.after(periods(before), now)
-        return {**rest, **kept_properties(parameters, own, after, now, pinned=is_pinned(before))}
+        location_of = source.location or ""
+        of_source = self.catalog.properties(location_of, "")
+        return copied_properties(
+            of_source,
+            location,
+            (self.catalog.schema_facts(schema) or {}).get("properties", {}),
+            self.registry.state(self.catalog).parameters,
+            self.clock(),
+            is_kept=has_retention(location_of, of_source),
+            given=given,
+            before=None if there is None else self.catalog.properties(there.location or "", ""),
+        )
 
     def _group(self, source: Table) -> dict[str, str]:
         """The id of the table whose files a zero-copy clone shares."""

@@ -4,8 +4,6 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.sparkaccesshistory.Scala;
 import java.io.Serializable;
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -30,12 +28,8 @@ import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.Action$;
 import org.apache.spark.sql.delta.actions.AddFile;
-import org.apache.spark.sql.delta.actions.DeletionVectorDescriptor;
-import org.apache.spark.sql.delta.actions.InMemoryLogReplay;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.Protocol;
-import org.apache.spark.sql.delta.util.DeltaFileOperations;
-import org.apache.spark.sql.delta.util.FileNames;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
 import org.apache.spark.util.SerializableConfiguration;
@@ -44,12 +38,7 @@ import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * Commits what a version of a Delta table holds at a place of its own: deep, with a copy of each
- * file, or shallow, by the files' full paths.
- *
- * <p>The name of a copy says what it is a copy of: a digest of the table's id, and of the path,
- * size and time of the file in its log, before the file's own name. So a file that the clone has
- * already is known without a look at it, and two files of different content never share a name. An
- * instance is what a task on an executor runs, too.
+ * file, or shallow, by the files' full paths. An instance is what a task on an executor runs, too.
  */
 public class TableCloner implements Function<TableCloner.Copy, Long> {
   private static final long serialVersionUID = 1L;
@@ -75,7 +64,6 @@ public class TableCloner implements Function<TableCloner.Copy, Long> {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final int FILES_OF_A_TASK = 50;
   private static final int FEW = 1000;
-  private static final long SHORT = 1L << 20;
 
   private SerializableConfiguration conf;
   private boolean partsAreSeen;
@@ -151,16 +139,17 @@ public class TableCloner implements Function<TableCloner.Copy, Long> {
     for (AddFile file : old) had.put(identity(file), file);
     List<Action> actions = new ArrayList<>();
     Map<String, Copy> copies = new LinkedHashMap<>();
-    var files = filesOf(then, from);
+    VersionFiles of = VersionFiles.of(then, from);
+    var files = of.all();
     long bytes = 0;
     for (AddFile file : files) {
       bytes += file.size();
-      AddFile copy = deep ? copyOf(file, from, then.metadata().id()) : sharing(file, from);
+      AddFile copy = deep ? of.copyOf(file, false) : of.sharing(file);
       if (had.remove(identity(copy)) != null) continue;
       actions.add(copy);
       if (!deep) continue;
-      add(copies, absolute(from, file.path()), absolute(to, copy.path()), "data");
-      if (isStored(file.deletionVector()))
+      add(copies, of.absolute(file), VersionFiles.absolute(to.dataPath(), copy.path()), "data");
+      if (VersionFiles.isStored(file.deletionVector()))
         add(
             copies,
             file.deletionVector().absolutePath(from.dataPath()),
@@ -187,28 +176,6 @@ public class TableCloner implements Function<TableCloner.Copy, Long> {
     metrics.put("copiedFilesSize", copied[1]);
     commit(spark, change, then, actions, name, metrics);
     return JSON.writeValueAsString(metrics);
-  }
-
-  /** The files of a version: a short log without a checkpoint is read here, without a Spark job. */
-  private static List<AddFile> filesOf(Snapshot then, DeltaLog log) throws Exception {
-    var commits = Scala.list(then.logSegment().deltas());
-    long length = 0;
-    boolean plain = then.logSegment().checkpointProvider().version() < 0;
-    for (FileStatus commit : commits) {
-      plain &= FileNames.isDeltaFile(commit.getPath());
-      length += commit.getLen();
-    }
-    if (!plain || length > SHORT) return then.allFiles().collectAsList();
-    InMemoryLogReplay replay = new InMemoryLogReplay(Option.empty(), Option.empty());
-    for (FileStatus file : commits) {
-      Path commit = file.getPath();
-      List<Action> actions = new ArrayList<>();
-      for (String line : Scala.list(log.store().read(commit, log.newDeltaHadoopConf())))
-        actions.add(Action$.MODULE$.fromJson(line));
-      replay.append(
-          FileNames.deltaVersion(commit), CollectionConverters.asScala(actions.iterator()));
-    }
-    return Scala.list(replay.allFiles());
   }
 
   private static void commit(
@@ -303,13 +270,16 @@ public class TableCloner implements Function<TableCloner.Copy, Long> {
     found.put("name", anew ? null : change.snapshot().metadata().name());
     if (!replacing)
       found.put("description", anew ? null : change.snapshot().metadata().description());
-    ObjectNode configuration = (ObjectNode) found.get("configuration");
-    // They tell of versions of the source.
-    configuration.remove("delta.inCommitTimestampEnablementVersion");
-    configuration.remove("delta.inCommitTimestampEnablementTimestamp");
+    configure((ObjectNode) found.get("configuration"), overrides, replacing);
+    return (Metadata) Action$.MODULE$.fromJson(JSON.writeValueAsString(action));
+  }
+
+  /** The properties of a copy: its source's, and its own ones over them. */
+  static void configure(ObjectNode configuration, ObjectNode overrides, boolean keepsRetention) {
+    forgetVersions(configuration);
     // Retention is the clone's own, of now; a table that is put in the place of another has its
     // own.
-    if (!replacing) {
+    if (!keepsRetention) {
       List<String> names = new ArrayList<>();
       configuration.fieldNames().forEachRemaining(names::add);
       names.removeIf(name -> !RetentionProperties.isOne(name));
@@ -317,75 +287,18 @@ public class TableCloner implements Function<TableCloner.Copy, Long> {
     }
     Scala.map(DeltaConfigs.validateConfigurations(Scala.immutable(texts(overrides))))
         .forEach(configuration::put);
-    return (Metadata) Action$.MODULE$.fromJson(JSON.writeValueAsString(action));
   }
 
-  /** What the clone's log says of the copy of a file. */
-  private static AddFile copyOf(AddFile file, DeltaLog from, String table) throws Exception {
-    ObjectNode action = (ObjectNode) JSON.readTree(file.json());
-    ObjectNode found = (ObjectNode) action.get("add");
-    String path = file.path();
-    int name = path.lastIndexOf('/') + 1;
-    // Of a shallow clone the paths are absolute, and folders of partitions nobody needs.
-    String folder = new Path(new java.net.URI(path)).isAbsolute() ? "" : path.substring(0, name);
-    String said = table + "\n" + path + "\n" + file.size() + "\n" + file.modificationTime();
-    found.put("path", folder + digest(said) + "-" + path.substring(name));
-    DeletionVectorDescriptor deleted = file.deletionVector();
-    if (isStored(deleted) && deleted.storageType().equals("p")) {
-      String stored = deleted.absolutePath(from.dataPath()).getName();
-      UUID id = DeletionVectorDescriptor.getUUIDFromDeletionVectorFileName(stored);
-      ObjectNode vector = (ObjectNode) found.get("deletionVector");
-      vector.put("storageType", "u");
-      vector.put("pathOrInlineDv", deleted.copyWithNewRelativePath(id, "").pathOrInlineDv());
-    }
-    return added(action);
-  }
-
-  /** What a shallow clone's log says of a file. */
-  private static AddFile sharing(AddFile file, DeltaLog from) throws Exception {
-    ObjectNode action = (ObjectNode) JSON.readTree(file.json());
-    ObjectNode found = (ObjectNode) action.get("add");
-    found.put("path", absolute(from, file.path()).toUri().toString());
-    if (isStored(file.deletionVector())) {
-      DeletionVectorDescriptor deleted =
-          file.deletionVector().copyWithAbsolutePath(from.dataPath());
-      ObjectNode vector = (ObjectNode) found.get("deletionVector");
-      vector.put("storageType", deleted.storageType());
-      vector.put("pathOrInlineDv", deleted.pathOrInlineDv());
-    }
-    return added(action);
-  }
-
-  /** A file that is new to the clone: it gives rows ids of its own. */
-  private static AddFile added(ObjectNode action) throws Exception {
-    ObjectNode found = (ObjectNode) action.get("add");
-    found.put("dataChange", true);
-    found.remove("baseRowId");
-    found.remove("defaultRowCommitVersion");
-    return (AddFile) Action$.MODULE$.fromJson(JSON.writeValueAsString(action));
-  }
-
-  private static String digest(String text) throws Exception {
-    byte[] bytes =
-        MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
-    StringBuilder found = new StringBuilder();
-    for (int i = 0; i < 10; i++) found.append(String.format("%02x", bytes[i]));
-    return found.toString();
+  /** What tells of versions of the source. */
+  static void forgetVersions(ObjectNode configuration) {
+    configuration.remove("delta.inCommitTimestampEnablementVersion");
+    configuration.remove("delta.inCommitTimestampEnablementTimestamp");
   }
 
   /** A file of a log: the same file with other rows deleted is another one. */
   private static String identity(AddFile file) {
     return file.path()
         + (file.deletionVector() == null ? "" : "\n" + file.deletionVector().uniqueId());
-  }
-
-  /** Whether deleted rows stand in a file of their own. */
-  private static boolean isStored(DeletionVectorDescriptor deleted) {
-    return deleted != null && !deleted.storageType().equals("i");
-  }
-
-  private static Path absolute(DeltaLog log, String path) {
-    return DeltaFileOperations.absolutePath(log.dataPath().toString(), path);
   }
 
   private static void add(Map<String, Copy> copies, Path from, Path to, String kind) {
@@ -395,8 +308,8 @@ public class TableCloner implements Function<TableCloner.Copy, Long> {
   /** A file of which other rows are deleted now is there: only the deletions are copied. */
   private static void forgetWhatIsThere(Map<String, Copy> copies, List<AddFile> old, DeltaLog to) {
     for (AddFile file : old) {
-      copies.remove(absolute(to, file.path()).toString());
-      if (isStored(file.deletionVector()))
+      copies.remove(VersionFiles.absolute(to.dataPath(), file.path()).toString());
+      if (VersionFiles.isStored(file.deletionVector()))
         copies.remove(file.deletionVector().absolutePath(to.dataPath()).toString());
     }
   }

@@ -1,0 +1,220 @@
+"""Gives the table of a backup back: as a new table, or as a new version of one that is there.
+
+In: the folder of a backup, a name. Out: a table whose files are links to the backup's. A new table gets its
+files and its log first, and its name last, so that nobody sees half of it; a killed run is run again and goes
+on. A table that is there gets one commit more, and keeps its past.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from audit.core.file_paths import without_scheme
+from audit.spark.delta.table_copies import NewTable
+from audit.spark.delta.values import Table
+from audit.time_travel.backups.content.backup_content import BackupTable, require_restorable
+from audit.time_travel.backups.content.copy_version import copy_version, link_listed, require_local
+from audit.time_travel.backups.content.restore_notes import HeldNote, Placed, RestoreNote, held_note, note_for
+from audit.time_travel.backups.content.take_backup import Watch
+from audit.time_travel.clones.copied_properties import copied_properties
+from audit.time_travel.clones.create import place_in
+from audit.time_travel.errors import ObjectExistsError, UnknownBackupError, UnknownObjectError
+from audit.time_travel.retention.retention_rule import has_retention
+from lineage.model import Domain
+from lineage.names import quote_name, sql_name, sql_text
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from audit.core.actor import Actor
+    from audit.spark.delta.delta_catalog import DeltaCatalog
+    from audit.spark.delta.values import View
+    from audit.time_travel.backups.content.backup_content import BackupContent
+    from audit.time_travel.dropped.drop_registry import DropRegistry
+
+_OWN_VERSION = 0
+"""A table of a backup has one version."""
+_OTHER_NAME = "restore under another name, into a schema of this machine"
+_OTHER_SCHEMA = "restore into a schema whose location is on this machine"
+
+
+@dataclass(frozen=True, slots=True)
+class Restorer:
+    """Restores backups in one session.
+
+    Attributes:
+        catalog: the user's session, whose commits carry the statement's id.
+        own: a session of the system's own, which is not audited.
+        registry: what was dropped, and the parameters of the account.
+        actor: who asks, and when.
+        notes: the folder of notes of restores.
+        watch: is told how it goes on.
+    """
+
+    catalog: DeltaCatalog
+    own: SparkSession
+    registry: DropRegistry
+    actor: Actor
+    notes: Path
+    watch: Watch = field(default_factory=Watch)
+
+    def table(self, backup: Path, name: tuple[str, ...], *, replace: bool = False) -> str:
+        """CREATE [OR REPLACE] TABLE … FROM BACKUP SET.
+
+        Args:
+            backup: the folder of a table's backup.
+            name: of the table, in full.
+            replace: a table that is there gets what the backup has as its newest version.
+
+        Returns:
+            A message for the user.
+
+        Raises:
+            BackupBusyError: another restore to that name runs.
+            BackupDamagedError: the backup is not whole.
+            BackupNotLocalError: the table's place is not on this machine.
+            ObjectExistsError: the name is taken.
+            UnknownBackupError: it is the backup of a schema.
+            UnknownObjectError: the schema does not exist.
+        """
+        content = require_restorable(backup)
+        if content.domain is not Domain.TABLE:
+            raise UnknownBackupError(
+                f"backup {backup.name} is of the schema {quote_name(content.name)}, not of a table",
+                "write CREATE SCHEMA … FROM BACKUP SET",
+            )
+        (source,) = content.tables
+        with held_note(self.notes, name) as held:
+            there = self.catalog.find(name)
+            if there is not None and not self._is_ours(there, held, backup):
+                if held.found is not None:
+                    # It could not get its name any more.
+                    self.take_back(held.found)
+                    held.done()
+                if not replace:
+                    raise ObjectExistsError(
+                        f"{quote_name(name)} exists", "choose another name, or CREATE OR REPLACE TABLE"
+                    )
+                return self._in_place(backup, source, there, held)
+            self._new(backup, content, name, held)
+        return f"Table {name[-1]} successfully restored."
+
+    def _is_ours(self, there: Table | View, held: HeldNote, backup: Path) -> bool:
+        """Whether an attempt that was killed has registered the table, and did not come to its end."""
+        note = held.found
+        if note is None or note.backup != str(backup) or not isinstance(there, Table):
+            return False
+        return [without_scheme(one.place) for one in note.tables] == [without_scheme(there.location or "")]
+
+    def _new(self, backup: Path, content: BackupContent, name: tuple[str, ...], held: HeldNote) -> None:
+        schema = self.catalog.schema_facts(name[-2])
+        if schema is None:
+            raise UnknownObjectError(f"there is no schema for {quote_name(name)}", "create it first")
+        (source,) = content.tables
+
+        def new() -> RestoreNote:
+            place = place_in(schema["location"], self.catalog.warehouse, name[-1])
+            require_local(name, place, _OTHER_SCHEMA)
+            placed = Placed(source.folder, name[-1], place, str(uuid.uuid4()))
+            return RestoreNote(str(uuid.uuid4()), str(backup), name, (placed,))
+
+        note = note_for(held, backup, name, self, new)
+        if self.catalog.find(name) is None:
+            self.prepare(backup, source, note, held, schema["properties"])
+            self.register(name, note.tables[0])
+        held.done()
+
+    def prepare(
+        self,
+        backup: Path,
+        source: BackupTable,
+        note: RestoreNote,
+        held: HeldNote,
+        schema: Mapping[str, str],
+    ) -> None:
+        """Make the files and the log of a new table, which has no name yet.
+
+        Args:
+            backup: the folder of the backup.
+            source: the table in it.
+            note: has its place and its id.
+            held: where that is noted.
+            schema: the properties of its schema.
+        """
+        new = next(one for one in note.tables if one.folder == source.folder)
+        if held.is_prepared(note, new):
+            return
+        copy, folder = self._copy(backup, source), require_local((new.name,), new.place, _OTHER_SCHEMA)
+        of_source = self._properties(copy)
+        properties = copied_properties(
+            of_source, new.place, schema, self._account, self.actor.time,
+            is_kept=has_retention(source.location, of_source),
+        )  # fmt: skip
+        # Before its first commit: at no moment is it there without its source's policies.
+        self.catalog.protect_copy(source.table_id, new.table_id, new.place)
+        made = NewTable(new.table_id, self.actor.time, source.version, properties, self.actor.query_id)
+        pairs = held.pairs(new.folder)
+        copy_version(self.catalog, copy, _OWN_VERSION, folder, pairs, self.watch.taken, made)
+        self.catalog.forget(copy.location or "")
+        held.prepared(note, new)
+
+    def register(self, name: tuple[str, ...], new: Placed) -> None:
+        """Give a prepared table its name."""
+        self.own.sql(f"CREATE TABLE {sql_name(name)} USING delta LOCATION {sql_text(new.place)}")
+        self.catalog.forget(new.place)
+
+    def is_usable(self, note: RestoreNote) -> bool:
+        """Whether none of its tables has been dropped: such a one is UNDROP's."""
+        return not any(self._is_dropped(one.place) for one in note.tables)
+
+    def take_back(self, note: RestoreNote) -> None:
+        """Delete the tables of an attempt that have no name, and had none."""
+        for one in note.tables:
+            if self.catalog.registered(one.place) is None and not self._is_dropped(one.place):
+                self.catalog.delete(one.place)
+
+    def _is_dropped(self, place: str) -> bool:
+        dropped = self.registry.state(self.catalog).dropped
+        places = {without_scheme(one) for event in dropped for one in (*event.places, event.location or "")}
+        return without_scheme(place) in places
+
+    @property
+    def _account(self) -> Mapping[str, float]:
+        return self.registry.state(self.catalog).parameters
+
+    def _in_place(self, backup: Path, source: BackupTable, there: Table | View, held: HeldNote) -> str:
+        name = quote_name(there.name)
+        if not isinstance(there, Table) or there.provider != "delta" or there.location is None:
+            raise ObjectExistsError(f"{name} exists and is no Delta table", "choose another name")
+        copy = self._copy(backup, source)
+        folder, pairs = require_local(there.name, there.location, _OTHER_NAME), held.pairs(source.folder)
+        now = self.catalog.state(there.location)
+        if now is not None:
+            # `clone` does it, too, but after the files are there.
+            self.catalog.protect_copy(source.table_id, now.table_id, there.location)
+        # `clone` takes files that are there as they are: their names say what they are copies of.
+        listed = self.catalog.list_copies(copy.location or "", _OWN_VERSION, folder, pairs)
+        link_listed(copy, listed, folder, pairs, self.watch.taken)
+        of_source, schema = self._properties(copy), self.catalog.schema_facts(there.name[-2]) or {}
+        properties = copied_properties(
+            of_source, there.location, schema.get("properties", {}), self._account, self.actor.time,
+            is_kept=has_retention(source.location, of_source),
+            before=self.catalog.properties(there.location, ""),
+        )  # fmt: skip
+        self.catalog.clone(copy, _OWN_VERSION, there.location, properties, deep=True)
+        self.catalog.refresh(there.name)
+        held.done()
+        return f"Table {there.name[-1]} successfully restored."
+
+    def _copy(self, backup: Path, source: BackupTable) -> Table:
+        """The table in the backup, under the name of its source."""
+        return Table(source.name, str(backup / source.folder), "delta", managed=False)
+
+    def _properties(self, copy: Table) -> dict[str, str]:
+        # `state` refreshes what Delta has cached.
+        self.catalog.state(copy.location or "")
+        return self.catalog.properties(copy.location or "", "")

@@ -1,0 +1,220 @@
+"""Makes the files of a backup: of a table, or of all that is in a schema.
+
+In: a table or schema, an empty folder. Out: the folder, published, and its `BackupContent`. A killed run is
+run again with the same folder: which versions it holds was written down first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from audit.core.errors import UnreadableTableError
+from audit.spark.delta.values import Table, View
+from audit.time_travel.backups.content.backup_content import (
+    NAME,
+    BackupContent,
+    BackupTable,
+    LeftOut,
+    parse_content,
+    read_content,
+    write_content,
+)
+from audit.time_travel.backups.content.copy_version import Progress, copy_version, require_local
+from audit.time_travel.backups.files.publish import is_published, publish
+from audit.time_travel.errors import NoHistoryError, UnknownObjectError
+from lineage.model import Domain
+from lineage.names import SESSION_CATALOG, quote_name
+
+if TYPE_CHECKING:
+    from audit.spark.delta.delta_catalog import DeltaCatalog
+
+PLAN = "plan.part"
+"""The file of an unpublished folder that says which versions go into it; `publish` deletes it."""
+_AT_ONCE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Who is told how a backup or a restore goes on; by several threads.
+
+    Attributes:
+        taken: of each file.
+        read: of the bytes that were read for their hash.
+    """
+
+    taken: Progress = lambda _: None
+    read: Callable[[int], None] = lambda _: None
+
+
+def take_table(
+    catalog: DeltaCatalog, table: Table, version: int | None, folder: Path, made: int, watch: Watch
+) -> BackupContent:
+    """Back up a version of a Delta table.
+
+    Args:
+        catalog: a session that reads the table as it is.
+        table: with its location.
+        version: None for the newest.
+        folder: of the backup, new or left by a killed run.
+        made: now, UTC microseconds.
+        watch: is told how it goes on.
+
+    Raises:
+        NoHistoryError: it is no Delta table.
+        BackupIncompleteError: a file of it is missing, or cannot be taken.
+        BackupNotLocalError: it, or a file of it, is not on this machine.
+        UnreadableTableError: its log is damaged.
+    """
+
+    def plan() -> BackupContent:
+        return BackupContent(Domain.TABLE, table.name, made, tables=(_planned(catalog, table, version, 0),))
+
+    return _taken(catalog, plan, folder, watch)
+
+
+def take_schema(catalog: DeltaCatalog, name: str, folder: Path, made: int, watch: Watch) -> BackupContent:
+    """Back up the Delta tables, views and functions of a schema.
+
+    The newest version of each table is looked up first, one after the other, then their files are taken. What
+    is written later is not in the backup. What is written while the versions are looked up, some milliseconds
+    a table, may be: of a transaction over two tables the backup may hold one half, as with CREATE SCHEMA …
+    CLONE. Delta has no commit over several tables.
+
+    Args and raises as `take_table`; tables that are not Delta's are named in `left_out`.
+
+    Raises:
+        UnknownObjectError: there is no such schema.
+    """
+
+    def plan() -> BackupContent:
+        facts = catalog.schema_facts(name)
+        if facts is None:
+            raise UnknownObjectError(f"there is no schema {quote_name((name,))}", "check its name")
+        there = catalog.tables(name)
+        left_out: list[LeftOut] = []
+        tables = tuple(_of_delta(catalog, there, left_out))
+        views = tuple(one.facts for one in there if isinstance(one, View))
+        functions = tuple(catalog.functions(name))
+        full = (SESSION_CATALOG, str(facts["name"]))
+        return BackupContent(Domain.SCHEMA, full, made, facts, tables, views, functions, tuple(left_out))
+
+    return _taken(catalog, plan, folder, watch)
+
+
+def _of_delta(
+    catalog: DeltaCatalog, there: Sequence[Table | View], left_out: list[LeftOut]
+) -> Iterable[BackupTable]:
+    number = 0
+    for one in there:
+        if isinstance(one, View):
+            continue
+        try:
+            planned = _planned(catalog, one, None, number)
+        except NoHistoryError as error:
+            left_out.append(LeftOut(one.name[-1], error.problem))
+            continue
+        number += 1
+        yield planned
+
+
+def _planned(catalog: DeltaCatalog, table: Table, version: int | None, number: int) -> BackupTable:
+    name = quote_name(table.name)
+    if table.provider != "delta" or table.location is None:
+        raise NoHistoryError(
+            f"{name} is a table of {table.provider}: only a Delta table can be backed up",
+            "CREATE TABLE … USING delta AS SELECT copies its rows",
+        )
+    require_local(table.name, table.location)
+    state = catalog.state(table.location)
+    if state is None:
+        raise NoHistoryError(
+            f"no Delta table lies at {table.location}, where {name} is said to be",
+            "restore its folder, or drop the table",
+        )
+    return BackupTable(
+        f"tables/{number:04}", table.name, table.location, state.table_id,
+        state.latest if version is None else version, facts=table.facts,
+    )  # fmt: skip
+
+
+def _taken(
+    catalog: DeltaCatalog, plan: Callable[[], BackupContent], folder: Path, watch: Watch
+) -> BackupContent:
+    if is_published(folder):
+        return read_content(folder)
+    if not (folder / NAME).exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        if not (folder / PLAN).exists():
+            write_content(folder / PLAN, plan())
+        planned = parse_content(folder / PLAN)
+        tables = _tables(catalog, planned.tables, folder, watch.taken)
+        write_content(folder / NAME, replace(planned, tables=tables))
+    publish(folder, watch.read)
+    return read_content(folder)
+
+
+def _tables(
+    catalog: DeltaCatalog, planned: Sequence[BackupTable], folder: Path, done: Progress
+) -> tuple[BackupTable, ...]:
+    from pyspark.util import inheritable_thread_target
+
+    def take(one: BackupTable) -> BackupTable:
+        table = Table(one.name, one.location, "delta", managed=False)
+        target = folder / one.folder
+        target.parent.mkdir(parents=True, exist_ok=True)
+        pairs = target.with_name(f"{target.name}.pairs.part")
+        found = copy_version(catalog, table, one.version, target, pairs, done)
+        if len(planned) > 1:
+            # Delta caches some megabytes a table (4.4).
+            catalog.forget(one.location)
+        # A version's id may be another one than today's: a REPLACE gives a table a new one.
+        return replace(one, table_id=found.table_id, time=found.time, files=found.files, bytes=found.bytes)
+
+    if len(planned) == 1:
+        return (take(planned[0]),)
+    # The threads carry the statement's job tag, so that its record has what they run.
+    work = inheritable_thread_target(catalog.spark)(take)
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        return tuple(pool.map(work, planned))
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a backup made now would hold.
+
+    Attributes:
+        tables: number of Delta tables.
+        bytes: of their data files; they stay as long as the backup, whatever becomes of the tables.
+        unreadable: names of tables whose logs are damaged: a backup of them would fail.
+    """
+
+    tables: int
+    bytes: int
+    unreadable: tuple[str, ...] = ()
+
+
+def estimate(catalog: DeltaCatalog, tables: Iterable[Table | View]) -> Estimate:
+    """The bytes that a backup of these objects binds now; a Spark job for each table that has changed.
+
+    Args:
+        catalog: look-ups.
+        tables: of a schema, or one.
+    """
+    number = size = 0
+    unreadable: list[str] = []
+    for one in tables:
+        if not isinstance(one, Table) or one.provider != "delta" or one.location is None:
+            continue
+        try:
+            if catalog.state(one.location) is None:
+                continue
+            size += catalog.size(one.location).bytes or 0
+        except UnreadableTableError:
+            unreadable.append(quote_name(one.name))
+            continue
+        number += 1
+    return Estimate(number, size, tuple(unreadable))

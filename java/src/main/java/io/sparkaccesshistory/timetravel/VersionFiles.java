@@ -1,0 +1,171 @@
+package io.sparkaccesshistory.timetravel;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.sparkaccesshistory.Scala;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.UUID;
+import java.util.regex.Pattern;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.Action$;
+import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.DeletionVectorDescriptor;
+import org.apache.spark.sql.delta.actions.DomainMetadata;
+import org.apache.spark.sql.delta.actions.InMemoryLogReplay;
+import org.apache.spark.sql.delta.util.DeltaFileOperations;
+import org.apache.spark.sql.delta.util.FileNames;
+import scala.Option;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * The files of a version of a Delta table, and what a log elsewhere says of them: of a copy, or of
+ * the file itself.
+ *
+ * <p>The name of a copy says what it is a copy of: a digest of the table's id, and of the path,
+ * size and time of the file in its log, before the file's own name. So a file that is there already
+ * is known without a look at it, and two files of different content never share a name.
+ */
+final class VersionFiles {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final long SHORT = 1L << 20;
+  private static final int DIGEST_BYTES = 10;
+  // The name of a copy of a copy does not grow.
+  private static final Pattern COPY = Pattern.compile("^[0-9a-f]{20}-");
+
+  private final Snapshot then;
+  private final DeltaLog log;
+  private final InMemoryLogReplay replay;
+
+  private VersionFiles(Snapshot then, DeltaLog log, InMemoryLogReplay replay) {
+    this.then = then;
+    this.log = log;
+    this.replay = replay;
+  }
+
+  /** A short log without a checkpoint is read here, without a Spark job. */
+  static VersionFiles of(Snapshot then, DeltaLog log) throws Exception {
+    var commits = Scala.list(then.logSegment().deltas());
+    long length = 0;
+    boolean plain = then.logSegment().checkpointProvider().version() < 0;
+    for (FileStatus commit : commits) {
+      plain &= FileNames.isDeltaFile(commit.getPath());
+      length += commit.getLen();
+    }
+    if (!plain || length > SHORT) return new VersionFiles(then, log, null);
+    InMemoryLogReplay replay = new InMemoryLogReplay(Option.empty(), Option.empty());
+    for (FileStatus file : commits) {
+      Path commit = file.getPath();
+      List<Action> actions = new ArrayList<>();
+      for (String line : Scala.list(log.store().read(commit, log.newDeltaHadoopConf())))
+        actions.add(Action$.MODULE$.fromJson(line));
+      replay.append(
+          FileNames.deltaVersion(commit), CollectionConverters.asScala(actions.iterator()));
+    }
+    return new VersionFiles(then, log, replay);
+  }
+
+  List<AddFile> all() {
+    return replay == null ? then.allFiles().collectAsList() : Scala.list(replay.allFiles());
+  }
+
+  /** One by one: of a long log a part at a time is in memory. */
+  Iterator<AddFile> each() {
+    return replay == null
+        ? then.allFiles().toLocalIterator()
+        : Scala.list(replay.allFiles()).iterator();
+  }
+
+  /** Number and bytes of the data files. */
+  long[] amount() {
+    if (replay == null) return new long[] {then.numOfFiles(), then.sizeInBytes()};
+    List<AddFile> files = all();
+    return new long[] {files.size(), files.stream().mapToLong(AddFile::size).sum()};
+  }
+
+  List<DomainMetadata> domains() {
+    if (replay == null) return Scala.list(then.domainMetadata());
+    List<DomainMetadata> found = new ArrayList<>();
+    CollectionConverters.asJava(replay.getDomainMetadatas()).forEach(found::add);
+    return found;
+  }
+
+  /** What a log says of the copy of a file, that of another table or of this one. */
+  AddFile copyOf(AddFile file, boolean ofThisTable) throws Exception {
+    ObjectNode action = (ObjectNode) JSON.readTree(file.json());
+    ObjectNode found = (ObjectNode) action.get("add");
+    String path = file.path();
+    int name = path.lastIndexOf('/') + 1;
+    // Of a shallow clone the paths are absolute, and folders of partitions nobody needs.
+    String folder = new Path(new URI(path)).isAbsolute() ? "" : path.substring(0, name);
+    String said =
+        then.metadata().id() + "\n" + path + "\n" + file.size() + "\n" + file.modificationTime();
+    String own = COPY.matcher(path.substring(name)).replaceFirst("");
+    found.put("path", folder + digest(said) + "-" + own);
+    DeletionVectorDescriptor deleted = file.deletionVector();
+    if (isStored(deleted) && deleted.storageType().equals("p")) {
+      String stored = deleted.absolutePath(log.dataPath()).getName();
+      UUID id = DeletionVectorDescriptor.getUUIDFromDeletionVectorFileName(stored);
+      ObjectNode vector = (ObjectNode) found.get("deletionVector");
+      vector.put("storageType", "u");
+      vector.put("pathOrInlineDv", deleted.copyWithNewRelativePath(id, "").pathOrInlineDv());
+    }
+    return added(action, ofThisTable);
+  }
+
+  /** What a shallow clone's log says of a file. */
+  AddFile sharing(AddFile file) throws Exception {
+    ObjectNode action = (ObjectNode) JSON.readTree(file.json());
+    ObjectNode found = (ObjectNode) action.get("add");
+    found.put("path", absolute(file).toUri().toString());
+    if (isStored(file.deletionVector())) {
+      DeletionVectorDescriptor deleted = file.deletionVector().copyWithAbsolutePath(log.dataPath());
+      ObjectNode vector = (ObjectNode) found.get("deletionVector");
+      vector.put("storageType", deleted.storageType());
+      vector.put("pathOrInlineDv", deleted.pathOrInlineDv());
+    }
+    return added(action, false);
+  }
+
+  /** A file that is new to a table gives its rows ids of their own. */
+  private static AddFile added(ObjectNode action, boolean ofThisTable) throws Exception {
+    ObjectNode found = (ObjectNode) action.get("add");
+    found.put("dataChange", true);
+    if (!ofThisTable) {
+      found.remove("baseRowId");
+      found.remove("defaultRowCommitVersion");
+    }
+    return (AddFile) Action$.MODULE$.fromJson(JSON.writeValueAsString(action));
+  }
+
+  private static String digest(String text) throws Exception {
+    byte[] bytes =
+        MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
+    StringBuilder found = new StringBuilder();
+    for (int i = 0; i < DIGEST_BYTES; i++) found.append(String.format("%02x", bytes[i]));
+    return found.toString();
+  }
+
+  /** Where a file of the version lies. */
+  Path absolute(AddFile file) {
+    return absolute(log.dataPath(), file.path());
+  }
+
+  /** Where a file lies that the log of a table names. */
+  static Path absolute(Path table, String path) {
+    return DeltaFileOperations.absolutePath(table.toString(), path);
+  }
+
+  /** Whether deleted rows stand in a file of their own. */
+  static boolean isStored(DeletionVectorDescriptor deleted) {
+    return deleted != null && !deleted.storageType().equals("i");
+  }
+}
