@@ -31,11 +31,9 @@ import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.Action$;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.DeletionVectorDescriptor;
-import org.apache.spark.sql.delta.actions.InMemoryLogReplay;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.Protocol;
 import org.apache.spark.sql.delta.util.DeltaFileOperations;
-import org.apache.spark.sql.delta.util.FileNames;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
 import org.apache.spark.util.SerializableConfiguration;
@@ -75,7 +73,6 @@ public class TableCloner implements Function<TableCloner.Copy, Long> {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final int FILES_OF_A_TASK = 50;
   private static final int FEW = 1000;
-  private static final long SHORT = 1L << 20;
 
   private SerializableConfiguration conf;
   private boolean partsAreSeen;
@@ -151,7 +148,7 @@ public class TableCloner implements Function<TableCloner.Copy, Long> {
     for (AddFile file : old) had.put(identity(file), file);
     List<Action> actions = new ArrayList<>();
     Map<String, Copy> copies = new LinkedHashMap<>();
-    var files = filesOf(then, from);
+    var files = SnapshotFiles.of(then, from);
     long bytes = 0;
     for (AddFile file : files) {
       bytes += file.size();
@@ -187,28 +184,6 @@ public class TableCloner implements Function<TableCloner.Copy, Long> {
     metrics.put("copiedFilesSize", copied[1]);
     commit(spark, change, then, actions, name, metrics);
     return JSON.writeValueAsString(metrics);
-  }
-
-  /** The files of a version: a short log without a checkpoint is read here, without a Spark job. */
-  private static List<AddFile> filesOf(Snapshot then, DeltaLog log) throws Exception {
-    var commits = Scala.list(then.logSegment().deltas());
-    long length = 0;
-    boolean plain = then.logSegment().checkpointProvider().version() < 0;
-    for (FileStatus commit : commits) {
-      plain &= FileNames.isDeltaFile(commit.getPath());
-      length += commit.getLen();
-    }
-    if (!plain || length > SHORT) return then.allFiles().collectAsList();
-    InMemoryLogReplay replay = new InMemoryLogReplay(Option.empty(), Option.empty());
-    for (FileStatus file : commits) {
-      Path commit = file.getPath();
-      List<Action> actions = new ArrayList<>();
-      for (String line : Scala.list(log.store().read(commit, log.newDeltaHadoopConf())))
-        actions.add(Action$.MODULE$.fromJson(line));
-      replay.append(
-          FileNames.deltaVersion(commit), CollectionConverters.asScala(actions.iterator()));
-    }
-    return Scala.list(replay.allFiles());
   }
 
   private static void commit(
