@@ -425,7 +425,7 @@ class Operations:
             text = f"EXECUTE IMMEDIATE '{escaped}'"
         self.session.sql(text)
 
-    def refused(self, run: Callable[[], object], error: type[AuditError]) -> None:
+    def refused(self, run: Callable[[], object], error: type[AuditError], what: str = "it") -> None:
         """Run what has to be refused."""
         self.checks += 1
         try:
@@ -436,8 +436,8 @@ class Operations:
             # What an error of ours becomes on its way through a script of Spark's.
             if error.code in str(other):
                 return
-            raise BrokenPromise(f"refused by {other!r:.600}, instead of {error.code}") from other
-        raise BrokenPromise(f"not refused, instead of {error.code}")
+            raise BrokenPromise(f"{what} is refused by {other!r:.600}, instead of {error.code}") from other
+        raise BrokenPromise(f"{what} is not refused, instead of {error.code}")
 
     def _set(self, of: str, parameter: str, days: int | None, how: str = PLAIN) -> None:
         self._run(

@@ -167,7 +167,7 @@ class Walk(Operations):
         if found:
             name, moment = self.pick.choice(found)
             text = f"SELECT * FROM {self.sql(name)} AT ({timestamp(moment)})"
-            self.refused(lambda: self.session.sql(text), errors.OutsideRetentionError)
+            self.refused(lambda: self.session.sql(text), errors.OutsideRetentionError, text)
 
     def _compare_history(self, schema: str) -> None:
         there, must, may = self.model.listed(schema)

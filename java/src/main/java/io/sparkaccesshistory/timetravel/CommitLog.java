@@ -14,6 +14,7 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.DeltaHistoryManager;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.CommitInfo;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.skipping.clustering.ClusteringColumnInfo;
@@ -273,9 +274,33 @@ public class CommitLog {
    * "bytes rows created" of the newest version: rows is -1 where a file has no statistics;
    * milliseconds. In the second line the columns it is clustered by.
    */
-  public String size(SparkSession spark, String location) {
-    Snapshot now = DeltaLog.forTable(spark, location).update(false, Option.empty(), Option.empty());
+  public String size(SparkSession spark, String location) throws Exception {
+    DeltaLog log = DeltaLog.forTable(spark, location);
+    Snapshot now = log.update(false, Option.empty(), Option.empty());
     var created = now.metadata().createdTime();
+    VersionFiles files = VersionFiles.of(now, log);
+    long[] found = files.isShort() ? size(files.all()) : sizeByJob(now);
+    return found[0]
+        + " "
+        + found[1]
+        + " "
+        + (created.isEmpty() ? -1L : (Long) created.get())
+        + "\n"
+        + String.join(", ", Scala.list(ClusteringColumnInfo.extractLogicalNames(now)));
+  }
+
+  private static long[] size(List<AddFile> files) {
+    long bytes = 0;
+    long rows = 0;
+    for (AddFile file : files) {
+      bytes += file.size();
+      Option<Object> counted = file.numLogicalRecords();
+      rows = rows < 0 || counted.isEmpty() ? -1 : rows + (Long) counted.get();
+    }
+    return new long[] {bytes, rows};
+  }
+
+  private static long[] sizeByJob(Snapshot now) {
     Row row =
         now.allFiles()
             .toDF()
@@ -287,13 +312,7 @@ public class CommitLog {
                       + " - coalesce(sum(deletionVector.cardinality), 0L), -1L)"
                 })
             .head();
-    return row.getLong(0)
-        + " "
-        + row.getLong(1)
-        + " "
-        + (created.isEmpty() ? -1L : (Long) created.get())
-        + "\n"
-        + String.join(", ", Scala.list(ClusteringColumnInfo.extractLogicalNames(now)));
+    return new long[] {row.getLong(0), row.getLong(1)};
   }
 
   /**

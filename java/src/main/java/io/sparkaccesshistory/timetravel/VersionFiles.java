@@ -73,6 +73,11 @@ final class VersionFiles {
     return new VersionFiles(then, log, replay);
   }
 
+  /** Whether they are known without a Spark job. */
+  boolean isShort() {
+    return replay != null;
+  }
+
   List<AddFile> all() {
     return replay == null ? then.allFiles().collectAsList() : Scala.list(replay.allFiles());
   }
