@@ -20,6 +20,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from audit.copy_into import run_copy
 from audit.core.job_tags import SUPPRESS_TAG
 from audit.spark.pyspark_api import job_tags
+from lineage.model import Domain
+from lineage.sql.commands.backups.statements import BackupStatement
+from lineage.sql.commands.time_travel.drop import Drop
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -84,6 +87,19 @@ class PoliciesStage:
         return found
 
 
+class BackupsStage:
+    """Backup policies, backup sets, backups, and what is created from one."""
+
+    def handler_for(self, statement: Statement, services: Services) -> Handler | None:
+        """Runs statements about backups, and refuses to drop a schema that has locked ones."""
+        typed = statement.typed
+        if isinstance(typed, BackupStatement):
+            return lambda spark, _text, actor, _run: services.backups.run(typed, spark, actor)
+        if isinstance(typed, Drop) and typed.domain is Domain.SCHEMA:
+            return partial(services.backups.drop_schema, typed)
+        return None
+
+
 class TimeTravelStage:
     """DROP and UNDROP, CLONE, RESTORE, retention, VACUUM, SHOW … HISTORY."""
 
@@ -97,6 +113,7 @@ STAGES: tuple[Stage, ...] = (
     CopyInto(),
     PastVersions(),
     PoliciesStage(),
+    BackupsStage(),
     TimeTravelStage(),
 )
 

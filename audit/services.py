@@ -35,9 +35,14 @@ from audit.store.record_reader import RecordReader
 from audit.store.running import running_since
 from audit.store.tables import AUDIT_TABLES, DATA_QUALITY
 from audit.store.versions import recorded_statement
+from audit.time_travel.backups.backup_log import BackupLog
 from audit.time_travel.backups.model.events import NAME as BACKUP_HISTORY
+from audit.time_travel.backups.model.witnesses import observation
+from audit.time_travel.backups.rules.requests import of_policy, of_set
+from audit.time_travel.backups.service import Backups
 from audit.time_travel.dropped.drop_registry import NAME as OBJECT_HISTORY
 from audit.time_travel.service import TimeTravel
+from lineage.model import Domain
 from lineage.sql.parse import parse
 
 if TYPE_CHECKING:
@@ -55,7 +60,6 @@ if TYPE_CHECKING:
     from audit.time_travel.dropped.drop_registry import ObjectEvent
     from audit.time_travel.versions.changes import RecordedChange
     from audit.time_travel.versions.recorded import RecordedStatement
-    from lineage.model import Domain
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,7 @@ class Services:
         sessions: the audited ones.
         policies: masking and row access policies, tags, roles, grants.
         time_travel: old versions, drops, retention.
+        backups: backup policies, backup sets, backups.
         measurement: storage, governance and the catalog, as views show them.
     """
 
@@ -94,6 +99,7 @@ class Services:
     sessions: Sessions
     policies: Policies
     time_travel: TimeTravel
+    backups: Backups
     measurement: Measurement
 
     @property
@@ -131,6 +137,7 @@ def build(
     redaction = Redaction(redaction_rules(spark, config), partial(hash_key, config.spool_home))
     own, failures, sessions = own_session(spark), Failures(redaction.message), Sessions()
     records = _Records(RecordReader(own, config.root, flush), str(spark.sparkContext.applicationId), running)
+    backup_log = BackupLog(own, config.root)
     # A session of its own: nothing else may change the settings under which bodies of policies are resolved.
     policies = Policies(
         own_session(spark),
@@ -145,12 +152,22 @@ def build(
         ],
         records.creation_of,
         records.downstream,
+        backups=partial(_backup_named, backup_log),
         enforces=config.enforce_privileges,
     )
     # The rule governs every session of the JVM that is not exempt from it.
     policies.exempt(own)
     governance = _Governance(policies, clock.now, ids.new, user)
     travel = TimeTravel(own, config.root, config.schema, clock.now, records, governance, sessions, failures)
+    backups = Backups(
+        backup_log,
+        config.local_root,
+        travel.catalog,
+        governance,
+        partial(observation, clock),
+        travel.contents_of_backups(config.local_root),
+        lambda: travel.maintenance,
+    )
     plans = PlanFactsReader(jvm.view(spark.sparkContext))
     return Services(
         config,
@@ -167,8 +184,19 @@ def build(
         sessions,
         policies,
         travel,
-        Measurement(travel, policies, config.schema, clock.now, failures),
+        backups,
+        Measurement(travel, policies, backup_log, config.schema, clock.now, failures),
     )
+
+
+def _backup_named(log: BackupLog, domain: Domain, name: str) -> BackupSecurable | None:
+    """A backup policy or set by its full name, for GRANT."""
+    state = log.state()
+    if domain is Domain.BACKUP_POLICY:
+        policy = state.policy_named(name)
+        return None if policy is None else of_policy(policy)
+    backup_set = state.set_named(name)
+    return None if backup_set is None else of_set(backup_set)
 
 
 @dataclass(frozen=True, slots=True)

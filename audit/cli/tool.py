@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from audit.record.logging_event import LoggingEvent
     from audit.services import Services
     from audit.spark.catalog.session_catalog import SessionCatalog
+    from audit.time_travel.backups.service import Backups
     from audit.time_travel.retention.maintenance import Maintenance
 
 
@@ -192,6 +193,21 @@ class Tool:
             services = self._services(spark)
             try:
                 yield services.time_travel.maintenance
+            finally:
+                services.policies.end()
+
+    @contextmanager
+    def backups(self) -> Iterator[Backups]:
+        """The backups of the root, with the catalog of what they are of.
+
+        Raises:
+            CatalogUnknownError: neither an embedded metastore is here, nor does `--conf` name one.
+            RootBusy: a session has the embedded metastore open.
+        """
+        with self.catalog_spark() as spark:
+            services = self._services(spark)
+            try:
+                yield services.backups
             finally:
                 services.policies.end()
 

@@ -16,6 +16,7 @@ from audit.spark.delta.delta_java import DeltaJava
 from audit.spark.delta.measured_tables import MeasuredTables
 from audit.spark.delta.values import Table, is_path
 from audit.spark.pyspark_api import frames
+from audit.time_travel.backups.content.local_contents import LocalContents
 from audit.time_travel.clones.clone import Cloner
 from audit.time_travel.clones.clone_schema import require_whole
 from audit.time_travel.clones.clone_table import METRIC_COLUMNS, clone_of
@@ -57,6 +58,8 @@ from lineage.sql.parse import parse, typed_of
 from lineage.sql.typed import OfTimeTravel, Typed
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import SparkSession
 
     from audit.core.actor import Actor
@@ -66,6 +69,8 @@ if TYPE_CHECKING:
     from lineage.sql.statement import Statement
 
 _FULL = 3
+RESTORES = "restores"
+"""Below the root: notes of restores that are on their way."""
 
 
 class TimeTravel:
@@ -315,6 +320,21 @@ class TimeTravel:
     ) -> PropertyChange | None:
         """See `PropertyChanges.altered`."""
         return self.properties.altered(self._catalog(spark), split_name(name), location, change)
+
+    def catalog(self, spark: SparkSession) -> DeltaCatalog:
+        """The catalog and the Delta tables as a session sees them."""
+        return self._catalog(spark)
+
+    def contents_of_backups(self, root: Path | None) -> LocalContents:
+        """What makes and restores the files of backups; a root of this machine."""
+        return LocalContents(
+            self._own,
+            self._catalog,
+            self.registry,
+            self._copy_views,
+            None if root is None else root / RESTORES,
+            self._clock,
+        )
 
     def _catalog(self, spark: SparkSession) -> DeltaCatalog:
         if self._helpers is None:

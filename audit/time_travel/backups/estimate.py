@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from audit.time_travel.errors import UnknownObjectError
 from audit.time_travel.retention.storage import FileSpan, measure
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def estimate_of(spans: Iterable[FileSpan], now: int, days: int) -> LockEstimate:
 
 
 def estimate_lock(
-    care: Maintenance, wanted: Callable[[StoredTable], bool], now: int, days: int
+    care: Maintenance, wanted: Callable[[StoredTable], bool], now: int, days: int, name: str
 ) -> LockEstimate:
     """The estimate for all tables that are wanted: one Spark job over their logs.
 
@@ -79,9 +80,17 @@ def estimate_lock(
         wanted: which of them.
         now: UTC microseconds.
         days: EXPIRE_AFTER_DAYS.
+        name: what they are, for the message.
+
+    Raises:
+        UnknownObjectError: there is no such table.
     """
     tables: Sequence[StoredTable] = [
         one for one in care.stored_tables() if one.dropped is None and wanted(one)
     ]
+    if not tables:
+        raise UnknownObjectError(
+            f"no Delta table is called {name}, or is in a schema of that name", "check its spelling"
+        )
     spans, _ = measure(care.catalog.spark, tables)
     return estimate_of((span for found in spans.values() for span in found), now, days)

@@ -114,15 +114,14 @@ def _note(found: _History, event: BackupEvent, before: BackupState, state: Backu
             known = found.known[backup_id]
             known.row = (*known.row[:-1], _DELETED_BY.get(event.event))
             found.end(backup_id, at)
-    policies = {event.event_id, event.of_id} & state.policies.keys()
-    sets = ({event.event_id, event.of_id} & state.sets.keys()) | {
-        one.set_id for one in state.sets.values() if one.policy in policies
-    }
-    for policy_id in policies:
-        policy = state.policies[policy_id or ""]
+    told = {event.event_id, event.of_id or ""}
+    policies = told & state.policies.keys()
+    sets = (told & state.sets.keys()) | {one.set_id for one in state.sets.values() if one.policy in policies}
+    for concerned in policies:
+        policy = state.policies[concerned]
         found.put(policy.policy_id, "POLICY", policy.created, at, _policy(policy))
-    for set_id in sets:
-        one = state.sets[set_id or ""]
+    for concerned in sets:
+        one = state.sets[concerned]
         found.put(one.set_id, "SET", one.created, at, _set(one, state))
         for backup in state.backups_of(one).values():
             found.put(backup.backup_id, "BACKUP", backup.created, at, _backup(backup, one, state, at))

@@ -8,22 +8,23 @@ after the event that deletes it: a killed driver leaves files without a backup, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from audit.spark.delta.values import Table
 from audit.spark.pyspark_api import frames
+from audit.time_travel.backups.estimate import LockEstimate, estimate_lock
 from audit.time_travel.backups.files import publish
 from audit.time_travel.backups.model.apply_events import state_after
 from audit.time_travel.backups.model.events import BackupEvent
 from audit.time_travel.backups.rules import backup_rules, container_rules
 from audit.time_travel.backups.rules.backup_rules import DueRun, NewBackup
 from audit.time_travel.backups.rules.decide import events_of, look_at_clocks
-from audit.time_travel.backups.rules.requests import Privileges, Request
+from audit.time_travel.backups.rules.requests import BackupSecurable, Request, of_policy, of_set
 from audit.time_travel.backups.rules.set_rules import find_set
 from audit.time_travel.backups.show_backups import describe, show
-from audit.time_travel.errors import UnknownObjectError
+from audit.time_travel.errors import BackupNotLocalError, UnknownObjectError
 from lineage.model import Domain
 from lineage.names import quote_name, split_name
 from lineage.sql.commands.backups import statements as backups
@@ -33,12 +34,15 @@ if TYPE_CHECKING:
 
     from audit.core.actor import Actor
     from audit.spark.delta.delta_catalog import DeltaCatalog
+    from audit.spark.handler import Run
     from audit.time_travel.backups.backup_log import BackupLog
     from audit.time_travel.backups.model.state import Backup, BackupSet, BackupState
     from audit.time_travel.backups.model.trusted_time import Observation
+    from audit.time_travel.ports import Governance
+    from audit.time_travel.retention.maintenance import Maintenance
+    from audit.time_travel.retention.storage import StoredTable
+    from lineage.sql.commands.time_travel.drop import Drop
 
-FOLDER = "backups"
-"""Below the root: one folder a set, in it one a backup."""
 _ON_ITS_WAY = 86_400_000_000
 """Microseconds: no backup takes longer to be made."""
 _DELETES = frozenset({"DELETE_BACKUP", "DROP_SET", "EXPIRE_BACKUP"})
@@ -57,9 +61,8 @@ class Contents(Protocol):
         ...
 
     def restore(
-        self, command: backups.CreateFromBackup, backup_set: BackupSet, folder: Path, session: SparkSession,
-        actor: Actor,
-    ) -> str:  # fmt: skip
+        self, command: backups.CreateFromBackup, folder: Path, session: SparkSession, actor: Actor
+    ) -> str:
         """CREATE … FROM BACKUP SET; returns a message for the user."""
         ...
 
@@ -89,19 +92,21 @@ class Backups:
 
     Attributes:
         log: of their events.
-        root: a folder of this machine.
+        root: a folder of this machine; None for a root elsewhere.
         catalog_of: the catalog as a session sees it.
-        privileges_of: what an actor may do.
+        governance: knows who may do what, and who owns a policy or a set.
         observe: what the clocks say now.
         contents: makes and restores files.
+        care: knows the files of all tables; for estimates.
     """
 
     log: BackupLog
-    root: Path
+    root: Path | None
     catalog_of: Callable[[SparkSession], DeltaCatalog]
-    privileges_of: Callable[[Actor], Privileges]
+    governance: Governance
     observe: Callable[[], Observation]
     contents: Contents
+    care: Callable[[], Maintenance]
 
     def run(self, typed: backups.BackupStatement, spark: SparkSession, actor: Actor) -> DataFrame:
         """Run a statement about backups.
@@ -111,7 +116,7 @@ class Backups:
             UnknownObjectError: there is no such table or schema.
         """
         catalog = self.catalog_of(spark)
-        request = Request(actor, self.privileges_of(actor), catalog.current)
+        request = Request(actor, self.governance.backup_privileges(spark, actor), catalog.current)
         match typed:
             case backups.ShowBackups():
                 columns, rows = show(typed, self.log.state(), request)
@@ -124,31 +129,30 @@ class Backups:
             case backups.CreateFromBackup():
                 return frames.message_frame(spark, self._restore(typed, spark, request))
             case backups.CreateBackupSet():
-                _require_object(typed, catalog)
-        before = self._change(typed, request)
-        return frames.message_frame(spark, *self._messages(typed, request, before))
+                request = replace(request, location=_place_of(typed, catalog))
+        changed = self._change(typed, spark, request)
+        return frames.message_frame(spark, *self._messages(typed, request, changed=changed))
 
     # -- statements ----------------------------------------------------------------------------
 
-    def _change(self, typed: backups.BackupStatement, request: Request) -> bool:
-        """Append the events of a statement, and delete files that nobody has any more; whether it changed."""
+    def _change(self, typed: backups.BackupStatement, spark: SparkSession, request: Request) -> bool:
+        """Append the events of a statement, and what follows from them; whether it changed anything."""
         appended: list[BackupEvent] = []
 
         def decide(state: BackupState) -> Sequence[BackupEvent]:
             appended[:] = events_of(state, typed, request, self.observe())
             return appended
 
-        self.log.change(decide)
-        if any(event.event in _DELETES for event in appended):
-            self._remove_deleted(appended)
+        before = self.log.state()
+        after = self.log.change(decide)
+        self._remove_deleted(appended)
+        self._forget(before, request.actor)
+        # Another driver may have made others meanwhile.
+        for made in _objects(after).keys() & {event.event_id for event in appended}:
+            self.governance.own_backup(_objects(after)[made], spark, request.actor)
         return bool(appended)
 
-    def _messages(
-        self,
-        typed: backups.BackupStatement,
-        request: Request,
-        changed: bool,  # noqa: FBT001  one caller
-    ) -> Iterator[str]:
+    def _messages(self, typed: backups.BackupStatement, request: Request, *, changed: bool) -> Iterator[str]:
         command = backups.command_of_backups(typed)
         noun = "Backup policy" if command.domain is Domain.BACKUP_POLICY else "Backup set"
         name = request.full(command.target)
@@ -158,6 +162,47 @@ class Backups:
         verb = command.kind.partition("_")[0]
         said = {"CREATE": "created", "DROP": "dropped"}.get(verb)
         yield f"{noun} {name} successfully {said}." if said else "Statement executed successfully."
+        lock = self._new_lock(typed, request)
+        if lock is not None:
+            yield lock
+
+    def _new_lock(self, typed: backups.BackupStatement, request: Request) -> str | None:
+        """A warning where a statement has put a retention lock on a set: what it will bind."""
+        if not isinstance(typed, (backups.ApplyBackupPolicy, backups.CreateBackupSet)):
+            return None
+        state = self.log.state()
+        known = state.set_named(request.full(typed.name))
+        policy = None if known is None else state.policy_of(known)
+        if known is None or policy is None or not policy.has_retention_lock:
+            return None
+        days = policy.expire_after_days or 0
+        is_schema = known.domain is Domain.SCHEMA
+        found = self.estimate(split_name(known.of), days, request.actor.time, is_schema=is_schema)
+        return (
+            f"The retention lock of {policy.name} is on {known.name} for good: nobody can take it off."
+            f" Daily backups will bind about {found.bytes_bound:,} bytes in {days} days: {found.bytes_now:,}"
+            f" now, and {found.bytes_a_day:,} that change a day."
+        )
+
+    def estimate(self, name: Sequence[str], days: int, now: int, *, is_schema: bool) -> LockEstimate:
+        """What daily backups will bind under a retention lock.
+
+        Args:
+            name: of the table or schema; what is missing in front is not compared.
+            days: EXPIRE_AFTER_DAYS.
+            now: UTC microseconds.
+            is_schema: whether it names a schema.
+
+        Raises:
+            UnknownObjectError: no Delta table has that name, or is in that schema.
+        """
+        wanted = [part.casefold() for part in name]
+
+        def is_wanted(one: StoredTable) -> bool:
+            parts = [part.casefold() for part in (one.name[:-1] if is_schema else one.name)]
+            return parts[-len(wanted) :] == wanted
+
+        return estimate_lock(self.care(), is_wanted, now, days, quote_name(name))
 
     def _add(self, typed: backups.AddBackup, request: Request) -> str:
         state = self.log.state()
@@ -176,40 +221,60 @@ class Backups:
         events_of(state, typed, request, self.observe())
         backup = backup_rules.backup_to_restore(state, typed, request)
         folder = self.folder(backup.set_id, backup.backup_id)
-        return self.contents.restore(typed, state.sets[backup.set_id], folder, spark, request.actor)
+        return self.contents.restore(typed, folder, spark, request.actor)
 
     def _made(self, backup_set: BackupSet, actor: Actor) -> NewBackup:
         backup_id = actor.new_id()
         return NewBackup(backup_id, self.contents.take(backup_set, self.folder(backup_set.set_id, backup_id)))
 
     def folder(self, set_id: str, backup_id: str) -> Path:
-        """Where a backup lies."""
-        return self.root / FOLDER / set_id / backup_id
+        """Where a backup lies.
+
+        Raises:
+            BackupNotLocalError: the root is not on this machine.
+        """
+        if self.root is None:
+            raise BackupNotLocalError(
+                f"backups lie below the root, and {self.log.location} is not on this machine",
+                "attach with a root on a file system of this machine",
+            )
+        return self.root / publish.FOLDER / set_id / backup_id
 
     # -- schemas -------------------------------------------------------------------------------
 
-    def require_schema_drop(self, name: str, actor: Actor) -> None:
-        """Refuse to drop a schema with backups that nobody may delete.
+    def drop_schema(self, drop: Drop, spark: SparkSession, text: str, actor: Actor, run: Run) -> Any:
+        """DROP SCHEMA: its backup sets and policies go with it.
 
         Args:
-            name: in full.
+            drop: the statement.
+            spark: the session.
+            text: for Spark.
             actor: who drops it.
+            run: drops it.
 
         Raises:
             BackupHeldError: a backup in it is under a legal hold.
             BackupLockedError: a backup in it is under a retention lock and has not expired.
             BackupPolicyInUseError: a policy in it is applied to a set elsewhere.
         """
-        container_rules.drop_container(self._looked(actor), name, actor)
+        current = self.catalog_of(spark).current
+        name = quote_name(drop.name if len(drop.name) > 1 else (current[0], *drop.name))
 
-    def schema_dropped(self, name: str, actor: Actor) -> None:
-        """The backup sets and policies of a schema go with it."""
-        events = self._appended(lambda state: container_rules.drop_container(state, name, actor), actor)
-        self._remove_deleted(events)
+        def decide(state: BackupState) -> Sequence[BackupEvent]:
+            return container_rules.drop_container(state, name, actor)
 
-    def schema_renamed(self, old: str, new: str, actor: Actor) -> None:
-        """The backup sets and policies of a schema have new names."""
-        self._appended(lambda state: container_rules.rename_container(state, old, new, actor), actor)
+        before = self.log.state()
+        decide(self._looked(actor))  # refused before anything is dropped
+        answer = run(spark, text)
+        self._remove_deleted(self._appended(decide, actor))
+        self._forget(before, actor)
+        return answer
+
+    def _forget(self, before: BackupState, actor: Actor) -> None:
+        """Grants on what is gone since a state hold for nothing more."""
+        was, now = _objects(before), _objects(self.log.state())
+        for identity in was.keys() - now.keys():
+            self.governance.forget_backup(was[identity], actor)
 
     # -- runs ----------------------------------------------------------------------------------
 
@@ -263,7 +328,7 @@ class Backups:
             The folders that are gone.
         """
         state, removed = self.log.state(), []
-        for parent in _folders(self.root / FOLDER):
+        for parent in [] if self.root is None else _folders(self.root / publish.FOLDER):
             known = state.backups.get(parent.name, {})
             for folder in _folders(parent):
                 if folder.name not in known and folder.stat().st_mtime_ns // 1000 < now - _ON_ITS_WAY:
@@ -305,8 +370,9 @@ class Backups:
     def _remove_deleted(self, events: Sequence[BackupEvent]) -> None:
         for event in events:
             if event.event == "DROP_SET":
-                for folder in _folders(self.root / FOLDER / (event.of_id or "")):
-                    publish.remove(folder)
+                if self.root is not None:
+                    for folder in _folders(self.root / publish.FOLDER / (event.of_id or "")):
+                        publish.remove(folder)
             elif event.event in _DELETES:
                 publish.remove(self.folder(event.of_id or "", event.details["backup"]))
 
@@ -315,18 +381,28 @@ def _folders(parent: Path) -> list[Path]:
     return sorted(one for one in parent.iterdir() if one.is_dir()) if parent.is_dir() else []
 
 
-def _require_object(typed: backups.CreateBackupSet, catalog: DeltaCatalog) -> None:
-    """Refuse a set of what is not there, or has no versions."""
+def _objects(state: BackupState) -> dict[str, BackupSecurable]:
+    """The policies and sets of a state by their ids, as privileges are asked on them."""
+    found = (*map(of_policy, state.policies.values()), *map(of_set, state.sets.values()))
+    return {one.identity: one for one in found}
+
+
+def _place_of(typed: backups.CreateBackupSet, catalog: DeltaCatalog) -> str | None:
+    """Where the table of a new set lies; None for a schema.
+
+    Raises:
+        UnknownObjectError: there is no such table or schema, or it has no versions.
+    """
     if typed.domain is Domain.SCHEMA:
         if catalog.schema_facts(typed.of[-1]) is None:
             raise UnknownObjectError(f"there is no schema {quote_name(typed.of)}", "check its name")
-        return
+        return None
     found = catalog.find(typed.of)
     if not isinstance(found, Table):
         raise UnknownObjectError(f"there is no table {quote_name(typed.of)}", "check its name")
     if found.provider != "delta":
         raise UnknownObjectError(
-            f"table {quote_name(split_name(quote_name(found.name)))} is of {found.provider}, which has no"
-            " versions",
+            f"table {quote_name(found.name)} is of {found.provider}, which has no versions",
             "make it a Delta table: CONVERT TO DELTA, or CREATE TABLE … USING delta AS SELECT",
         )
+    return found.location

@@ -6,7 +6,6 @@ whose folder is gone is found; they keep the hash of each manifest, so a manifes
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from audit.core.clock import to_micros
 from audit.time_travel.backups.files.manifest import NAME as MANIFEST
 from audit.time_travel.backups.files.manifest import verify
-from audit.time_travel.backups.files.publish import read_manifest
+from audit.time_travel.backups.files.publish import FOLDER, read_manifest
 from audit.time_travel.backups.model.apply_events import state_after
 from audit.time_travel.backups.model.events import NAME, BackupEvent, event_from
 from audit.time_travel.backups.model.state import BackupState
@@ -25,9 +24,6 @@ from lineage.names import SESSION_CATALOG, quote_name, split_name
 
 if TYPE_CHECKING:
     from audit.core.config import Config
-
-FOLDER = "backups"
-"""Below the root: one folder a set, in it one a backup."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,15 +104,6 @@ def _verified(
     except BackupDamagedError as error:
         return VerifiedBackup(name, backup_id, 0, 0, ((MANIFEST, error.problem),))
     damages = [(one.path, str(one.problem)) for one in verify(folder, manifest, done)]
-    if manifest_hash is not None and manifest_hash != hash_of_manifest(folder):
+    if manifest_hash is not None and manifest_hash != manifest.digest:
         damages.append((MANIFEST, "hash"))
     return VerifiedBackup(name, backup_id, len(manifest.files), manifest.size, tuple(damages))
-
-
-def hash_of_manifest(folder: Path) -> str:
-    """SHA-256 of a backup's manifest, as its event keeps it."""
-    digest = hashlib.sha256()
-    with (folder / MANIFEST).open("rb") as file:
-        while part := file.read(1 << 20):
-            digest.update(part)
-    return digest.hexdigest()

@@ -120,6 +120,7 @@ def _create_set(state: _Next, event: BackupEvent) -> None:
     state.sets[event.event_id] = BackupSet(
         event.event_id, event.name, event.user, event.time, Domain(details["domain"]), details["of"],
         details.get("policy"), event.time, comment=details.get("comment"), tags=details.get("tags", {}),
+        location=details.get("location"),
     )  # fmt: skip
     state.set_ids[event.name.casefold()] = event.event_id
 
@@ -192,8 +193,12 @@ def _add_backup(state: _Next, event: BackupEvent) -> None:
         content=details.get("content", {}),
     )  # fmt: skip
     state.backups_of(made.set_id)[made.backup_id] = made
-    if made.planned is not None:
-        _put_set(state, state.sets[made.set_id], last_run=made.planned)
+    changed: dict[str, Any] = {} if made.planned is None else {"last_run": made.planned}
+    # What is backed up may have another name by now.
+    if "of" in made.content:
+        changed["of"] = made.content["of"]
+    if changed:
+        _put_set(state, state.sets[made.set_id], **changed)
 
 
 def _delete_backup(state: _Next, event: BackupEvent) -> None:

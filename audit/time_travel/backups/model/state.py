@@ -57,7 +57,8 @@ class BackupSet:
         owner: who created it.
         created: UTC microseconds.
         domain: TABLE or SCHEMA: of what its backups are.
-        of: the table or schema, fully qualified, as it was called then.
+        of: the table or schema, fully qualified, as it was called at the last backup.
+        location: where the table lies, which a rename keeps; None for a schema.
         policy: the id of its policy; None for none.
         scheduled_since: when its schedule came into force or was resumed, UTC microseconds.
         last_run: the run of the schedule that the last scheduled backup was made for, which may be deleted
@@ -81,6 +82,7 @@ class BackupSet:
     is_expiration_suspended: bool = False
     comment: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
+    location: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

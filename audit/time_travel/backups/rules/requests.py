@@ -72,11 +72,13 @@ class Request:
         actor: user, query id and moment.
         privileges: of that user.
         current: the current catalog and schema.
+        location: where the table lies that CREATE BACKUP SET names; None for anything else.
     """
 
     actor: Actor
     privileges: Privileges
     current: tuple[str, str]
+    location: str | None = None
 
     def full(self, parts: tuple[str, ...]) -> str:
         """The full name of a policy, set or table."""

@@ -64,7 +64,7 @@ def create_set(state: BackupState, command: CreateBackupSet, request: Request) -
     dropped = () if known is None else _dropped(state, known, request)
     details: dict[str, Any] = {
         "domain": command.domain.value, "of": of, "comment": command.comment,
-        "tags": tag_values(command.tags, request),
+        "tags": tag_values(command.tags, request), "location": request.location,
     }  # fmt: skip
     if command.policy:
         policy = find_policy(state, request.full(command.policy))

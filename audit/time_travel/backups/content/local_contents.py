@@ -1,0 +1,110 @@
+"""The contents of backups on this machine: takes them into folders, and gives them back.
+
+In: a backup set, a folder below the root. Out: what is noted with the backup; objects of the catalog. See
+`take_backup`, `restore_table` and `restore_schema`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from audit.spark.delta.values import Table
+from audit.time_travel.backups.content.restore_schema import CopyViews, SchemaRestorer
+from audit.time_travel.backups.content.restore_table import Restorer
+from audit.time_travel.backups.content.take_backup import Watch, take_schema, take_table
+from audit.time_travel.backups.files.publish import read_manifest
+from audit.time_travel.errors import UnknownObjectError
+from lineage.model import Domain
+from lineage.names import qualify, quote_name, split_name
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from audit.core.actor import Actor
+    from audit.spark.delta.delta_catalog import DeltaCatalog
+    from audit.time_travel.backups.model.state import BackupSet
+    from audit.time_travel.dropped.drop_registry import DropRegistry
+    from lineage.sql.commands.backups.statements import CreateFromBackup
+
+
+@dataclass(frozen=True, slots=True)
+class LocalContents:
+    """Makes and restores the contents of backups.
+
+    Attributes:
+        own: a session of the system's own.
+        catalog_of: the catalog as a session sees it.
+        registry: has the parameters of the account, and what was dropped.
+        copy_views: gives views, which are to be created, the policies of others.
+        notes: the folder of notes of restores; None for a root elsewhere, which has no backups.
+        clock: UTC microseconds.
+    """
+
+    own: SparkSession
+    catalog_of: Callable[[SparkSession], DeltaCatalog]
+    registry: DropRegistry
+    copy_views: CopyViews
+    notes: Path | None
+    clock: Callable[[], int]
+
+    def take(self, backup_set: BackupSet, folder: Path) -> Mapping[str, Any]:
+        """Make all files of a backup in a folder and publish it.
+
+        Returns:
+            What is noted with the backup: bytes, files, tables, the hash of its manifest, and the name of
+            what is backed up.
+
+        Raises:
+            BackupError: a file cannot be taken.
+            UnknownObjectError: there is no such table or schema any more.
+        """
+        catalog = self.catalog_of(self.own)
+        if backup_set.domain is Domain.SCHEMA:
+            content = take_schema(catalog, split_name(backup_set.of)[-1], folder, self.clock(), Watch())
+        else:
+            table = _table_of(catalog, backup_set)
+            content = take_table(catalog, table, None, folder, self.clock(), Watch())
+        return {
+            "bytes": content.bytes,
+            "files": content.files,
+            "tables": len(content.tables),
+            "manifest": read_manifest(folder).digest,
+            "of": quote_name(content.name),
+            "leftOut": [one.name for one in content.left_out],
+        }
+
+    def restore(self, command: CreateFromBackup, folder: Path, session: SparkSession, actor: Actor) -> str:
+        """CREATE … FROM BACKUP SET; returns a message for the user.
+
+        Raises:
+            BackupError: the backup is damaged, or another restore to that name runs.
+            ObjectExistsError: the name is taken.
+            UnknownObjectError: the schema does not exist.
+        """
+        catalog = self.catalog_of(session)
+        assert self.notes is not None  # noqa: S101  its folder is below the same root
+        tables = Restorer(catalog, self.own, self.registry, actor, self.notes)
+        if command.domain is Domain.SCHEMA:
+            name = command.name[-1]
+            if command.if_not_exists and catalog.schema_facts(name) is not None:
+                return f"{name} already exists, statement succeeded."
+            return SchemaRestorer(tables, self.copy_views).schema(folder, name, replace=command.replace)
+        full = qualify(command.name, catalog.current)
+        if command.if_not_exists and catalog.find(full) is not None:
+            return f"{full[-1]} already exists, statement succeeded."
+        return tables.table(folder, full, replace=command.replace)
+
+
+def _table_of(catalog: DeltaCatalog, backup_set: BackupSet) -> Table:
+    """The table of a set: by its place, which a rename keeps, else by its name."""
+    found = None if backup_set.location is None else catalog.registered(backup_set.location)
+    named = found or catalog.find(split_name(backup_set.of))
+    if not isinstance(named, Table):
+        raise UnknownObjectError(
+            f"the table {backup_set.of} of backup set {backup_set.name} is not there",
+            "UNDROP TABLE brings it back; its backups are kept",
+        )
+    return named
