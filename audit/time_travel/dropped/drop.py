@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from audit.core.errors import UnreadableTableError
 from audit.spark.delta.values import Table, View
 from audit.time_travel.dropped.crash_repair import drop_on_its_way, is_there, missing_children
-from audit.time_travel.dropped.drop_registry import MOVED_FROM, ObjectEvent
+from audit.time_travel.dropped.drop_registry import IN_FORCE, MOVED_FROM, ObjectEvent
 from audit.time_travel.dropped.recreate import MARK
 from audit.time_travel.dropped.schema_folder import SchemaFolder
 from audit.time_travel.retention.periods import LONGEST_TRANSIENT_DAYS
@@ -239,7 +239,13 @@ class Dropper:
         days, fail_safe = whole.retention_days or 0.0, whole.fail_safe_days
         if child.domain == "TABLE" and not child.fail_safe_days:
             days, fail_safe = min(days, float(LONGEST_TRANSIENT_DAYS)), 0.0
-        return replace(child, container_event=whole.event_id, retention_days=days, fail_safe_days=fail_safe)
+        return replace(
+            child,
+            container_event=whole.event_id,
+            retention_days=days,
+            fail_safe_days=fail_safe,
+            details={**child.details, IN_FORCE: child.retention_days},
+        )
 
     def _named(self, domain: str, name: tuple[str, ...], periods: Retention, details: Any) -> ObjectEvent:
         return ObjectEvent(

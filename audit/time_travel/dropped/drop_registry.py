@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 NAME = "object_history"
 MOVED_FROM = "moved_from"
 """In the details of a drop: the former location of moved files; after a kill they may still be there."""
+IN_FORCE = "retention_in_force"
+"""In the details of the drop of a child: the days of its own period, which goes on with UNDROP SCHEMA."""
 _COLUMNS = (
     ("event_time", "TIMESTAMP", "When it happened (UTC, microseconds)"),
     (

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from audit.spark.delta.values import Table
 from audit.time_travel.dropped.crash_repair import drop_on_its_way, is_there, missing_children, names_of
-from audit.time_travel.dropped.drop_registry import ObjectEvent
+from audit.time_travel.dropped.drop_registry import IN_FORCE, ObjectEvent
 from audit.time_travel.dropped.recreate import create_view, make_all, schema_clauses
 from audit.time_travel.errors import NothingDroppedError, ObjectExistsError
 from audit.time_travel.retention.periods import PREFIX, key
@@ -233,12 +233,14 @@ class Undropper:
         # Another driver may have changed the table: Delta's cached snapshot is refreshed first.
         self.catalog.state(table.location or "")
         own = self.catalog.properties(table.location or "", PREFIX)
-        # The event of a child has the period of its schema; a period of the table's own has stayed in force.
-        if not has_retention(table.location or "", own) or (event.container_event and key(RETENTION) in own):
+        if not has_retention(table.location or "", own):
             return
-        now = self.periods(table)
-        if now.days != event.retention_days:
-            then = replace(now, days=event.retention_days)
+        now, days = self.periods(table), event.retention_days
+        if event.container_event and key(RETENTION) in own:
+            # The event of a child has the period of its schema; one of the table's own has stayed in force.
+            days = event.details.get(IN_FORCE, now.days)
+        if now.days != days:
+            then = replace(now, days=days)
             apply_retention(self.own, self.catalog, table, now.after(then, self.actor.time), self.actor.time)
 
     def _undrop_event(self, event: ObjectEvent) -> ObjectEvent:

@@ -108,6 +108,10 @@ FOUND = {
         MADE, OVERWRITTEN, ("drop_schema", "x", PLAIN), ("set_account", 30, 0), ("undrop_schema", "x", PLAIN),
         *LATER,
     ),
+    "undrop-schema-under-a-longer-minimum": (
+        ("create", "x.a", PLAIN, 0, False), ("days_pass", 0.6), OVERWRITTEN, ("drop_schema", "x", PLAIN),
+        ("set_account", None, 3), ("undrop_schema", "x", PLAIN),
+    ),
     "recover-into-a-longer-period": (
         MADE, OVERWRITTEN, ("days_pass", 2.2), ("set_schema", "y", 30, PLAIN), ("recover", "y.c", "x.a", 1),
         ("write", "y.c", "overwrite", PLAIN), ("days_pass", 9.4), ("vacuum", "y.c", "outside"),
