@@ -17,7 +17,9 @@ import org.apache.spark.sql.delta.util.FileNames;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** The files of a version. A short log without a checkpoint is read here: a Spark job takes longer. */
+/**
+ * The files of a version. A short log without a checkpoint is read here: a Spark job takes longer.
+ */
 final class SnapshotFiles {
   private static final long SHORT = 1L << 20;
 
