@@ -278,7 +278,7 @@ public class CommitLog {
     DeltaLog log = DeltaLog.forTable(spark, location);
     Snapshot now = log.update(false, Option.empty(), Option.empty());
     var created = now.metadata().createdTime();
-    var few = SnapshotFiles.ofShortLog(now, log);
+    var few = TableFiles.ofShortLog(now, log);
     long[] found = few.isPresent() ? size(few.get()) : sizeByJob(now);
     return found[0]
         + " "

@@ -148,7 +148,7 @@ public class TableCloner implements Function<TableCloner.Copy, Long> {
     for (AddFile file : old) had.put(identity(file), file);
     List<Action> actions = new ArrayList<>();
     Map<String, Copy> copies = new LinkedHashMap<>();
-    var files = SnapshotFiles.of(then, from);
+    var files = TableFiles.of(then, from);
     long bytes = 0;
     for (AddFile file : files) {
       bytes += file.size();

@@ -2,10 +2,12 @@ package io.sparkaccesshistory.timetravel;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.sparkaccesshistory.Scala;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
@@ -18,11 +20,16 @@ import org.apache.spark.sql.delta.DeltaLogFileIndex;
 import org.apache.spark.sql.delta.FileBasedCheckpointProvider;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.TruncationGranularity;
+import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.Action$;
+import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.InMemoryLogReplay;
 import org.apache.spark.sql.delta.catalog.DeltaTableV2;
 import org.apache.spark.sql.delta.commands.VacuumCommand$;
 import org.apache.spark.sql.delta.util.FileNames;
 import org.apache.spark.util.ManualClock;
 import scala.Option;
+import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * The files of Delta tables: which log files tell of them, and their deletion, which is Delta's own
@@ -30,6 +37,7 @@ import scala.Option;
  */
 public class TableFiles {
   private static final ObjectMapper JSON = new ObjectMapper();
+  private static final long SHORT = 1L << 20;
 
   /**
    * Where a table lies in full, its id, version, creation, properties, the bytes of a row by
@@ -128,5 +136,33 @@ public class TableFiles {
     if (store.exists(folder) && !store.delete(folder, true))
       throw new java.io.IOException(location + " could not be deleted");
     DeltaLog.invalidateCache(spark, folder);
+  }
+
+  /** The files of a version. */
+  static List<AddFile> of(Snapshot version, DeltaLog log) throws IOException {
+    Optional<List<AddFile>> found = ofShortLog(version, log);
+    return found.isPresent() ? found.get() : version.allFiles().collectAsList();
+  }
+
+  /** The same, where no Spark job is needed: a short log without a checkpoint is read here. */
+  static Optional<List<AddFile>> ofShortLog(Snapshot version, DeltaLog log) throws IOException {
+    var commits = Scala.list(version.logSegment().deltas());
+    long length = 0;
+    boolean plain = version.logSegment().checkpointProvider().version() < 0;
+    for (FileStatus commit : commits) {
+      plain &= FileNames.isDeltaFile(commit.getPath());
+      length += commit.getLen();
+    }
+    if (!plain || length > SHORT) return Optional.empty();
+    InMemoryLogReplay replay = new InMemoryLogReplay(Option.empty(), Option.empty());
+    for (FileStatus file : commits) {
+      Path commit = file.getPath();
+      List<Action> actions = new ArrayList<>();
+      for (String line : Scala.list(log.store().read(commit, log.newDeltaHadoopConf())))
+        actions.add(Action$.MODULE$.fromJson(line));
+      replay.append(
+          FileNames.deltaVersion(commit), CollectionConverters.asScala(actions.iterator()));
+    }
+    return Optional.of(Scala.list(replay.allFiles()));
   }
 }
