@@ -11,6 +11,7 @@ import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,18 @@ if TYPE_CHECKING:
 
 _IDLE_SECONDS = 0.2
 _REMEMBERED = 10_000
+# Each statement that waits holds a plan of Spark's, of some 50 KB to a megabyte.
+_ROOM = 500
+_PATIENCE_SECONDS = 1.0
 _TOO_MANY = ("too many records wait for a spool that cannot be written", "see the spool's own error")
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A statement that waits; one for which there was no room is taken all the same."""
+
+    job: Job
+    has_room: bool
 
 
 class Worker:
@@ -87,14 +99,22 @@ class Worker:
         self._done: OrderedDict[str, None] = OrderedDict()
         self._unseen: list[Execution] = []
         self._refused: deque[tuple[str, dict[str, Any]]] = deque()
-        self._jobs: queue.SimpleQueue[Job | threading.Event | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[_Waiting | threading.Event | None] = queue.SimpleQueue()
+        self._room = threading.Semaphore(_ROOM)
         # A daemon thread does not keep the process alive; `close` waits for it.
         self._thread = threading.Thread(target=self._loop, name="audit-worker", daemon=True)
         self._thread.start()
 
     def submit(self, job: Job) -> None:
-        """Take a statement that has ended; returns at once."""
-        self._jobs.put(job)
+        """Take a statement that has ended. It returns at once, but where the worker is far behind.
+
+        A loop of short statements may run faster than they are recorded, and what waits would fill the
+        driver's memory. So where hundreds wait the caller does, too, for a second at most.
+        """
+        has_room = self._room.acquire(blocking=False)
+        if not has_room and self._thread.is_alive():
+            has_room = self._room.acquire(timeout=_PATIENCE_SECONDS)
+        self._jobs.put(_Waiting(job, has_room))
 
     def wait(self, completion: RecordCompletion) -> None:
         """Return when a submitted statement has its record, or the worker has stopped."""
@@ -134,19 +154,21 @@ class Worker:
             else:
                 self._guarded(self._record_stray_executions)
             for item in items:
-                if isinstance(item, Job):
-                    self._guarded(partial(self._finish, item), item.started.query_id)
-                    if item.completion is not None:
-                        item.completion.done.set()
+                if isinstance(item, _Waiting):
+                    self._guarded(partial(self._finish, item.job), item.job.started.query_id)
+                    if item.job.completion is not None:
+                        item.job.completion.done.set()
+                    if item.has_room:
+                        self._room.release()
                     continue
                 self._guarded(self._record_stray_executions)
                 if item is None:
                     return
                 item.set()
 
-    def _next(self) -> list[Job | threading.Event | None]:
+    def _next(self) -> list[_Waiting | threading.Event | None]:
         """Waiting work items in order; () after a timeout."""
-        items: list[Job | threading.Event | None] = []
+        items: list[_Waiting | threading.Event | None] = []
         with suppress(queue.Empty):
             items.append(self._jobs.get(timeout=_IDLE_SECONDS))
             while True:

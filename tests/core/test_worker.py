@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from types import SimpleNamespace
 
 import pytest
 
+from audit.analysis import worker
 from audit.analysis.analyst import Analyst
 from audit.analysis.child_statements import ExecutionRows, Issuer
 from audit.analysis.execution_claims import ExecutionClaims
@@ -195,6 +197,26 @@ def test_all_that_is_queued_is_done_before_the_end(pipe):
     pipe.spool.sync()
     (segment,) = (pipe.spool.path / "journal").iterdir()
     assert len(read_segment(segment).entries) == 200
+
+
+def test_a_caller_waits_where_the_worker_is_far_behind(tmp_path, monkeypatch):
+    """What waits holds plans, which would fill the driver; with patience at its end nothing is lost."""
+    monkeypatch.setattr(worker, "_ROOM", 2)
+    monkeypatch.setattr(worker, "_PATIENCE_SECONDS", 60)
+    pipe, gate = Pipe(tmp_path), threading.Event()
+    for number in (1, 2):
+        pipe.run(f"q{number}", text="DROP TABLE t", query_execution=lambda: gate.wait() and None)
+    caller = threading.Thread(target=pipe.run, args=("q3", "FAIL"))
+    caller.start()
+    caller.join(0.2)
+    assert caller.is_alive()
+    monkeypatch.setattr(worker, "_PATIENCE_SECONDS", 0.01)
+    pipe.run("q4", "FAIL")
+    gate.set()
+    caller.join()
+    assert {*pipe.records()} == {"q1", "q2", "q3", "q4"}
+    assert pipe.worker._room.acquire(blocking=False)
+    pipe.close()
 
 
 def test_a_record_that_the_spool_refuses_waits_and_comes_first(tmp_path):
