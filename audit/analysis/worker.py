@@ -111,9 +111,7 @@ class Worker:
         A loop of short statements may run faster than they are recorded, and what waits would fill the
         driver's memory. So where hundreds wait the caller does, too, for a second at most.
         """
-        has_room = self._room.acquire(blocking=False)
-        if not has_room and self._thread.is_alive():
-            has_room = self._room.acquire(timeout=_PATIENCE_SECONDS)
+        has_room = self._room.acquire(timeout=_PATIENCE_SECONDS if self._thread.is_alive() else 0)
         self._jobs.put(_Waiting(job, has_room))
 
     def wait(self, completion: RecordCompletion) -> None:

@@ -142,7 +142,6 @@ def test_a_user_validates_what_he_sees(session, validated, orders, rules):
     session.sql("ALTER TABLE dq.orders DROP ROW ACCESS POLICY dq.north")
 
 
-@pytest.mark.long("a race that tests/time_travel has for reads")
 def test_a_write_meanwhile(session, orders, monkeypatch):
     """What is validated is one version, that before the write; who may not read the past is told so."""
     gx = great_expectations()

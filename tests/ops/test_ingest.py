@@ -199,7 +199,7 @@ def test_a_gap_is_a_row(spark, source, tmp_path):
     assert list(recorded(spark, tmp_path)) == [started.query_id]
 
 
-@pytest.mark.long("nine batches; tests/core has which files are taken")
+@pytest.mark.slow("nine batches")
 def test_small_files_are_compacted(spark, source, tmp_path, monkeypatch):
     """However many small ingests there were, a partition has a bounded number of files, and every row."""
     monkeypatch.setattr("audit.store.compaction.EVERY", 3)

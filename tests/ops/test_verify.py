@@ -96,7 +96,6 @@ def test_each_damage_is_found_in_both(spark, root, in_both):
     )
 
 
-@pytest.mark.long("test_each_damage_is_found_in_both has both ways")
 def test_what_delta_rs_cannot_read_is_read_by_spark(spark, root, monkeypatch):
     """A row that a deletion vector hides is still in its file: only Spark does not count it."""
     folder, ids = root

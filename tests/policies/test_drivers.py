@@ -12,7 +12,7 @@ import pytest
 from audit import attached_sessions
 
 
-@pytest.mark.long("another JVM; test_enforced has one driver")
+@pytest.mark.slow("another driver, with its JVM")
 def test_the_next_statement_of_another_driver(session, schema, tmp_path):
     """Policies set, changed and taken off in either; each sees them by Delta's id of the table."""
     session.sql("CREATE TABLE t (id INT, ssn STRING)")

@@ -723,7 +723,7 @@ def test_what_cannot_fail_is_planned_as_by_hand(session, walled, query):
     assert kinds(governed) == kinds(by_hand)
 
 
-@pytest.mark.long("the matrix has CHANGES")
+@pytest.mark.long("the matrix has UPDATE, DELETE and MERGE")
 def test_changes_see_what_policies_show(session, walled):
     """UPDATE, DELETE and MERGE find what their user sees, and store what is there."""
     session.sql("CREATE TABLE changed AS SELECT * FROM both_hal")

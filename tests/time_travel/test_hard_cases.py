@@ -149,7 +149,6 @@ def at_once(*calls):
         return list(pool.map(one, calls))
 
 
-@pytest.mark.long("another JVM; tests/crash has drivers one after the other")
 def test_two_drivers_at_once(session, other):
     """Of two drops and of two restorations one wins; the other says why; both show the same truth."""
     session.sql("CREATE TABLE t AS SELECT 7 AS a")
@@ -167,7 +166,6 @@ def test_two_drivers_at_once(session, other):
         assert rows(session, "SELECT a FROM t") == [(7,)]
 
 
-@pytest.mark.long("a race; the model drops and restores in order")
 def test_a_table_that_is_restored_while_another_drops_it(session, other):
     """A drop that has begun may end after the other's drop and restoration: the table still comes back."""
     session.sql("CREATE TABLE t AS SELECT 7 AS a")
@@ -184,7 +182,6 @@ def test_a_table_that_is_restored_while_another_drops_it(session, other):
     assert dropped(session.sql("SHOW TABLES HISTORY")) == ["first"]
 
 
-@pytest.mark.long("a race; the model restores schemas")
 def test_two_drivers_restore_a_schema(session, other, schema):
     """Both may say that they have; everything is there once."""
     session.sql("CREATE TABLE t AS SELECT 7 AS a")

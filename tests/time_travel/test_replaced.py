@@ -97,7 +97,6 @@ def test_a_clone_at_a_point_takes_the_retention_of_now(session, schema, stored):
         assert "timeTravel.earlierRetention" not in stored(f"c{number}")
 
 
-@pytest.mark.long("the model has CLONE with clauses")
 def test_a_clone_with_clauses(session, schema, stored):
     """TRANSIENT and a retention, beside properties and in any order; what cannot be is refused."""
     session.sql("CREATE TABLE t AS SELECT 1 AS a")

@@ -162,7 +162,6 @@ def test_what_a_clone_needs_stays(session, schema, clock, day):
     }  # fmt: skip
 
 
-@pytest.mark.long("a purge beside a query; the model purges between them")
 def test_a_running_query_keeps_what_it_may_read(session, schema, clock, day):
     """It "will delay moving any data … into Fail-safe, until the query completes"."""
     session.sql("CREATE TRANSIENT TABLE t (a INT) DATA_RETENTION_TIME_IN_DAYS = 0")
@@ -261,7 +260,7 @@ def test_a_path_leads_to_a_table_that_is_kept(session, schema, tmp_path):
         session.conf.unset("spark.databricks.delta.retentionDurationCheck.enabled")
 
 
-@pytest.mark.long("four purges; the model purges")
+@pytest.mark.slow("four purges")
 def test_a_purge_that_was_broken_off(session, schema, clock, day, monkeypatch):
     """Half a folder deleted, its log damaged; past versions deleted in part: the next purge ends it."""
     session.sql("CREATE TABLE kept AS SELECT id AS a FROM range(4) DISTRIBUTE BY id")
