@@ -98,8 +98,11 @@ def verify(tool: Tool, output: Output, backup_set: str | None) -> None:
             title="Not as it was",
         )
     total = sum(one.bytes for one in found)
+    unread = sum(one.unread for one in found)
+    if unread:
+        output.progress(f"{unread:,} large files have no hash yet: audit backup run reads them")
     if not output.as_json and not damaged:
-        hand_over(f"All files of {len(found):,} backups are as they were: {total:,} bytes read.\n")
+        hand_over(f"All files of {len(found):,} backups are as they were: {total:,} bytes.\n")
     if damaged:
         output.progress(f"{len(damaged):,} of {len(found):,} backups are damaged")
         raise click.exceptions.Exit(1)
@@ -140,5 +143,6 @@ def _row(one: VerifiedBackup) -> dict[str, Any]:
         "backup": one.backup_id,
         "files": one.files,
         "bytes": one.bytes,
+        "without_hash": one.unread,
         "damages": [{"file": path, "problem": problem} for path, problem in one.damages],
     }

@@ -50,7 +50,7 @@ class DeltaJava:
     def load(cls, spark: SparkSession, cloned: Cloned) -> DeltaJava:
         """New instances in the JVM of a session."""
         view = jvm.view(spark.sparkContext)
-        names = ("CommitLog", "CatalogStore", "TableFiles", "PastRelations", "TableCopies")
+        names = ("files.CommitLog", "CatalogStore", "files.TableFiles", "PastRelations", "files.TableCopies")
         commits, catalog, logs, past, copies = (
             java_classes.instance(view, f"timetravel.{name}") for name in names
         )
@@ -60,7 +60,7 @@ class DeltaJava:
         """The instance of `TableCloner.java`, whose classes the executors load as well."""
         with self._lock:
             if self._cloner is None:
-                self._cloner = java_classes.executor_instance(context, "timetravel.TableCloner")
+                self._cloner = java_classes.executor_instance(context, "timetravel.files.TableCloner")
             return self._cloner
 
 

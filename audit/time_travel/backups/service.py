@@ -12,8 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from audit.core.errors import AuditError
 from audit.spark.delta.values import Table
 from audit.spark.pyspark_api import frames
+from audit.time_travel.backups.content.take_backup import Target
 from audit.time_travel.backups.estimate import LockEstimate, estimate_lock
 from audit.time_travel.backups.files import publish
 from audit.time_travel.backups.model.apply_events import state_after
@@ -24,7 +26,7 @@ from audit.time_travel.backups.rules.decide import events_of, look_at_clocks
 from audit.time_travel.backups.rules.requests import BackupSecurable, Request, of_policy, of_set
 from audit.time_travel.backups.rules.set_rules import find_set
 from audit.time_travel.backups.show_backups import describe, show
-from audit.time_travel.errors import BackupNotLocalError, UnknownObjectError
+from audit.time_travel.errors import BackupDamagedError, BackupNotLocalError, UnknownObjectError
 from lineage.model import Domain
 from lineage.names import quote_name, split_name
 from lineage.sql.commands.backups import statements as backups
@@ -51,7 +53,7 @@ _DELETES = frozenset({"DELETE_BACKUP", "DROP_SET", "EXPIRE_BACKUP"})
 class Contents(Protocol):
     """Makes the files of backups, and objects from them."""
 
-    def take(self, backup_set: BackupSet, folder: Path) -> Mapping[str, Any]:
+    def take(self, backup_set: BackupSet, target: Target) -> Mapping[str, Any]:
         """Make all files of a backup in a folder and publish it; what it returns is noted with the backup.
 
         Raises:
@@ -72,7 +74,7 @@ class BackupRun:
     """What a run of the schedules did with one backup.
 
     Attributes:
-        what: CREATED, EXPIRED or FAILED.
+        what: CREATED, HASHED (its large files), EXPIRED, SKIPPED (another run was faster) or FAILED.
         backup_set: its full name.
         backup_id: "" for one that failed.
         bytes: of its files; 0 where unknown.
@@ -208,7 +210,7 @@ class Backups:
         state = self.log.state()
         events_of(state, typed, request, self.observe())  # refused before any file is made
         known = find_set(state, request.full(typed.name))
-        made = self._made(known, request.actor)
+        made = self._made(state, known, request.actor)
         try:
             self.log.change(lambda now: events_of(now, typed, request, self.observe(), made))
         except BaseException:
@@ -223,9 +225,15 @@ class Backups:
         folder = self.folder(backup.set_id, backup.backup_id)
         return self.contents.restore(typed, folder, spark, request.actor)
 
-    def _made(self, backup_set: BackupSet, actor: Actor) -> NewBackup:
+    def _made(self, state: BackupState, backup_set: BackupSet, actor: Actor) -> NewBackup:
         backup_id = actor.new_id()
-        return NewBackup(backup_id, self.contents.take(backup_set, self.folder(backup_set.set_id, backup_id)))
+        earlier = [self.folder(backup_set.set_id, one) for one in state.backups_of(backup_set)]
+        target = Target(self.folder(backup_set.set_id, backup_id), tuple(earlier[-1:]))
+        try:
+            return NewBackup(backup_id, self.contents.take(backup_set, target))
+        except BaseException:
+            publish.remove(target.folder)
+            raise
 
     def folder(self, set_id: str, backup_id: str) -> Path:
         """Where a backup lies.
@@ -288,6 +296,8 @@ class Backups:
         self._appended(lambda _: (look_at_clocks(self.observe(), actor),), actor, looks=False)
         for due in backup_rules.runs_due(self.log.state(), actor.time):
             yield self._scheduled(due, actor)
+        for unread in backup_rules.unread_backups(self.log.state()):
+            yield from self._completed(unread, actor)
         expired = self._appended(lambda state: backup_rules.expire_backups(state, actor), actor)
         for event in expired:
             if event.event == "EXPIRE_BACKUP":
@@ -298,8 +308,9 @@ class Backups:
     def _scheduled(self, due: DueRun, actor: Actor) -> BackupRun:
         name = due.backup_set.name
         try:
-            made = self._made(due.backup_set, actor)
-        except UnknownObjectError as error:
+            made = self._made(self.log.state(), due.backup_set, actor)
+        except AuditError as error:
+            # The other sets have their backups all the same.
             return BackupRun("FAILED", name, problem=str(error))
         events = self._appended(lambda state: backup_rules.scheduled_backup(state, due, made, actor), actor)
         if not any(event.event == "ADD_BACKUP" for event in events):
@@ -307,6 +318,21 @@ class Backups:
             publish.remove(self.folder(due.backup_set.set_id, made.backup_id))
             return BackupRun("SKIPPED", name)
         return BackupRun("CREATED", name, made.backup_id, int(made.content.get("bytes", 0)))
+
+    def _completed(self, backup: Backup, actor: Actor) -> Iterator[BackupRun]:
+        """Hash the files of a backup that were too large for the moment when it was made."""
+        name = self.log.state().sets[backup.set_id].name
+        try:
+            manifest = publish.complete(self.folder(backup.set_id, backup.backup_id))
+        except BackupDamagedError as error:
+            # Deleted meanwhile, or a matter for `audit backup verify`.
+            if backup.backup_id in self.log.state().backups.get(backup.set_id, {}):
+                yield BackupRun("FAILED", name, backup.backup_id, problem=str(error))
+            return
+        if self._appended(
+            lambda state: backup_rules.complete_backup(state, backup, manifest.digest, actor), actor
+        ):
+            yield BackupRun("HASHED", name, backup.backup_id, manifest.size)
 
     def due(self, actor: Actor) -> list[BackupRun]:
         """What a run would make and delete now; nothing is changed."""

@@ -29,7 +29,9 @@ from audit.time_travel.backups.files.manifest import (
 )
 from audit.time_travel.backups.files.parallel import each
 from audit.time_travel.backups.files.publish import (
+    complete,
     is_published,
+    known_hashes,
     publish,
     published,
     read_manifest,
@@ -281,6 +283,74 @@ def test_a_file_that_cannot_be_read(backup):
     assert verify(backup, manifest) == (Damage("", "unreadable"),)
     with pytest.raises(BackupDamagedError, match="no plain file"):
         make_manifest(backup)
+
+
+# -- hashed later ------------------------------------------------------------------------------
+
+
+def test_what_an_earlier_backup_has_is_not_read_again(table, backup, tmp_path):
+    """Its hash is taken. That finds, too, what was changed between the two."""
+    with (table / NAMES[1]).open("r+b") as file:
+        file.write(b"changed")
+    (table / "new").write_bytes(b"new")
+    told, folder = [], tmp_path / "backups" / "two"
+    take_files([*to_take(table), FileToTake(table / "new", "new")], folder)
+    manifest = publish(folder, told.append, known_hashes([backup]))
+    assert told == [3]
+    earlier = {one.path: one for one in read_manifest(backup).files}
+    assert {one.path: one for one in manifest.files if one.path != "new"} == earlier
+    assert verify(folder, manifest) == (Damage(NAMES[1], "hash"),)
+
+
+def test_a_file_of_the_same_name_is_not_the_same(table, backup, tmp_path):
+    """Only one that shares its inode; and nothing is known of a backup that is gone or damaged."""
+    for name in NAMES:
+        data = (table / name).read_bytes()
+        (table / name).unlink()
+        (table / name).write_bytes(data)
+    told, folder = [], tmp_path / "backups" / "two"
+    take_files(to_take(table), folder)
+    (tmp_path / "damaged").mkdir()
+    (tmp_path / "damaged" / NAME).write_text("[]")
+    publish(folder, told.append, known_hashes([backup, tmp_path / "gone", tmp_path / "damaged"]))
+    assert len(told) == len(NAMES)
+
+
+def test_large_files_are_hashed_later(table, tmp_path):
+    """Small ones at once; until then a large one is known by its size; what has a hash keeps it."""
+    folder = tmp_path / "b"
+    take_files(to_take(table), folder)
+    manifest = publish(folder, at_once=5_000)
+    unread = [one.path for one in manifest.files if not one.sha256]
+    assert (manifest.unread, unread) == (2, [NAMES[3], NAMES[2]])
+    assert read_manifest(folder) == publish(folder) == manifest
+    assert verify(folder, manifest) == ()
+    (folder / NAMES[2]).unlink()
+    assert verify(folder, manifest) == (Damage(NAMES[2], "missing"),)
+    with pytest.raises(BackupDamagedError, match="cannot be read"):
+        complete(folder)
+    (folder / NAMES[2]).write_bytes(b"short")
+    with pytest.raises(BackupDamagedError, match="has 5 bytes and not 3,000"):
+        complete(folder)
+    assert read_manifest(folder) == manifest
+    (folder / NAMES[2]).unlink()
+    take_files(to_take(table), folder)
+    with (folder / NAMES[0]).open("r+b") as file:
+        file.write(b"changed")
+    whole = complete(folder)
+    assert complete(folder) == read_manifest(folder) == whole
+    assert whole.unread == 0
+    assert verify(folder, whole) == (Damage(NAMES[0], "hash"),)
+
+
+def test_two_may_hash_at_once(table, tmp_path):
+    """Both write the same."""
+    folder = tmp_path / "b"
+    take_files(to_take(table), folder)
+    publish(folder, at_once=0)
+    each([folder] * 20, complete)
+    assert read_manifest(folder) == make_manifest(table)
+    assert not list(folder.rglob("*.part"))
 
 
 # -- published ---------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from audit.spark.delta.values import Table
 from audit.time_travel.backups.content.restore_schema import CopyViews, SchemaRestorer
 from audit.time_travel.backups.content.restore_table import Restorer
-from audit.time_travel.backups.content.take_backup import Watch, take_schema, take_table
+from audit.time_travel.backups.content.take_backup import Target, Watch, take_schema, take_table
 from audit.time_travel.backups.files.publish import read_manifest
 from audit.time_travel.errors import UnknownObjectError
 from lineage.model import Domain
@@ -50,12 +50,12 @@ class LocalContents:
     notes: Path | None
     clock: Callable[[], int]
 
-    def take(self, backup_set: BackupSet, folder: Path) -> Mapping[str, Any]:
+    def take(self, backup_set: BackupSet, target: Target) -> Mapping[str, Any]:
         """Make all files of a backup in a folder and publish it.
 
         Returns:
-            What is noted with the backup: bytes, files, tables, the hash of its manifest, and the name of
-            what is backed up.
+            What is noted with the backup: bytes, files, tables, the hash of its manifest, how many files of
+            it have no hash yet, and the name of what is backed up.
 
         Raises:
             BackupError: a file cannot be taken.
@@ -63,15 +63,17 @@ class LocalContents:
         """
         catalog = self.catalog_of(self.own)
         if backup_set.domain is Domain.SCHEMA:
-            content = take_schema(catalog, split_name(backup_set.of)[-1], folder, self.clock(), Watch())
+            content = take_schema(catalog, split_name(backup_set.of)[-1], target, self.clock(), Watch())
         else:
             table = _table_of(catalog, backup_set)
-            content = take_table(catalog, table, None, folder, self.clock(), Watch())
+            content = take_table(catalog, table, None, target, self.clock(), Watch())
+        manifest = read_manifest(target.folder)
         return {
             "bytes": content.bytes,
             "files": content.files,
             "tables": len(content.tables),
-            "manifest": read_manifest(folder).digest,
+            "manifest": manifest.digest,
+            "unread": manifest.unread,
             "of": quote_name(content.name),
             "leftOut": [one.name for one in content.left_out],
         }

@@ -24,7 +24,7 @@ from audit.time_travel.backups.content.backup_content import (
     write_content,
 )
 from audit.time_travel.backups.content.copy_version import Progress, copy_version, require_local
-from audit.time_travel.backups.files.publish import is_published, publish
+from audit.time_travel.backups.files.publish import is_published, known_hashes, publish
 from audit.time_travel.errors import NoHistoryError, UnknownObjectError
 from lineage.model import Domain
 from lineage.names import SESSION_CATALOG, quote_name
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 PLAN = "plan.part"
 """The file of an unpublished folder that says which versions go into it; `publish` deletes it."""
 _AT_ONCE = 4
+_READ_AT_ONCE = 256 << 20
+"""Bytes of new files that are hashed while the statement waits, less than a second; `audit backup run` hashes
+the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +53,21 @@ class Watch:
     read: Callable[[int], None] = lambda _: None
 
 
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a backup goes.
+
+    Attributes:
+        folder: of the backup, new or left by a killed run.
+        previous: folders of earlier backups of the same object: files that they share are not read again.
+    """
+
+    folder: Path
+    previous: tuple[Path, ...] = ()
+
+
 def take_table(
-    catalog: DeltaCatalog, table: Table, version: int | None, folder: Path, made: int, watch: Watch
+    catalog: DeltaCatalog, table: Table, version: int | None, target: Target, made: int, watch: Watch
 ) -> BackupContent:
     """Back up a version of a Delta table.
 
@@ -59,7 +75,7 @@ def take_table(
         catalog: a session that reads the table as it is.
         table: with its location.
         version: None for the newest.
-        folder: of the backup, new or left by a killed run.
+        target: where it goes.
         made: now, UTC microseconds.
         watch: is told how it goes on.
 
@@ -73,10 +89,10 @@ def take_table(
     def plan() -> BackupContent:
         return BackupContent(Domain.TABLE, table.name, made, tables=(_planned(catalog, table, version, 0),))
 
-    return _taken(catalog, plan, folder, watch)
+    return _taken(catalog, plan, target, watch)
 
 
-def take_schema(catalog: DeltaCatalog, name: str, folder: Path, made: int, watch: Watch) -> BackupContent:
+def take_schema(catalog: DeltaCatalog, name: str, target: Target, made: int, watch: Watch) -> BackupContent:
     """Back up the Delta tables, views and functions of a schema.
 
     The newest version of each table is looked up first, one after the other, then their files are taken. What
@@ -102,7 +118,7 @@ def take_schema(catalog: DeltaCatalog, name: str, folder: Path, made: int, watch
         full = (SESSION_CATALOG, str(facts["name"]))
         return BackupContent(Domain.SCHEMA, full, made, facts, tables, views, functions, tuple(left_out))
 
-    return _taken(catalog, plan, folder, watch)
+    return _taken(catalog, plan, target, watch)
 
 
 def _of_delta(
@@ -142,8 +158,9 @@ def _planned(catalog: DeltaCatalog, table: Table, version: int | None, number: i
 
 
 def _taken(
-    catalog: DeltaCatalog, plan: Callable[[], BackupContent], folder: Path, watch: Watch
+    catalog: DeltaCatalog, plan: Callable[[], BackupContent], target: Target, watch: Watch
 ) -> BackupContent:
+    folder = target.folder
     if is_published(folder):
         return read_content(folder)
     if not (folder / NAME).exists():
@@ -153,7 +170,7 @@ def _taken(
         planned = parse_content(folder / PLAN)
         tables = _tables(catalog, planned.tables, folder, watch.taken)
         write_content(folder / NAME, replace(planned, tables=tables))
-    publish(folder, watch.read)
+    publish(folder, watch.read, known_hashes(target.previous), _READ_AT_ONCE)
     return read_content(folder)
 
 

@@ -3,17 +3,22 @@
 In: a folder. Out: a `Manifest`, its text, and what of a folder is not as its manifest says. A hard link
 shares its inode with the source's file: who writes through the source's name changes the backup, and only a
 hash tells.
+
+A backup is there at once, whatever its bytes. So the hash of a file is taken from an earlier backup that has
+the same file, and large new files are read later (`complete_manifest`).
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal
 
 from audit.time_travel.backups.files.parallel import each
@@ -39,12 +44,37 @@ class FileEntry:
     Attributes:
         path: in the folder, with slashes.
         size: bytes.
-        sha256: 64 hex digits.
+        sha256: 64 hex digits; "" for a file that has not been read yet.
     """
 
     path: str
     size: int
     sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileIdentity:
+    """A file of this machine, whatever name it is found by.
+
+    Attributes:
+        device: of its file system.
+        inode: in it; nothing else has it as long as one name of the file is there.
+        size: bytes.
+    """
+
+    device: int
+    inode: int
+    size: int
+
+    @classmethod
+    def of(cls, path: Path) -> FileIdentity:
+        """Of the file that a path names.
+
+        Raises:
+            OSError: it is not there.
+        """
+        status = path.lstat()
+        return cls(status.st_dev, status.st_ino, status.st_size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +92,11 @@ class Manifest:
     def size(self) -> int:
         """Bytes of all files."""
         return sum(one.size for one in self.files)
+
+    @property
+    def unread(self) -> int:
+        """How many files have no hash yet."""
+        return sum(not one.sha256 for one in self.files)
 
     @property
     def digest(self) -> str:
@@ -90,31 +125,90 @@ class Damage:
     problem: Problem
 
 
-def make_manifest(folder: Path, done: Done = lambda _: None) -> Manifest:
+def make_manifest(
+    folder: Path,
+    done: Done = lambda _: None,
+    known: Mapping[FileIdentity, str] = MappingProxyType({}),
+    at_once: int | None = None,
+) -> Manifest:
     """The manifest of what lies in a folder, its own file left out.
 
     Args:
         folder: of a backup.
-        done: is told the bytes of each file.
+        done: is told the bytes of each file that is read.
+        known: hashes of files that other backups have, too, as `hashes_of` finds them.
+        at_once: bytes to read at most, small files first; the others have no hash. None for all.
 
     Raises:
         BackupDamagedError: something in it is neither a folder nor a plain file, or cannot be read.
     """
     paths = files_in(folder)
-    found: list[FileEntry | None] = [None] * len(paths)
-
-    def read(at: int) -> None:
-        size, digest = sha256_of(folder / paths[at])
-        found[at] = FileEntry(paths[at], size, digest)
-        done(size)
-
     try:
-        each(range(len(paths)), read)
+        there = [FileIdentity.of(folder / path) for path in paths]
+        entries = [
+            FileEntry(path, one.size, known.get(one, "")) for path, one in zip(paths, there, strict=True)
+        ]
+        return _with_hashes(folder, entries, done, at_once)
     except OSError as error:
         raise BackupDamagedError(
             f"backup {folder} cannot be read: {error}", "make the backup anew"
         ) from error
-    return Manifest(tuple(one for one in found if one is not None))
+
+
+def complete_manifest(folder: Path, manifest: Manifest, done: Done = lambda _: None) -> Manifest:
+    """A manifest with the hashes of all its files; those that it has stay as they are.
+
+    Args:
+        folder: of the backup.
+        manifest: of that backup.
+        done: is told the bytes of each file that is read.
+
+    Raises:
+        BackupDamagedError: a file is missing, has another size, or cannot be read.
+    """
+    try:
+        return _with_hashes(folder, manifest.files, done, None)
+    except OSError as error:
+        raise BackupDamagedError(
+            f"backup {folder} cannot be read: {error}", "audit backup verify tells what is missing"
+        ) from error
+
+
+def hashes_of(folder: Path, manifest: Manifest) -> dict[FileIdentity, str]:
+    """The hashes of files that are there, to be found again under other names of the same files.
+
+    A file of that name that is gone, or has another size, is left out.
+    """
+    found: dict[FileIdentity, str] = {}
+    for one in manifest.files:
+        try:
+            identity = FileIdentity.of(folder / one.path)
+        except FileNotFoundError:
+            continue
+        if one.sha256 and identity.size == one.size:
+            found[identity] = one.sha256
+    return found
+
+
+def _with_hashes(folder: Path, entries: Sequence[FileEntry], done: Done, at_once: int | None) -> Manifest:
+    found = list(entries)
+    unread = sorted((at for at, one in enumerate(found) if not one.sha256), key=lambda at: found[at].size)
+    if at_once is not None:
+        sizes = itertools.accumulate(found[at].size for at in unread)
+        unread = [at for at, size in zip(unread, sizes, strict=True) if size <= at_once]
+
+    def read(at: int) -> None:
+        size, digest = sha256_of(folder / found[at].path)
+        if size != found[at].size:
+            raise BackupDamagedError(
+                f"{folder / found[at].path} has {size:,} bytes and not {found[at].size:,}",
+                "a file of a backup was changed: look for who writes into it, and make a new backup",
+            )
+        found[at] = replace(found[at], sha256=digest)
+        done(size)
+
+    each(unread, read)
+    return Manifest(tuple(found))
 
 
 def head_line(files: int, size: int) -> str:
@@ -168,7 +262,7 @@ def entries_of(lines: Iterable[str], folder: Path | str) -> Iterator[FileEntry]:
 def verify(folder: Path, manifest: Manifest, done: Done = lambda _: None) -> tuple[Damage, ...]:
     """What of a folder is not as its manifest says, ordered by path; () for a backup that is whole.
 
-    Every file is read back.
+    Every file is read back, but for those that have no hash yet: they are there and have their size.
 
     Args:
         folder: of the backup.
@@ -242,6 +336,8 @@ def _problem(folder: Path, entry: FileEntry) -> Problem | None:
         return "missing"
     if status.st_size != entry.size:
         return "size"
+    if not entry.sha256:
+        return None
     try:
         size, digest = sha256_of(path)
     except OSError:

@@ -9,15 +9,22 @@ manifest, which `unfinished` finds: it is completed under the same name, or remo
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import uuid
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from audit.time_travel.backups.files.manifest import (
     NAME,
     PART,
     Done,
+    FileIdentity,
     Manifest,
+    complete_manifest,
+    hashes_of,
     make_manifest,
     parse_manifest,
 )
@@ -28,12 +35,19 @@ FOLDER = "backups"
 rule of `audit.policies` refuses it to everybody, and most reads, too."""
 
 
-def publish(folder: Path, done: Done = lambda _: None) -> Manifest:
-    """Hash all files, and write the manifest; a folder that is published already is left as it is.
+def publish(
+    folder: Path,
+    done: Done = lambda _: None,
+    known: Mapping[FileIdentity, str] = MappingProxyType({}),
+    at_once: int | None = None,
+) -> Manifest:
+    """Hash the files, and write the manifest; a folder that is published already is left as it is.
 
     Args:
         folder: with all files of the backup, by `take_files` and whoever wrote the others.
-        done: is told the bytes of each file.
+        done: is told the bytes of each file that is read.
+        known: hashes of files that other backups have, too.
+        at_once: bytes to read at most; `complete` reads what is left. None for all.
 
     Raises:
         BackupDamagedError: a file cannot be read, or is none.
@@ -43,17 +57,37 @@ def publish(folder: Path, done: Done = lambda _: None) -> Manifest:
     # Left by an attempt that was killed.
     for left in folder.rglob(f"*{PART}"):
         left.unlink()
-    manifest = make_manifest(folder, done)
+    manifest = make_manifest(folder, done, known, at_once)
     for below in [folder, *(path for path in folder.rglob("*") if path.is_dir())]:
         _sync(below)
-    part = folder / (NAME + PART)
-    with part.open("w", encoding="ascii") as file:
-        file.writelines(manifest.lines())
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(folder / NAME)
-    _sync(folder)
+    _write(folder, manifest)
     return manifest
+
+
+def complete(folder: Path, done: Done = lambda _: None) -> Manifest:
+    """Hash the files of a backup that have no hash yet; two at once write the same.
+
+    Args:
+        folder: of a published backup.
+        done: is told the bytes of each file that is read.
+
+    Raises:
+        BackupDamagedError: it is no backup, or a file is not as the manifest says.
+    """
+    manifest = read_manifest(folder)
+    if manifest.unread:
+        manifest = complete_manifest(folder, manifest, done)
+        _write(folder, manifest)
+    return manifest
+
+
+def known_hashes(folders: Iterable[Path]) -> dict[FileIdentity, str]:
+    """The hashes of the files of other backups; one that is gone or damaged has none."""
+    found: dict[FileIdentity, str] = {}
+    for folder in folders:
+        with contextlib.suppress(BackupDamagedError):
+            found.update(hashes_of(folder, read_manifest(folder)))
+    return found
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -107,6 +141,17 @@ def remove(folder: Path) -> None:
 
 def _folders(root: Path) -> list[Path]:
     return sorted(one for one in root.iterdir() if one.is_dir()) if root.is_dir() else []
+
+
+def _write(folder: Path, manifest: Manifest) -> None:
+    # Of this thread alone: two may complete a backup at once.
+    part = folder / f"{NAME}.{uuid.uuid4().hex}{PART}"
+    with part.open("w", encoding="ascii") as file:
+        file.writelines(manifest.lines())
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(folder / NAME)
+    _sync(folder)
 
 
 def _sync(folder: Path) -> None:

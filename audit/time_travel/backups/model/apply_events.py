@@ -211,6 +211,12 @@ def _hold(state: _Next, event: BackupEvent) -> None:
     backups[known.backup_id] = replace(known, is_held=event.event == "ADD_LEGAL_HOLD")
 
 
+def _complete_backup(state: _Next, event: BackupEvent) -> None:
+    backups = state.backups_of(event.of_id or "")
+    known = backups[event.details["backup"]]
+    backups[known.backup_id] = replace(known, content={**known.content, **event.details["content"]})
+
+
 _APPLY: Mapping[str, Callable[[_Next, BackupEvent], None]] = {
     "OBSERVED": _observe,
     "CREATE_POLICY": _create_policy,
@@ -225,6 +231,7 @@ _APPLY: Mapping[str, Callable[[_Next, BackupEvent], None]] = {
     "SUSPEND": _suspend,
     "RESUME": _suspend,
     "ADD_BACKUP": _add_backup,
+    "COMPLETE_BACKUP": _complete_backup,
     "DELETE_BACKUP": _delete_backup,
     "EXPIRE_BACKUP": _delete_backup,
     "ADD_LEGAL_HOLD": _hold,

@@ -117,6 +117,31 @@ def expire_backups(state: BackupState, actor: Actor) -> Events:
     )
 
 
+def unread_backups(state: BackupState) -> tuple[Backup, ...]:
+    """The backups of which large files have no hash yet."""
+    return tuple(one for one in state.all_backups() if one.content.get("unread"))
+
+
+def complete_backup(state: BackupState, backup: Backup, manifest: str, actor: Actor) -> Events:
+    """The event of a backup whose files all have their hash; none where it is gone or complete by now.
+
+    Args:
+        state: the newest.
+        backup: as it was when the runner began.
+        manifest: the hash of its manifest.
+        actor: the runner.
+    """
+    known = state.backups.get(backup.set_id, {}).get(backup.backup_id)
+    if known is None or not known.content.get("unread"):
+        return ()
+    return (
+        BackupEvent.of(
+            actor, "COMPLETE_BACKUP", of_id=known.set_id, name=state.sets[known.set_id].name,
+            backup=known.backup_id, content={"manifest": manifest, "unread": 0},
+        ),
+    )  # fmt: skip
+
+
 def delete_backup(state: BackupState, command: DeleteBackup, request: Request) -> Events:
     """ALTER BACKUP SET … DELETE BACKUP IDENTIFIER 'id'.
 

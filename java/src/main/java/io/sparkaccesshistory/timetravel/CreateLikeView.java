@@ -2,6 +2,7 @@ package io.sparkaccesshistory.timetravel;
 
 import io.sparkaccesshistory.Scala;
 import io.sparkaccesshistory.statements.LeafCommand;
+import io.sparkaccesshistory.timetravel.files.TableCloner;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.execution.command.CreateTableLikeCommand;

@@ -9,7 +9,7 @@ import java.util.Map;
 import org.apache.spark.sql.classic.SparkSession;
 
 /** The properties of a table that retention sets, see `table_properties.py`. */
-final class RetentionProperties {
+public final class RetentionProperties {
   private static final String OURS = "timetravel.";
   private static final List<String> DELTAS =
       List.of("delta.deletedfileretentionduration", "delta.logretentionduration");
@@ -27,7 +27,7 @@ final class RetentionProperties {
   }
 
   /** Whether a property is one of retention. */
-  static boolean isOne(String name) {
+  public static boolean isOne(String name) {
     return isOurs(name) || isDeltas(name);
   }
 

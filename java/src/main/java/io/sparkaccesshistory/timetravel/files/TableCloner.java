@@ -1,8 +1,9 @@
-package io.sparkaccesshistory.timetravel;
+package io.sparkaccesshistory.timetravel.files;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.sparkaccesshistory.Scala;
+import io.sparkaccesshistory.timetravel.RetentionProperties;
 import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.HashMap;

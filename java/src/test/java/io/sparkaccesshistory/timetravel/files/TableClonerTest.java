@@ -1,4 +1,4 @@
-package io.sparkaccesshistory.timetravel;
+package io.sparkaccesshistory.timetravel.files;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 

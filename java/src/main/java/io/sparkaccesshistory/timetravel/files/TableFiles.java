@@ -1,4 +1,4 @@
-package io.sparkaccesshistory.timetravel;
+package io.sparkaccesshistory.timetravel.files;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.sparkaccesshistory.Scala;
