@@ -292,6 +292,16 @@ class _Governance:
         """See `Policies.own_backup`."""
         self.policies.own_backup(on, spark, actor)
 
+    def require_restore(self, domain: Domain, name: Sequence[str], spark: SparkSession, actor: Actor) -> None:
+        """See `Policies.require_restore`."""
+        self.policies.require_restore(domain, name, spark, actor)
+
+    def own_restored(
+        self, objects: Iterable[tuple[Domain, Sequence[str]]], spark: SparkSession, actor: Actor
+    ) -> None:
+        """See `Policies.own_restored`."""
+        self.policies.own_restored(objects, spark, actor)
+
     def forget_backup(self, on: BackupSecurable, actor: Actor) -> None:
         """See `Policies.forget_backup`."""
         self.policies.forget_backup(on, actor)

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from audit.policies.model.privileges import Securable
     from audit.spark.handler import Handler
     from audit.time_travel.backups.rules.requests import BackupSecurable
-    from lineage.model import Attachment, ModifiedObject, Relation
+    from lineage.model import Attachment, Domain, ModifiedObject, Relation
     from lineage.sql.statement import Statement
 
 
@@ -196,6 +196,29 @@ class Policies:
         The enforcement rule of every driver learns it: who owns a backup set may read its files.
         """
         self._event_log.change(lambda _state: [self._created(backup_securable(on), spark, actor)])
+
+    def require_restore(self, domain: Domain, name: Sequence[str], spark: SparkSession, actor: Actor) -> None:
+        """See `Privileges.require_restore`; where privileges are not enforced, nobody needs one."""
+        if self._enforcer.enforces:
+            self._privileges.require_restore(domain, name, spark, actor)
+
+    def own_restored(
+        self, objects: Iterable[tuple[Domain, Sequence[str]]], spark: SparkSession, actor: Actor
+    ) -> None:
+        """Record who owns objects that this statement restored: the current role, or the user.
+
+        Args:
+            objects: domain and full name of each.
+            spark: the session that ran it.
+            actor: who ran it.
+        """
+        if not self._enforcer.notes_creations:  # no privilege and no policy asks who owns an object
+            return
+        events = [
+            self._created(self._privileges.of_object(domain, name, spark), spark, actor)
+            for domain, name in objects
+        ]
+        self._event_log.change(lambda _state: events)  # facts: no state of governance refuses them
 
     def forget_backup(self, on: BackupSecurable, actor: Actor) -> None:
         """Forget owner and grants of a backup policy or set that is dropped for good."""

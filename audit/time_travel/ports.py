@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from audit.time_travel.dropped.drop_registry import ObjectEvent
     from audit.time_travel.versions.changes import RecordedChange
     from audit.time_travel.versions.recorded import RecordedStatement
+    from lineage.model import Domain
 
 
 class RecordStore(Protocol):
@@ -95,6 +96,20 @@ class Governance(Protocol):
 
     def own_backup(self, on: BackupSecurable, spark: SparkSession, actor: Actor) -> None:
         """Record who owns a backup policy or set, once it is created: the current role, or the user."""
+        ...
+
+    def require_restore(self, domain: Domain, name: Sequence[str], spark: SparkSession, actor: Actor) -> None:
+        """Refuse CREATE … FROM BACKUP SET to who may not create, or replace, a table or schema of that name.
+
+        Raises:
+            AccessDeniedError: a privilege is missing.
+        """
+        ...
+
+    def own_restored(
+        self, objects: Iterable[tuple[Domain, Sequence[str]]], spark: SparkSession, actor: Actor
+    ) -> None:
+        """Record who owns restored objects, by domain and full name: the current role, or the user."""
         ...
 
     def forget_backup(self, on: BackupSecurable, actor: Actor) -> None:

@@ -47,6 +47,11 @@ _GOVERNED = (
     "CREATE MASKING POLICY sq.old AS (v STRING) RETURNS STRING -> 'x'",
     "DROP MASKING POLICY sq.old",
 )
+_BACKED_UP = (
+    "CREATE BACKUP POLICY sq.daily SCHEDULE = '24 HOUR' EXPIRE_AFTER_DAYS = 90",
+    "CREATE BACKUP SET sq.of_people FOR TABLE sq.people WITH BACKUP POLICY sq.daily",
+    "ALTER BACKUP SET sq.of_people ADD BACKUP",
+)
 _IN_CATALOG = (
     "CREATE VIEW sq.elders AS SELECT name FROM sq.adults WHERE of_age < 1850",
     "CREATE TABLE sq.plain (price DECIMAL(9, 2) COMMENT 'in euros', code VARCHAR(3)) USING parquet",
@@ -108,6 +113,7 @@ def _ann(spark: SparkSession, root: Path) -> None:
         "ALTER TABLE sq.salaries ALTER COLUMN pay SET MASKING POLICY sq.m",
         *_GOVERNED,
         *_IN_CATALOG,
+        *_BACKED_UP,
         "ALTER TABLE sq.forgotten ADD COLUMN b INT",
     ):
         spark.sql(statement)

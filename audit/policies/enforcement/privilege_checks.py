@@ -168,6 +168,42 @@ class Privileges:
             target = self._named(domain, name, spark)
             grant_ddl.require("OWNERSHIP", target, who, state, f"replace {target}")
 
+    def require_restore(self, domain: Domain, name: Sequence[str], spark: SparkSession, actor: Actor) -> None:
+        """Refuse CREATE … FROM BACKUP SET without CREATE at the target.
+
+        CREATE TABLE, or CREATE SCHEMA on the account; OWNERSHIP of a table that is replaced. Whose the
+        backups are is asked of the backup set.
+
+        Args:
+            domain: TABLE or SCHEMA.
+            name: of what is created.
+            spark: the session.
+            actor: who asks.
+
+        Raises:
+            AccessDeniedError: a privilege is missing.
+        """
+        who, state = self._who(actor), self._event_log.state()
+        if who.is_admin:
+            return
+        full = qualify(name, current_schema(spark)) if domain is Domain.TABLE else tuple(name)
+        restore = f"restore {domain.value.lower()} {quote_name(full)}"
+        if domain is Domain.SCHEMA:
+            grant_ddl.require("CREATE SCHEMA", ACCOUNT, who, state, restore)
+            return
+        grant_ddl.require("CREATE TABLE", _schema(full[:-1]), who, state, restore)
+        if relation_exists(spark, full):
+            target = self._named(domain, full, spark)
+            grant_ddl.require("OWNERSHIP", target, who, state, f"replace {target}")
+
+    def of_object(self, domain: Domain, name: Sequence[str], spark: SparkSession) -> Securable:
+        """An object of the catalog, as the holder of privileges.
+
+        Raises:
+            UnknownPolicyError: there is no such object; for a table or view Spark raises its own error.
+        """
+        return self._named(domain, name, spark)
+
     def _who(self, actor: Actor) -> Principal:
         return Principal(actor.user, self._roles_of(self._event_log.state(), actor.user, actor.roles))
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from audit.spark.delta.delta_catalog import DeltaCatalog
     from audit.spark.handler import Run
     from audit.time_travel.backups.backup_log import BackupLog
+    from audit.time_travel.backups.content.restore_table import Restored
     from audit.time_travel.backups.model.state import Backup, BackupSet, BackupState
     from audit.time_travel.backups.model.trusted_time import Observation
     from audit.time_travel.ports import Governance
@@ -64,8 +65,8 @@ class Contents(Protocol):
 
     def restore(
         self, command: backups.CreateFromBackup, folder: Path, session: SparkSession, actor: Actor
-    ) -> str:
-        """CREATE … FROM BACKUP SET; returns a message for the user."""
+    ) -> Restored:
+        """CREATE … FROM BACKUP SET."""
         ...
 
 
@@ -222,8 +223,11 @@ class Backups:
         state = self.log.state()
         events_of(state, typed, request, self.observe())
         backup = backup_rules.backup_to_restore(state, typed, request)
+        self.governance.require_restore(typed.domain, typed.name, spark, request.actor)
         folder = self.folder(backup.set_id, backup.backup_id)
-        return self.contents.restore(typed, folder, spark, request.actor)
+        restored = self.contents.restore(typed, folder, spark, request.actor)
+        self.governance.own_restored(restored.made, spark, request.actor)
+        return restored.message
 
     def _made(self, state: BackupState, backup_set: BackupSet, actor: Actor) -> NewBackup:
         backup_id = actor.new_id()

@@ -127,7 +127,7 @@ def test_a_schema_comes_back_as_it_was(session, schema, backups):
     session.sql(f"DROP SCHEMA {schema} CASCADE")
     assert damages(folder) == ()
 
-    assert backups.restore_schema(folder, "again") == "Schema again successfully restored."
+    assert backups.restore_schema(folder, "again").message == "Schema again successfully restored."
     try:
         session.sql("USE again")
         for name in TABLES:

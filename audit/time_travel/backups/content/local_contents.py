@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from audit.spark.delta.values import Table
 from audit.time_travel.backups.content.restore_schema import CopyViews, SchemaRestorer
-from audit.time_travel.backups.content.restore_table import Restorer
+from audit.time_travel.backups.content.restore_table import Restored, Restorer
 from audit.time_travel.backups.content.take_backup import Target, Watch, take_schema, take_table
 from audit.time_travel.backups.files.publish import read_manifest
 from audit.time_travel.errors import UnknownObjectError
@@ -78,8 +78,10 @@ class LocalContents:
             "leftOut": [one.name for one in content.left_out],
         }
 
-    def restore(self, command: CreateFromBackup, folder: Path, session: SparkSession, actor: Actor) -> str:
-        """CREATE … FROM BACKUP SET; returns a message for the user.
+    def restore(
+        self, command: CreateFromBackup, folder: Path, session: SparkSession, actor: Actor
+    ) -> Restored:
+        """CREATE … FROM BACKUP SET.
 
         Raises:
             BackupError: the backup is damaged, or another restore to that name runs.
@@ -92,11 +94,11 @@ class LocalContents:
         if command.domain is Domain.SCHEMA:
             name = command.name[-1]
             if command.if_not_exists and catalog.schema_facts(name) is not None:
-                return f"{name} already exists, statement succeeded."
+                return Restored(f"{name} already exists, statement succeeded.")
             return SchemaRestorer(tables, self.copy_views).schema(folder, name, replace=command.replace)
         full = qualify(command.name, catalog.current)
         if command.if_not_exists and catalog.find(full) is not None:
-            return f"{full[-1]} already exists, statement succeeded."
+            return Restored(f"{full[-1]} already exists, statement succeeded.")
         return tables.table(folder, full, replace=command.replace)
 
 

@@ -21,6 +21,7 @@ from audit.spark.delta.values import View
 from audit.time_travel.backups.content.backup_content import BackupContent, require_restorable
 from audit.time_travel.backups.content.copy_version import require_local
 from audit.time_travel.backups.content.restore_notes import HeldNote, Placed, RestoreNote, held_note, note_for
+from audit.time_travel.backups.content.restore_table import Restored
 from audit.time_travel.clones.create import place_in
 from audit.time_travel.dropped.recreate import CREATED, create_view, make_all, schema_clauses
 from audit.time_travel.errors import ObjectExistsError, UnknownBackupError
@@ -52,7 +53,7 @@ class SchemaRestorer:
     tables: Restorer
     copy_views: CopyViews
 
-    def schema(self, backup: Path, name: str, *, replace: bool = False) -> str:
+    def schema(self, backup: Path, name: str, *, replace: bool = False) -> Restored:
         """CREATE SCHEMA … FROM BACKUP SET.
 
         Args:
@@ -60,9 +61,6 @@ class SchemaRestorer:
             name: of the new schema.
             replace: refused where there is one: Spark's catalogs cannot put one schema in the place of
                 another in one step, so that for a moment there would be half of one.
-
-        Returns:
-            A message for the user.
 
         Raises:
             BackupBusyError: another restore to that name runs.
@@ -88,7 +86,16 @@ class SchemaRestorer:
         message = f"Schema {name} successfully restored."
         if refused:
             message += f" Without views over missing objects: {', '.join(refused)}."
-        return message
+        return Restored(message, tuple(self._made(full)))
+
+    def _made(self, schema: tuple[str, str]) -> Iterator[tuple[Domain, tuple[str, ...]]]:
+        """The schema and all that is in it."""
+        catalog, name = self.tables.catalog, schema[-1]
+        yield Domain.SCHEMA, schema
+        for one in catalog.tables(name):
+            yield (Domain.VIEW if isinstance(one, View) else Domain.TABLE), one.name
+        for function in catalog.functions(name):
+            yield Domain.FUNCTION, (*schema, function["name"])
 
     def is_usable(self, note: RestoreNote) -> bool:
         """Whether the schema is there and not whole yet, or none of its tables has been there."""

@@ -43,6 +43,19 @@ _OTHER_SCHEMA = "restore into a schema whose location is on this machine"
 
 
 @dataclass(frozen=True, slots=True)
+class Restored:
+    """What a restore has done.
+
+    Attributes:
+        message: for the user.
+        made: domain and full name of each object that was not there before; who restored it owns it.
+    """
+
+    message: str
+    made: tuple[tuple[Domain, tuple[str, ...]], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Restorer:
     """Restores backups in one session.
 
@@ -62,16 +75,13 @@ class Restorer:
     notes: Path
     watch: Watch = field(default_factory=Watch)
 
-    def table(self, backup: Path, name: tuple[str, ...], *, replace: bool = False) -> str:
+    def table(self, backup: Path, name: tuple[str, ...], *, replace: bool = False) -> Restored:
         """CREATE [OR REPLACE] TABLE … FROM BACKUP SET.
 
         Args:
             backup: the folder of a table's backup.
             name: of the table, in full.
             replace: a table that is there gets what the backup has as its newest version.
-
-        Returns:
-            A message for the user.
 
         Raises:
             BackupBusyError: another restore to that name runs.
@@ -99,9 +109,11 @@ class Restorer:
                     raise ObjectExistsError(
                         f"{quote_name(name)} exists", "choose another name, or CREATE OR REPLACE TABLE"
                     )
-                return self._in_place(backup, source, there, held)
+                # It keeps its owner.
+                self._in_place(backup, source, there, held)
+                return Restored(_said(name))
             self._new(backup, content, name, held)
-        return f"Table {name[-1]} successfully restored."
+        return Restored(_said(name), ((Domain.TABLE, name),))
 
     def _is_ours(self, there: Table | View, held: HeldNote, backup: Path) -> bool:
         """Whether an attempt that was killed has registered the table, and did not come to its end."""
@@ -186,7 +198,7 @@ class Restorer:
     def _account(self) -> Mapping[str, float]:
         return self.registry.state(self.catalog).parameters
 
-    def _in_place(self, backup: Path, source: BackupTable, there: Table | View, held: HeldNote) -> str:
+    def _in_place(self, backup: Path, source: BackupTable, there: Table | View, held: HeldNote) -> None:
         name = quote_name(there.name)
         if not isinstance(there, Table) or there.provider != "delta" or there.location is None:
             raise ObjectExistsError(f"{name} exists and is no Delta table", "choose another name")
@@ -208,7 +220,6 @@ class Restorer:
         self.catalog.clone(copy, _OWN_VERSION, there.location, properties, deep=True)
         self.catalog.refresh(there.name)
         held.done()
-        return f"Table {there.name[-1]} successfully restored."
 
     def _copy(self, backup: Path, source: BackupTable) -> Table:
         """The table in the backup, under the name of its source."""
@@ -218,3 +229,7 @@ class Restorer:
         # `state` refreshes what Delta has cached.
         self.catalog.state(copy.location or "")
         return self.catalog.properties(copy.location or "", "")
+
+
+def _said(name: tuple[str, ...]) -> str:
+    return f"Table {name[-1]} successfully restored."
