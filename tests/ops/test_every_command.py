@@ -13,6 +13,9 @@ from audit.core.errors import AuditError
 
 # A command, and arguments that it can be run with.
 COMMANDS = {
+    "backup estimate": ["s.t"],
+    "backup run": [],
+    "backup verify": [],
     "check": [],
     "coverage": [],
     "doctor": [],
@@ -32,6 +35,9 @@ COMMANDS = {
 MAKES_ROOTS = {"doctor", "setup"}
 """Commands for a root that need not be there."""
 MISTAKES = {
+    "backup estimate": [[], ["s.t", "--days", "0"], ["s.t", "--conf", "x"]],
+    "backup run": [["x"], ["--watch", "--dry-run"], ["--every", "1"]],
+    "backup verify": [["a", "b"], ["--days", "1"]],
     "check": [
         ["x"], ["--from", "soon"], ["--min-coverage", "101"], ["-o", "/nowhere/x.html"], ["--format", "pdf"],
     ],

@@ -21,8 +21,8 @@ from audit.core.plain_text import is_hidden
 from audit.spark.embedded import jars
 
 COMMANDS = [
-    "check", "coverage", "doctor", "failsafe", "ingest", "lineage", "purge", "query", "report", "retain",
-    "setup", "status", "storage", "verify",
+    "backup", "check", "coverage", "doctor", "failsafe", "ingest", "lineage", "purge", "query", "report",
+    "retain", "setup", "status", "storage", "verify",
 ]  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from .pages import sections
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "conformance"
-PAGES = [FOLDER / "policies.md", FOLDER / "time-travel.md"]
+PAGES = [FOLDER / name for name in ("backups.md", "policies.md", "time-travel.md")]
 NAMED = re.compile(r"(tests/[\w/]+\.py)::(\w+)")
 FIXTURE = re.compile(r"`(\w+\.sql): ([^`]+)`")
 MEASURED = re.compile(r"`benchmarks/RESULTS\.md: ([^`]+)`")

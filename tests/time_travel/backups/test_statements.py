@@ -12,6 +12,8 @@ from audit import attached_sessions
 from audit.core.actor import Actor
 from audit.testing import records
 from audit.time_travel import errors
+from audit.time_travel.backups.content import take_backup
+from audit.time_travel.backups.verify_backups import verified_backups
 from tests.sessions import NO_TABLES
 
 pytestmark = pytest.mark.spark
@@ -55,6 +57,11 @@ def add(session, backup_set="s"):
 def backups_of(session):
     """The service."""
     return attached_sessions.find(session).services.backups
+
+
+def verified(session):
+    """What `audit backup verify` does."""
+    return list(verified_backups(attached_sessions.find(session).services.config, None, lambda _: None))
 
 
 def run(session):
@@ -147,6 +154,56 @@ def test_a_retention_lock(session, schema, sales, time_passes):
     session.sql("DROP BACKUP SET s")
 
 
+def test_a_lock_says_what_it_will_bind(session, sales):
+    """The statement that puts it on tells the bytes; one without a lock says nothing of it."""
+    session.sql(f"CREATE BACKUP POLICY p {LOCKED}")
+    session.sql("CREATE BACKUP POLICY q EXPIRE_AFTER_DAYS = 30")
+    session.sql("CREATE BACKUP SET free FOR TABLE sales WITH BACKUP POLICY q")
+    bytes_now = session.sql("DESCRIBE DETAIL sales").first().sizeInBytes
+    told = [
+        *session.sql("ALTER BACKUP SET s APPLY BACKUP POLICY p").collect(),
+        *session.sql("CREATE BACKUP SET t FOR TABLE sales WITH BACKUP POLICY p").collect(),
+        *session.sql("ALTER BACKUP SET free SET COMMENT = 'x'").collect(),
+    ]
+    warnings = [row.status for row in told if "retention lock" in row.status]
+    assert len(warnings) == 2
+    for warning in warnings:
+        assert "nobody can take it off" in warning
+        assert f" in 30 days: {bytes_now:,} now" in warning
+
+
+def test_large_files_are_hashed_by_the_next_run(session, sales, monkeypatch):
+    """Until then verify knows them by their size, afterwards by their bytes."""
+    monkeypatch.setattr(take_backup, "_READ_AT_ONCE", 0)
+    backup = add(session)
+    assert [(one.damages, one.unread > 0) for one in verified(session)] == [((), True)]
+    assert run(session) == [("HASHED", "s")]
+    assert run(session) == []
+    assert [(one.damages, one.unread) for one in verified(session)] == [((), 0)]
+    later = add(session)
+    assert [one.unread for one in verified(session) if one.backup_id == later] != [0]
+    data = next((folder_of(session, backup) / "tables" / "0000").glob("*.parquet"))
+    with data.open("r+b") as file:
+        file.write(b"changed")
+    assert run(session) == [("HASHED", "s")]
+    # The hash of the first backup was taken for the second: both tell.
+    assert [one.damages[0][1] for one in verified(session)] == ["hash", "hash"]
+
+
+def test_a_run_goes_on_after_a_failure(session, sales, schema, time_passes):
+    """A set whose files are gone has no backup; the others have theirs."""
+    session.sql("CREATE TABLE more AS SELECT 7 AS a")
+    session.sql("CREATE BACKUP POLICY p SCHEDULE = '60 MINUTE'")
+    session.sql("ALTER BACKUP SET s APPLY BACKUP POLICY p")
+    session.sql("CREATE BACKUP SET t FOR TABLE more WITH BACKUP POLICY p")
+    Path(session.table("sales").inputFiles()[0].removeprefix("file:")).unlink()
+    time_passes(hours=2)
+    assert sorted(run(session)) == [("CREATED", "t"), ("FAILED", "s")]
+    (of_set,) = {folder_of(session, one).parent for one in shown(session, "t")}
+    folders = [one.name for one in of_set.parent.iterdir() if any(one.iterdir())]
+    assert folders == [of_set.name]
+
+
 def test_a_clock_that_is_set_forward(session, sales, time_passes):
     """Ends no lock: no second clock has seen the time pass."""
     session.sql(f"CREATE BACKUP POLICY p {LOCKED}")
@@ -219,8 +276,8 @@ def test_a_source_that_is_gone(session, sales, time_passes):
         session.sql("ALTER BACKUP SET s ADD BACKUP")
 
 
-def test_a_renamed_table_and_schema(session, schema, sales):
-    """The set goes on with its table; sets and policies go with their schema."""
+def test_a_renamed_table(session, schema, sales):
+    """The set goes on with its table."""
     session.sql("ALTER TABLE sales RENAME TO sold")
     add(session)
     (row,) = session.sql("SHOW BACKUP SETS").collect()
@@ -267,10 +324,11 @@ def test_what_cannot_be(session, sales, text, error, said):
         session.sql(text)
 
 
-def test_a_failure_leaves_no_half(session, sales, monkeypatch):
+def test_a_failure_leaves_no_half(session, sales):
     """A backup whose files cannot be taken is none, and leaves no folder."""
     (data,) = [Path(name.removeprefix("file:")) for name in session.table("sales").inputFiles()][:1]
     data.unlink()
     with pytest.raises(errors.BackupError, match=data.name):
         session.sql("ALTER BACKUP SET s ADD BACKUP")
     assert shown(session) == []
+    assert not any(one.iterdir() for one in (backups_of(session).root / "backups").iterdir())
