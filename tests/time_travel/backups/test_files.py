@@ -23,6 +23,7 @@ from audit.time_travel.backups.files.manifest import (
     Damage,
     FileEntry,
     Manifest,
+    ReadNow,
     make_manifest,
     sha256_of,
     verify,
@@ -320,9 +321,9 @@ def test_large_files_are_hashed_later(table, tmp_path):
     """Small ones at once; until then a large one is known by its size; what has a hash keeps it."""
     folder = tmp_path / "b"
     take_files(to_take(table), folder)
-    manifest = publish(folder, at_once=5_000)
+    manifest = publish(folder, now=ReadNow(3_000, lambda path: path == NAMES[3]))
     unread = [one.path for one in manifest.files if not one.sha256]
-    assert (manifest.unread, unread) == (2, [NAMES[3], NAMES[2]])
+    assert (manifest.unread, unread) == (1, [NAMES[2]])
     assert read_manifest(folder) == publish(folder) == manifest
     assert verify(folder, manifest) == ()
     (folder / NAMES[2]).unlink()
@@ -347,7 +348,7 @@ def test_two_may_hash_at_once(table, tmp_path):
     """Both write the same."""
     folder = tmp_path / "b"
     take_files(to_take(table), folder)
-    publish(folder, at_once=0)
+    publish(folder, now=ReadNow(0))
     each([folder] * 20, complete)
     assert read_manifest(folder) == make_manifest(table)
     assert not list(folder.rglob("*.part"))

@@ -143,6 +143,15 @@ def parse_content(path: Path) -> BackupContent:
         ) from error
 
 
+def is_description(path: str) -> bool:
+    """Whether a file of a backup says what it holds, and is no data.
+
+    >>> is_description("tables/0000/_delta_log/00.json"), is_description("tables/0000/a.parquet")
+    (True, False)
+    """
+    return path == NAME or _LOG in path
+
+
 def require_restorable(folder: Path) -> BackupContent:
     """What a backup holds, if all its files are there in their sizes, and its logs unchanged.
 
@@ -152,7 +161,7 @@ def require_restorable(folder: Path) -> BackupContent:
         BackupDamagedError: a file is missing, of another size, or a log is another one.
     """
     for one in read_manifest(folder).files:
-        if _LOG in one.path or one.path == NAME:
+        if is_description(one.path):
             _require_unchanged(folder, one.path, one)
             continue
         try:

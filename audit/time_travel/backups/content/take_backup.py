@@ -19,11 +19,13 @@ from audit.time_travel.backups.content.backup_content import (
     BackupContent,
     BackupTable,
     LeftOut,
+    is_description,
     parse_content,
     read_content,
     write_content,
 )
 from audit.time_travel.backups.content.copy_version import Progress, copy_version, require_local
+from audit.time_travel.backups.files.manifest import ReadNow
 from audit.time_travel.backups.files.publish import is_published, known_hashes, publish
 from audit.time_travel.errors import NoHistoryError, UnknownObjectError
 from lineage.model import Domain
@@ -170,7 +172,7 @@ def _taken(
         planned = parse_content(folder / PLAN)
         tables = _tables(catalog, planned.tables, folder, watch.taken)
         write_content(folder / NAME, replace(planned, tables=tables))
-    publish(folder, watch.read, known_hashes(target.previous), _READ_AT_ONCE)
+    publish(folder, watch.read, known_hashes(target.previous), ReadNow(_READ_AT_ONCE, is_description))
     return read_content(folder)
 
 

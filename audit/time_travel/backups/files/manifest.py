@@ -53,6 +53,19 @@ class FileEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadNow:
+    """Which files are hashed at once; the others later.
+
+    Attributes:
+        bytes: of new files at most, small ones first.
+        always: whether a file is hashed whatever its size, by its path.
+    """
+
+    bytes: int
+    always: Callable[[str], bool] = lambda _: False
+
+
+@dataclass(frozen=True, slots=True)
 class FileIdentity:
     """A file of this machine, whatever name it is found by.
 
@@ -129,7 +142,7 @@ def make_manifest(
     folder: Path,
     done: Done = lambda _: None,
     known: Mapping[FileIdentity, str] = MappingProxyType({}),
-    at_once: int | None = None,
+    now: ReadNow | None = None,
 ) -> Manifest:
     """The manifest of what lies in a folder, its own file left out.
 
@@ -137,7 +150,7 @@ def make_manifest(
         folder: of a backup.
         done: is told the bytes of each file that is read.
         known: hashes of files that other backups have, too, as `hashes_of` finds them.
-        at_once: bytes to read at most, small files first; the others have no hash. None for all.
+        now: which of the others are read; None for all.
 
     Raises:
         BackupDamagedError: something in it is neither a folder nor a plain file, or cannot be read.
@@ -148,7 +161,7 @@ def make_manifest(
         entries = [
             FileEntry(path, one.size, known.get(one, "")) for path, one in zip(paths, there, strict=True)
         ]
-        return _with_hashes(folder, entries, done, at_once)
+        return _with_hashes(folder, entries, done, now)
     except OSError as error:
         raise BackupDamagedError(
             f"backup {folder} cannot be read: {error}", "make the backup anew"
@@ -190,12 +203,14 @@ def hashes_of(folder: Path, manifest: Manifest) -> dict[FileIdentity, str]:
     return found
 
 
-def _with_hashes(folder: Path, entries: Sequence[FileEntry], done: Done, at_once: int | None) -> Manifest:
+def _with_hashes(folder: Path, entries: Sequence[FileEntry], done: Done, now: ReadNow | None) -> Manifest:
     found = list(entries)
-    unread = sorted((at for at, one in enumerate(found) if not one.sha256), key=lambda at: found[at].size)
-    if at_once is not None:
-        sizes = itertools.accumulate(found[at].size for at in unread)
-        unread = [at for at, size in zip(unread, sizes, strict=True) if size <= at_once]
+    unread = [at for at, one in enumerate(found) if not one.sha256]
+    if now is not None:
+        first = [at for at in unread if now.always(found[at].path)]
+        later = sorted(set(unread).difference(first), key=lambda at: found[at].size)
+        sizes = itertools.accumulate(found[at].size for at in later)
+        unread = [*first, *(at for at, size in zip(later, sizes, strict=True) if size <= now.bytes)]
 
     def read(at: int) -> None:
         size, digest = sha256_of(folder / found[at].path)

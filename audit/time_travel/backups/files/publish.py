@@ -23,6 +23,7 @@ from audit.time_travel.backups.files.manifest import (
     Done,
     FileIdentity,
     Manifest,
+    ReadNow,
     complete_manifest,
     hashes_of,
     make_manifest,
@@ -39,7 +40,7 @@ def publish(
     folder: Path,
     done: Done = lambda _: None,
     known: Mapping[FileIdentity, str] = MappingProxyType({}),
-    at_once: int | None = None,
+    now: ReadNow | None = None,
 ) -> Manifest:
     """Hash the files, and write the manifest; a folder that is published already is left as it is.
 
@@ -47,7 +48,7 @@ def publish(
         folder: with all files of the backup, by `take_files` and whoever wrote the others.
         done: is told the bytes of each file that is read.
         known: hashes of files that other backups have, too.
-        at_once: bytes to read at most; `complete` reads what is left. None for all.
+        now: which of the others are read; `complete` reads what is left. None for all.
 
     Raises:
         BackupDamagedError: a file cannot be read, or is none.
@@ -57,7 +58,7 @@ def publish(
     # Left by an attempt that was killed.
     for left in folder.rglob(f"*{PART}"):
         left.unlink()
-    manifest = make_manifest(folder, done, known, at_once)
+    manifest = make_manifest(folder, done, known, now)
     for below in [folder, *(path for path in folder.rglob("*") if path.is_dir())]:
         _sync(below)
     _write(folder, manifest)
