@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from audit.analysis.sessions import Sessions
@@ -40,6 +40,7 @@ from audit.time_travel.backups.model.events import NAME as BACKUP_HISTORY
 from audit.time_travel.backups.model.witnesses import observation
 from audit.time_travel.backups.rules.requests import of_policy, of_set
 from audit.time_travel.backups.service import Backups
+from audit.time_travel.backups.store.choose import staging_of, store_for
 from audit.time_travel.dropped.drop_registry import NAME as OBJECT_HISTORY
 from audit.time_travel.service import TimeTravel
 from lineage.model import Domain
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from audit.spark.handler import Run
     from audit.spool.pending import RunningStatement
     from audit.time_travel.backups.rules.requests import BackupSecurable
+    from audit.time_travel.backups.store.backup_store import BackupStore
     from audit.time_travel.dropped.drop_registry import ObjectEvent
     from audit.time_travel.versions.changes import RecordedChange
     from audit.time_travel.versions.recorded import RecordedStatement
@@ -152,6 +154,7 @@ def build(
         ],
         records.creation_of,
         records.downstream,
+        backup_location=config.backup_location,
         backups=partial(_backup_named, backup_log),
         enforces=config.enforce_privileges,
     )
@@ -161,11 +164,11 @@ def build(
     travel = TimeTravel(own, config.root, config.schema, clock.now, records, governance, sessions, failures)
     backups = Backups(
         backup_log,
-        config.local_root,
+        cache(partial(_store_of_backups, config, spark)),
         travel.catalog,
         governance,
         partial(observation, clock),
-        travel.contents_of_backups(config.local_root),
+        travel.contents_of_backups(config.local_root or config.spool_home),
         lambda: travel.maintenance,
     )
     plans = PlanFactsReader(jvm.view(spark.sparkContext))
@@ -187,6 +190,15 @@ def build(
         backups,
         Measurement(travel, policies, backup_log, config.schema, clock.now, failures),
     )
+
+
+def _store_of_backups(config: Config, spark: SparkSession) -> BackupStore:
+    settings = {
+        name: value
+        for name, value in spark.sparkContext.getConf().getAll()
+        if name.startswith("spark.hadoop.fs.s3a.")
+    }
+    return store_for(config.backup_location, staging_of(config), settings)
 
 
 def _backup_named(log: BackupLog, domain: Domain, name: str) -> BackupSecurable | None:

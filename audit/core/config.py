@@ -94,6 +94,8 @@ class Config:
             spark.sql.redaction.options.regex, spark.sql.redaction.string.regex) and ours say. `literals`: all
             literals as well, and the values that errors quote.
         redact_pattern: a regular expression: what it matches in a text is not written down either.
+        backup_location: where backups lie: a folder of this machine, or `s3a://bucket/prefix`. The default
+            is `backups` below the root.
         query_tag: what records call statements that neither `audit.tagged` nor `SET audit.query_tag` name.
         purpose: what records say they are done for, where neither `audit.tagged` nor `SET audit.purpose`
             does.
@@ -121,6 +123,7 @@ class Config:
     propagate_tags: bool = False
     redact: Literal["keys", "literals"] = "keys"
     redact_pattern: str = ""
+    backup_location: str = ""
     query_tag: str = ""
     purpose: str = ""
     # Not compared: equal values from other sources are the same configuration.
@@ -212,6 +215,12 @@ def _fill(
         sources["spool_dir"] = "from root"
     spool = local_path(values["spool_dir"]) or Path(values["spool_dir"])
     values["spool_dir"] = str((directory / spool.expanduser()).absolute())
+    if "backup_location" not in values:
+        values["backup_location"] = f"{values['root'].rstrip('/')}/backups"
+        sources["backup_location"] = "from root"
+    backups = local_path(values["backup_location"])
+    if backups is not None:
+        values["backup_location"] = str((directory / backups.expanduser()).absolute())
     values.setdefault("admins", values["user"])
     for name in _types():
         sources.setdefault(name, "default")

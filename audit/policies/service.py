@@ -29,7 +29,6 @@ from audit.policies.model.state import GovernanceState
 from audit.policies.statements.attach_policy import copy_policies, copy_view_policies
 from audit.spark import sessions
 from audit.spark.catalog.existence import relation_exists
-from audit.time_travel.backups.files.publish import FOLDER as BACKUPS
 from lineage.names import split_name, sql_name
 
 if TYPE_CHECKING:
@@ -57,6 +56,7 @@ class Policies:
         audit_tables: names of the tables under the root; only the system writes to them.
         creations: looks up who created an object.
         graphs: gives the downstream lineage as of now.
+        backup_location: the folder of all backups; only the system writes there, and few may read.
         backups: looks up a backup policy or a backup set; by default there is none.
         enforces: checks the privileges of every statement.
     """
@@ -71,12 +71,13 @@ class Policies:
         creations: CreationLookup,
         graphs: Callable[[], Downstream],
         *,
+        backup_location: str,
         backups: BackupLookup = lambda _domain, _name: None,
         enforces: bool = False,
     ) -> None:
         self._graphs = graphs
         folders = (f"{root.rstrip('/')}/{name}" for name in (NAME, *audit_tables))
-        self._enforcer = Enforcer(own, account, folders, f"{root.rstrip('/')}/{BACKUPS}")
+        self._enforcer = Enforcer(own, account, folders, backup_location)
         self._roles = SessionRoles(self._enforcer, admins)
         self._event_log = EventLog(own, root, self._update_enforcement)
         self._privileges = Privileges(

@@ -16,7 +16,7 @@ from audit.spark.delta.delta_java import DeltaJava
 from audit.spark.delta.measured_tables import MeasuredTables
 from audit.spark.delta.values import Table, is_path
 from audit.spark.pyspark_api import frames
-from audit.time_travel.backups.content.local_contents import LocalContents
+from audit.time_travel.backups.content.contents import Contents
 from audit.time_travel.clones.clone import Cloner
 from audit.time_travel.clones.clone_schema import require_whole
 from audit.time_travel.clones.clone_table import METRIC_COLUMNS, clone_of
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 
 _FULL = 3
 RESTORES = "restores"
-"""Below the root: notes of restores that are on their way."""
+"""The folder of notes of restores that are on their way."""
 
 
 class TimeTravel:
@@ -325,14 +325,14 @@ class TimeTravel:
         """The catalog and the Delta tables as a session sees them."""
         return self._catalog(spark)
 
-    def contents_of_backups(self, root: Path | None) -> LocalContents:
-        """What makes and restores the files of backups; a root of this machine."""
-        return LocalContents(
+    def contents_of_backups(self, home: Path) -> Contents:
+        """What makes and restores the files of backups; a folder of this machine has its notes."""
+        return Contents(
             self._own,
             self._catalog,
             self.registry,
             self._copy_views,
-            None if root is None else root / RESTORES,
+            home / RESTORES,
             self._clock,
         )
 

@@ -20,6 +20,7 @@ VALUES = {
     "schema": ("usage", "_u1", "ACCOUNT_USAGE"),
     "on_record_failure": ("warn", "block", "warn"),
     "spool_dir": ("/one", "/two", "/three"),
+    "backup_location": ("/four", "s3a://b/five", "/six"),
     "spool_max_bytes": (1 << 20, 1 << 21, 1 << 40),
     "durable": (False, True, False),
     "ingest": ("external", "thread", "external"),

@@ -7,17 +7,15 @@ after the event that deletes it: a killed driver leaves files without a backup, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from audit.core.errors import AuditError
 from audit.spark.delta.values import Table
 from audit.spark.pyspark_api import frames
-from audit.time_travel.backups.content.take_backup import Target
+from audit.time_travel.backups.content.take_backup import BackupFolder
 from audit.time_travel.backups.estimate import LockEstimate, estimate_lock
-from audit.time_travel.backups.files import publish
 from audit.time_travel.backups.model.apply_events import state_after
 from audit.time_travel.backups.model.events import BackupEvent
 from audit.time_travel.backups.rules import backup_rules, container_rules
@@ -26,7 +24,7 @@ from audit.time_travel.backups.rules.decide import events_of, look_at_clocks
 from audit.time_travel.backups.rules.requests import BackupSecurable, Request, of_policy, of_set
 from audit.time_travel.backups.rules.set_rules import find_set
 from audit.time_travel.backups.show_backups import describe, show
-from audit.time_travel.errors import BackupDamagedError, BackupNotLocalError, UnknownObjectError
+from audit.time_travel.errors import BackupDamagedError, BackupError, BackupHeldError, UnknownObjectError
 from lineage.model import Domain
 from lineage.names import quote_name, split_name
 from lineage.sql.commands.backups import statements as backups
@@ -38,9 +36,10 @@ if TYPE_CHECKING:
     from audit.spark.delta.delta_catalog import DeltaCatalog
     from audit.spark.handler import Run
     from audit.time_travel.backups.backup_log import BackupLog
-    from audit.time_travel.backups.content.restore_table import Restored
+    from audit.time_travel.backups.content.contents import Contents
     from audit.time_travel.backups.model.state import Backup, BackupSet, BackupState
     from audit.time_travel.backups.model.trusted_time import Observation
+    from audit.time_travel.backups.store.backup_store import BackupStore
     from audit.time_travel.ports import Governance
     from audit.time_travel.retention.maintenance import Maintenance
     from audit.time_travel.retention.storage import StoredTable
@@ -48,26 +47,20 @@ if TYPE_CHECKING:
 
 _ON_ITS_WAY = 86_400_000_000
 """Microseconds: no backup takes longer to be made."""
-_DELETES = frozenset({"DELETE_BACKUP", "DROP_SET", "EXPIRE_BACKUP"})
+_DELETES = frozenset({"DELETE_BACKUP", "EXPIRE_BACKUP"})
 
 
-class Contents(Protocol):
-    """Makes the files of backups, and objects from them."""
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """What binds a backup: the expiration of a retention lock, None for none; a legal hold."""
 
-    def take(self, backup_set: BackupSet, target: Target) -> Mapping[str, Any]:
-        """Make all files of a backup in a folder and publish it; what it returns is noted with the backup.
+    expires: int | None = None
+    is_held: bool = False
 
-        Raises:
-            BackupIncompleteError: a file cannot be taken.
-            UnknownObjectError: there is no such table or schema any more.
-        """
-        ...
-
-    def restore(
-        self, command: backups.CreateFromBackup, folder: Path, session: SparkSession, actor: Actor
-    ) -> Restored:
-        """CREATE … FROM BACKUP SET."""
-        ...
+    @classmethod
+    def of(cls, state: BackupState, backup: Backup) -> _Bound:
+        locked = state.is_locked(state.sets[backup.set_id])
+        return cls(state.expires(backup) if locked else None, backup.is_held)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,21 +88,22 @@ class Backups:
 
     Attributes:
         log: of their events.
-        root: a folder of this machine; None for a root elsewhere.
+        store: of their files; made at the first use.
         catalog_of: the catalog as a session sees it.
         governance: knows who may do what, and who owns a policy or a set.
-        observe: what the clocks say now.
+        observe: what the clocks say now, given the store's date.
         contents: makes and restores files.
         care: knows the files of all tables; for estimates.
     """
 
     log: BackupLog
-    root: Path | None
+    store: Callable[[], BackupStore]
     catalog_of: Callable[[SparkSession], DeltaCatalog]
     governance: Governance
-    observe: Callable[[], Observation]
+    observe: Callable[[int | None], Observation]
     contents: Contents
     care: Callable[[], Maintenance]
+    _bound: dict[str, _Bound] = field(default_factory=dict)
 
     def run(self, typed: backups.BackupStatement, spark: SparkSession, actor: Actor) -> DataFrame:
         """Run a statement about backups.
@@ -143,12 +137,13 @@ class Backups:
         appended: list[BackupEvent] = []
 
         def decide(state: BackupState) -> Sequence[BackupEvent]:
-            appended[:] = events_of(state, typed, request, self.observe())
+            appended[:] = events_of(state, typed, request, self._seen())
             return appended
 
         before = self.log.state()
         after = self.log.change(decide)
-        self._remove_deleted(appended)
+        self._bind(after)
+        self._remove_deleted(appended, before)
         self._forget(before, request.actor)
         # Another driver may have made others meanwhile.
         for made in _objects(after).keys() & {event.event_id for event in appended}:
@@ -209,48 +204,36 @@ class Backups:
 
     def _add(self, typed: backups.AddBackup, request: Request) -> str:
         state = self.log.state()
-        events_of(state, typed, request, self.observe())  # refused before any file is made
+        events_of(state, typed, request, self._seen())  # refused before any file is made
         known = find_set(state, request.full(typed.name))
         made = self._made(state, known, request.actor)
         try:
-            self.log.change(lambda now: events_of(now, typed, request, self.observe(), made))
+            after = self.log.change(lambda now: events_of(now, typed, request, self._seen(), made))
         except BaseException:
-            publish.remove(self.folder(known.set_id, made.backup_id))
+            self.store().remove(_folder(known.set_id, made.backup_id))
             raise
+        self._bind(after)
         return f"Backup {made.backup_id} of backup set {known.name} successfully created."
 
     def _restore(self, typed: backups.CreateFromBackup, spark: SparkSession, request: Request) -> str:
         state = self.log.state()
-        events_of(state, typed, request, self.observe())
+        events_of(state, typed, request, self._seen())
         backup = backup_rules.backup_to_restore(state, typed, request)
         self.governance.require_restore(typed.domain, typed.name, spark, request.actor)
-        folder = self.folder(backup.set_id, backup.backup_id)
+        folder = BackupFolder(self.store(), _folder(backup.set_id, backup.backup_id))
         restored = self.contents.restore(typed, folder, spark, request.actor)
         self.governance.own_restored(restored.made, spark, request.actor)
         return restored.message
 
     def _made(self, state: BackupState, backup_set: BackupSet, actor: Actor) -> NewBackup:
         backup_id = actor.new_id()
-        earlier = [self.folder(backup_set.set_id, one) for one in state.backups_of(backup_set)]
-        target = Target(self.folder(backup_set.set_id, backup_id), tuple(earlier[-1:]))
+        earlier = tuple(_folder(backup_set.set_id, one) for one in state.backups_of(backup_set))
+        target = BackupFolder(self.store(), _folder(backup_set.set_id, backup_id), earlier[-1:])
         try:
             return NewBackup(backup_id, self.contents.take(backup_set, target))
         except BaseException:
-            publish.remove(target.folder)
+            target.store.remove(target.folder)
             raise
-
-    def folder(self, set_id: str, backup_id: str) -> Path:
-        """Where a backup lies.
-
-        Raises:
-            BackupNotLocalError: the root is not on this machine.
-        """
-        if self.root is None:
-            raise BackupNotLocalError(
-                f"backups lie below the root, and {self.log.location} is not on this machine",
-                "attach with a root on a file system of this machine",
-            )
-        return self.root / publish.FOLDER / set_id / backup_id
 
     # -- schemas -------------------------------------------------------------------------------
 
@@ -278,7 +261,7 @@ class Backups:
         before = self.log.state()
         decide(self._looked(actor))  # refused before anything is dropped
         answer = run(spark, text)
-        self._remove_deleted(self._appended(decide, actor))
+        self._remove_deleted(self._appended(decide, actor), before)
         self._forget(before, actor)
         return answer
 
@@ -297,17 +280,23 @@ class Backups:
             actor: who runs it, and when.
         """
         # The trusted time advances at each run: a lock that nobody looks at would last for ever.
-        self._appended(lambda _: (look_at_clocks(self.observe(), actor),), actor, looks=False)
+        self._appended(lambda _: (look_at_clocks(self._seen(), actor),), actor, looks=False)
         for due in backup_rules.runs_due(self.log.state(), actor.time):
             yield self._scheduled(due, actor)
         for unread in backup_rules.unread_backups(self.log.state()):
             yield from self._completed(unread, actor)
+        before = self.log.state()
         expired = self._appended(lambda state: backup_rules.expire_backups(state, actor), actor)
         for event in expired:
             if event.event == "EXPIRE_BACKUP":
                 yield BackupRun("EXPIRED", event.name, event.details["backup"])
-        self._remove_deleted(expired)
-        self.sweep(actor.time)
+        try:
+            self._bind(self.log.state())
+            self._remove_deleted(expired, before)
+            self.sweep(actor.time)
+        except BackupError as error:
+            # The next run tries again.
+            yield BackupRun("FAILED", "", problem=str(error))
 
     def _scheduled(self, due: DueRun, actor: Actor) -> BackupRun:
         name = due.backup_set.name
@@ -319,7 +308,7 @@ class Backups:
         events = self._appended(lambda state: backup_rules.scheduled_backup(state, due, made, actor), actor)
         if not any(event.event == "ADD_BACKUP" for event in events):
             # Another runner was faster, or nobody wants it any more.
-            publish.remove(self.folder(due.backup_set.set_id, made.backup_id))
+            self.store().remove(_folder(due.backup_set.set_id, made.backup_id))
             return BackupRun("SKIPPED", name)
         return BackupRun("CREATED", name, made.backup_id, int(made.content.get("bytes", 0)))
 
@@ -327,16 +316,16 @@ class Backups:
         """Hash the files of a backup that were too large for the moment when it was made."""
         name = self.log.state().sets[backup.set_id].name
         try:
-            manifest = publish.complete(self.folder(backup.set_id, backup.backup_id))
+            found = self.store().complete(_folder(backup.set_id, backup.backup_id))
         except BackupDamagedError as error:
             # Deleted meanwhile, or a matter for `audit backup verify`.
             if backup.backup_id in self.log.state().backups.get(backup.set_id, {}):
                 yield BackupRun("FAILED", name, backup.backup_id, problem=str(error))
             return
         if self._appended(
-            lambda state: backup_rules.complete_backup(state, backup, manifest.digest, actor), actor
+            lambda state: backup_rules.complete_backup(state, backup, found.digest, actor), actor
         ):
-            yield BackupRun("HASHED", name, backup.backup_id, manifest.size)
+            yield BackupRun("HASHED", name, backup.backup_id, found.size)
 
     def due(self, actor: Actor) -> list[BackupRun]:
         """What a run would make and delete now; nothing is changed."""
@@ -348,7 +337,7 @@ class Backups:
         ]
         return [*made, *gone]
 
-    def sweep(self, now: int) -> list[Path]:
+    def sweep(self, now: int) -> list[str]:
         """Remove folders of no backup that a killed driver has left; younger ones may be on their way.
 
         Args:
@@ -357,26 +346,21 @@ class Backups:
         Returns:
             The folders that are gone.
         """
-        state, removed = self.log.state(), []
-        for parent in [] if self.root is None else _folders(self.root / publish.FOLDER):
-            known = state.backups.get(parent.name, {})
-            for folder in _folders(parent):
-                if folder.name not in known and folder.stat().st_mtime_ns // 1000 < now - _ON_ITS_WAY:
-                    publish.remove(folder)
+        state, store, removed = self.log.state(), self.store(), []
+        for set_id in store.sets():
+            known = state.backups.get(set_id, {})
+            for folder in (*store.published(set_id), *store.unfinished(set_id)):
+                is_known = folder.rpartition("/")[2] in known
+                if not is_known and store.written(folder) < now - _ON_ITS_WAY:
+                    self._remove(folder)
                     removed.append(folder)
         return removed
-
-    def all_backups(self) -> Iterator[tuple[BackupSet, Backup, Path]]:
-        """Each backup with its set and its folder."""
-        state = self.log.state()
-        for backup in state.all_backups():
-            yield state.sets[backup.set_id], backup, self.folder(backup.set_id, backup.backup_id)
 
     # -- events and files ----------------------------------------------------------------------
 
     def _looked(self, actor: Actor) -> BackupState:
         """The state after a look at the clocks, which is not appended."""
-        return state_after([look_at_clocks(self.observe(), actor)], self.log.state())
+        return state_after([look_at_clocks(self._seen(), actor)], self.log.state())
 
     def _appended(
         self,
@@ -389,7 +373,7 @@ class Backups:
         appended: list[BackupEvent] = []
 
         def decided(state: BackupState) -> Sequence[BackupEvent]:
-            look = [look_at_clocks(self.observe(), actor)] if looks else []
+            look = [look_at_clocks(self._seen(), actor)] if looks else []
             found = decide(state_after(look, state))
             appended[:] = [*look, *found] if found else []
             return appended
@@ -397,18 +381,55 @@ class Backups:
         self.log.change(decided)
         return appended
 
-    def _remove_deleted(self, events: Sequence[BackupEvent]) -> None:
+    def _remove_deleted(self, events: Sequence[BackupEvent], before: BackupState) -> None:
         for event in events:
+            set_id = event.of_id or ""
             if event.event == "DROP_SET":
-                if self.root is not None:
-                    for folder in _folders(self.root / publish.FOLDER / (event.of_id or "")):
-                        publish.remove(folder)
+                for one in before.backups.get(set_id, {}):
+                    self._remove(_folder(set_id, one))
             elif event.event in _DELETES:
-                publish.remove(self.folder(event.of_id or "", event.details["backup"]))
+                self._remove(_folder(set_id, event.details["backup"]))
+
+    def _bind(self, state: BackupState) -> None:
+        """Have an object store keep what a retention lock or a legal hold binds.
+
+        The rules bind it from their event on. A kill before the store knows it is made up for by the next
+        statement or run of any process: what this one has not seen done, it asks for.
+        """
+        store = self.store()
+        if store.is_local:
+            return
+        for backup in state.all_backups():
+            wanted = _Bound.of(state, backup)
+            done = self._bound.get(backup.backup_id, _Bound())
+            if wanted == done:
+                continue
+            folder = _folder(backup.set_id, backup.backup_id)
+            if wanted.expires is not None:
+                now = store.clock()
+                until = None if now is None else state.expiration_scheduled_for(backup, now)
+                if until is not None:
+                    store.lock(folder, until)
+            if wanted.is_held != done.is_held:
+                store.hold(folder, wanted.is_held)
+            self._bound[backup.backup_id] = wanted
+
+    def _remove(self, folder: str) -> None:
+        store = self.store()
+        try:
+            store.remove(folder)
+        except BackupHeldError:
+            # No hold of the rules is left: a process was killed before it told the store.
+            store.hold(folder, is_held=False)
+            store.remove(folder)
+
+    def _seen(self) -> Observation:
+        return self.observe(self.store().clock())
 
 
-def _folders(parent: Path) -> list[Path]:
-    return sorted(one for one in parent.iterdir() if one.is_dir()) if parent.is_dir() else []
+def _folder(set_id: str, backup_id: str) -> str:
+    """Where a backup lies in the store."""
+    return f"{set_id}/{backup_id}"
 
 
 def _objects(state: BackupState) -> dict[str, BackupSecurable]:

@@ -6,24 +6,23 @@ whose folder is gone is found; they keep the hash of each manifest, so a manifes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from audit.core.clock import to_micros
 from audit.time_travel.backups.files.manifest import NAME as MANIFEST
-from audit.time_travel.backups.files.manifest import verify
-from audit.time_travel.backups.files.publish import FOLDER, read_manifest
 from audit.time_travel.backups.model.apply_events import state_after
 from audit.time_travel.backups.model.events import NAME, BackupEvent, event_from
 from audit.time_travel.backups.model.state import Backup, BackupState
+from audit.time_travel.backups.store.choose import staging_of, store_for
 from audit.time_travel.errors import BackupDamagedError, BackupNotLocalError, UnknownBackupError
 from lineage.names import SESSION_CATALOG, quote_name, split_name
 
 if TYPE_CHECKING:
     from audit.core.config import Config
+    from audit.time_travel.backups.store.backup_store import BackupStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,10 @@ class VerifiedBackup:
 
 
 def verified_backups(
-    config: Config, backup_set: str | None, done: Callable[[int], None]
+    config: Config,
+    backup_set: str | None,
+    done: Callable[[int], None],
+    settings: Mapping[str, str] | None = None,
 ) -> Iterator[VerifiedBackup]:
     """Verify all backups, or those of a set.
 
@@ -56,15 +58,13 @@ def verified_backups(
         config: of the root.
         backup_set: its name; a name without a catalog is of the session catalog. None for all.
         done: is told the bytes of each file that was read.
+        settings: Hadoop's, for an object store; what they leave open, the environment says.
 
     Raises:
         BackupNotLocalError: the root is not on this machine.
         UnknownBackupError: there is no such set.
     """
-    root = config.local_root
-    if root is None:
-        raise BackupNotLocalError(f"{config.root} is not on this machine", "verify it where it lies")
-    state = read_state(root)
+    state, store = read_state(config), store_for(config.backup_location, staging_of(config), settings)
     wanted = None
     if backup_set is not None:
         parts = split_name(backup_set)
@@ -76,13 +76,18 @@ def verified_backups(
         wanted = known.set_id
     for one in state.all_backups():
         if wanted is None or one.set_id == wanted:
-            yield _verified(
-                state.sets[one.set_id].name, one, root / FOLDER / one.set_id / one.backup_id, done
-            )
+            yield _verified(store, state.sets[one.set_id].name, one, done)
 
 
-def read_state(root: Path) -> BackupState:
-    """The state of all backups under a local root, read without Spark."""
+def read_state(config: Config) -> BackupState:
+    """The state of all backups under a root of this machine, read without Spark.
+
+    Raises:
+        BackupNotLocalError: the root is not on this machine.
+    """
+    root = config.local_root
+    if root is None:
+        raise BackupNotLocalError(f"{config.root} is not on this machine", "verify it where it lies")
     place = root / NAME
     if not (place / "_delta_log").is_dir():
         return BackupState()
@@ -97,15 +102,14 @@ def _event(row: dict[str, Any]) -> BackupEvent:
     return event_from(to_micros(moment.astimezone(timezone.utc)), row.get)
 
 
-def _verified(name: str, backup: Backup, folder: Path, done: Callable[[int], None]) -> VerifiedBackup:
+def _verified(store: BackupStore, name: str, backup: Backup, done: Callable[[int], None]) -> VerifiedBackup:
+    folder, noted = f"{backup.set_id}/{backup.backup_id}", backup.content.get("manifest")
     try:
-        manifest = read_manifest(folder)
+        made = store.totals(folder)
+        # A run that hashes the large files writes the manifest first, then the event that vouches for it.
+        is_being_completed = bool(backup.content.get("unread")) and not made.unread
+        found = store.verify(folder, None if is_being_completed else noted, done)
     except BackupDamagedError as error:
         return VerifiedBackup(name, backup.backup_id, 0, 0, ((MANIFEST, error.problem),))
-    damages = [(one.path, str(one.problem)) for one in verify(folder, manifest, done)]
-    # A run that is hashing the large files writes the manifest first, then the event that vouches for it.
-    is_being_completed = bool(backup.content.get("unread")) and not manifest.unread
-    if backup.content.get("manifest") not in {None, manifest.digest} and not is_being_completed:
-        damages.append((MANIFEST, "hash"))
-    files = len(manifest.files)
-    return VerifiedBackup(name, backup.backup_id, files, manifest.size, tuple(damages), manifest.unread)
+    damages = tuple((one.path, str(one.problem)) for one in found)
+    return VerifiedBackup(name, backup.backup_id, made.files, made.size, damages, made.unread)

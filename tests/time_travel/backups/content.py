@@ -14,9 +14,10 @@ from audit.core.ids import IdGenerator
 from audit.time_travel.attached import time_travel_of
 from audit.time_travel.backups.content.restore_schema import SchemaRestorer
 from audit.time_travel.backups.content.restore_table import Restorer
-from audit.time_travel.backups.content.take_backup import Target, Watch, take_schema, take_table
+from audit.time_travel.backups.content.take_backup import BackupFolder, Watch, take_schema, take_table
 from audit.time_travel.backups.files.manifest import verify
 from audit.time_travel.backups.files.publish import read_manifest
+from audit.time_travel.backups.store.local_store import LocalStore
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,13 +48,15 @@ class Backups:
     def table(self, name, version=None, backup="one", watch=None):
         """A backup of a table; its folder."""
         folder, found = self.root / "set" / backup, self.catalog.find(tuple(name.split(".")))
-        take_table(self.catalog, found, version, Target(folder), self.clock.now(), watch or self.watch)
+        target = BackupFolder(LocalStore(self.root), f"set/{backup}")
+        take_table(self.catalog, found, version, target, self.clock.now(), watch or self.watch)
         return folder
 
     def schema(self, name, backup="one", watch=None):
         """A backup of a schema; its folder."""
         folder = self.root / "set" / backup
-        take_schema(self.catalog, name, Target(folder), self.clock.now(), watch or self.watch)
+        target = BackupFolder(LocalStore(self.root), f"set/{backup}")
+        take_schema(self.catalog, name, target, self.clock.now(), watch or self.watch)
         return folder
 
     def restorer(self, watch=None):

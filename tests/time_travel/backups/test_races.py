@@ -14,7 +14,7 @@ from audit import attached_sessions
 from audit.core.actor import Actor
 from audit.time_travel import errors
 from audit.time_travel.backups.backup_log import BackupLog
-from audit.time_travel.backups.files import publish
+from audit.time_travel.backups.store.local_store import LocalStore
 from audit.time_travel.backups.verify_backups import verified_backups
 from tests.sessions import NO_TABLES
 
@@ -72,8 +72,9 @@ def shown(session):
 
 def folders(service):
     """Of all backups that lie there, whole or not."""
-    root = service.root / publish.FOLDER
-    return sorted(one.name for of_set in publish._folders(root) for one in publish._folders(of_set))
+    store = service.store()
+    there = [folder for one in store.sets() for folder in (*store.published(one), *store.unfinished(one))]
+    return sorted(folder.rpartition("/")[2] for folder in there)
 
 
 def whole(session):
@@ -164,7 +165,7 @@ def test_a_kill_before_the_event(session, sales, service, time_passes, monkeypat
 
     with monkeypatch.context() as patch:
         patch.setattr(BackupLog, "change", kill)
-        patch.setattr(publish, "remove", kill)
+        patch.setattr(LocalStore, "remove", kill)
         with pytest.raises(Killed):
             session.sql("ALTER BACKUP SET s ADD BACKUP")
     assert shown(session) == []
@@ -189,14 +190,14 @@ def test_a_kill_after_the_event(session, sales, service, time_passes, monkeypatc
     (backup,) = shown(session)
     session.sql("ALTER BACKUP SET s SUSPEND BACKUP CREATION POLICY")
 
-    def kill(_):
+    def kill(*_):
         raise Killed
 
     end = (lambda: run(session)) if text is None else statement(session, text.format(backup))
     if text is None:
         time_passes(days=2)
     with monkeypatch.context() as patch:
-        patch.setattr(publish, "remove", kill)
+        patch.setattr(LocalStore, "remove", kill)
         with pytest.raises(Killed):
             end()
     assert folders(service) == [backup]

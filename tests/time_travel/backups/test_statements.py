@@ -72,10 +72,17 @@ def run(session):
         return [(one.what, one.backup_set.split(".")[-1]) for one in services.backups.run_schedules(actor)]
 
 
+def folders(session):
+    """Of all backups that lie there, whole or not."""
+    store = backups_of(session).store()
+    return [folder for one in store.sets() for folder in (*store.published(one), *store.unfinished(one))]
+
+
 def folder_of(session, backup_id):
     """Where a backup lies."""
-    (found,) = [place for _, one, place in backups_of(session).all_backups() if one.backup_id == backup_id]
-    return Path(found)
+    service = backups_of(session)
+    (found,) = [one for one in service.log.state().all_backups() if one.backup_id == backup_id]
+    return Path(service.store().location(f"{found.set_id}/{backup_id}"))
 
 
 def test_a_backup_comes_back(session, sales):
@@ -199,9 +206,7 @@ def test_a_run_goes_on_after_a_failure(session, sales, schema, time_passes):
     Path(session.table("sales").inputFiles()[0].removeprefix("file:")).unlink()
     time_passes(hours=2)
     assert sorted(run(session)) == [("CREATED", "t"), ("FAILED", "s")]
-    (of_set,) = {folder_of(session, one).parent for one in shown(session, "t")}
-    folders = [one.name for one in of_set.parent.iterdir() if any(one.iterdir())]
-    assert folders == [of_set.name]
+    assert [one.rpartition("/")[2] for one in folders(session)] == shown(session, "t")
 
 
 def test_a_clock_that_is_set_forward(session, sales, time_passes):
@@ -331,4 +336,4 @@ def test_a_failure_leaves_no_half(session, sales):
     with pytest.raises(errors.BackupError, match=data.name):
         session.sql("ALTER BACKUP SET s ADD BACKUP")
     assert shown(session) == []
-    assert not any(one.iterdir() for one in (backups_of(session).root / "backups").iterdir())
+    assert folders(session) == []

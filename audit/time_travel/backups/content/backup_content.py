@@ -113,17 +113,30 @@ def read_content(folder: Path) -> BackupContent:
     """
     manifest = {one.path: one for one in read_manifest(folder).files}
     _require_unchanged(folder, NAME, manifest.get(NAME))
-    return parse_content(folder / NAME)
+    return content_in(folder / NAME)
 
 
-def parse_content(path: Path) -> BackupContent:
+def content_in(path: Path) -> BackupContent:
     """The content that a file says.
 
     Raises:
         BackupDamagedError: it is missing, or no content.
     """
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        data = path.read_bytes()
+    except OSError as error:
+        raise _unknown(path, error) from error
+    return parse_content(data, path)
+
+
+def parse_content(data: bytes, path: Path | str) -> BackupContent:
+    """The content that the bytes of a file say; `path` for the message.
+
+    Raises:
+        BackupDamagedError: they are no content.
+    """
+    try:
+        found = json.loads(data)
         if found["format"] != _FORMAT:
             raise BackupDamagedError(
                 f"{path} has format {found['format']}, and this version reads {_FORMAT}",
@@ -137,10 +150,14 @@ def parse_content(path: Path) -> BackupContent:
             tuple(_facts(one) for one in found["functions"]),
             tuple(LeftOut(str(one["name"]), str(one["reason"])) for one in found["left_out"]),
         )  # fmt: skip
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BackupDamagedError(
-            f"{path} does not say what the backup is of: {error}", "restore another backup of the set"
-        ) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise _unknown(path, error) from error
+
+
+def _unknown(path: Path | str, error: Exception) -> BackupDamagedError:
+    return BackupDamagedError(
+        f"{path} does not say what the backup is of: {error}", "restore another backup of the set"
+    )
 
 
 def is_description(path: str) -> bool:
@@ -170,7 +187,7 @@ def require_restorable(folder: Path) -> BackupContent:
             raise _damaged(folder, one.path, "is missing") from error
         if size != one.size:
             raise _damaged(folder, one.path, f"has {size} bytes instead of {one.size}")
-    return parse_content(folder / NAME)
+    return content_in(folder / NAME)
 
 
 def _require_unchanged(folder: Path, path: str, known: Any) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -72,19 +73,28 @@ def link_listed(source: Table, made: CopiedVersion, folder: Path, pairs: Path, d
 
     Raises as `copy_version`.
     """
+    with not_whole(source.name, made.version), pairs.open(encoding="utf-8") as lines:
+        take_files(_files(lines, source), folder, done)
+    pairs.unlink()
+
+
+@contextmanager
+def not_whole(name: tuple[str, ...], version: int) -> Iterator[None]:
+    """Say of which version of a table a file is missing.
+
+    Raises:
+        BackupIncompleteError: a file was missing, or could not be taken.
+    """
     try:
-        with pairs.open(encoding="utf-8") as lines:
-            take_files(_files(lines, source), folder, done)
+        yield
     except BackupIncompleteError as error:
         missing = error.__cause__
         if isinstance(missing, FileNotFoundError):
             raise BackupIncompleteError(
-                f"version {made.version} of {quote_name(source.name)} is not whole: {missing.filename} is"
-                " missing",
+                f"version {version} of {quote_name(name)} is not whole: {missing.filename} is missing",
                 "RESTORE the table to a version whose files are there, then run it again",
             ) from error
         raise
-    pairs.unlink()
 
 
 def require_local(name: tuple[str, ...], location: str, way_out: str = _CLONE) -> Path:

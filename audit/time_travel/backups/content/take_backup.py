@@ -1,11 +1,12 @@
 """Makes the files of a backup: of a table, or of all that is in a schema.
 
-In: a table or schema, an empty folder. Out: the folder, published, and its `BackupContent`. A killed run is
-run again with the same folder: which versions it holds was written down first.
+In: a table or schema, an empty folder of a store. Out: the folder, published, and its `BackupContent`. A
+killed run is run again with the same folder: which versions it holds was written down first.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -19,20 +20,21 @@ from audit.time_travel.backups.content.backup_content import (
     BackupContent,
     BackupTable,
     LeftOut,
+    content_in,
     is_description,
     parse_content,
-    read_content,
     write_content,
 )
-from audit.time_travel.backups.content.copy_version import Progress, copy_version, require_local
+from audit.time_travel.backups.content.copy_version import Progress, not_whole, require_local
 from audit.time_travel.backups.files.manifest import ReadNow
-from audit.time_travel.backups.files.publish import is_published, known_hashes, publish
+from audit.time_travel.backups.store.backup_store import NO_LOCK, BackupStore, Source
 from audit.time_travel.errors import NoHistoryError, UnknownObjectError
 from lineage.model import Domain
 from lineage.names import SESSION_CATALOG, quote_name
 
 if TYPE_CHECKING:
     from audit.spark.delta.delta_catalog import DeltaCatalog
+    from audit.spark.delta.table_copies import CopiedVersion
 
 PLAN = "plan.part"
 """The file of an unpublished folder that says which versions go into it; `publish` deletes it."""
@@ -56,20 +58,22 @@ class Watch:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """Where a backup goes.
+class BackupFolder:
+    """Where a backup lies, or goes.
 
     Attributes:
-        folder: of the backup, new or left by a killed run.
-        previous: folders of earlier backups of the same object: files that they share are not read again.
+        store: of all backups.
+        folder: of the backup in it, new or left by a killed run.
+        previous: earlier backups of the same object: files that they share are not read again.
     """
 
-    folder: Path
-    previous: tuple[Path, ...] = ()
+    store: BackupStore
+    folder: str
+    previous: tuple[str, ...] = ()
 
 
 def take_table(
-    catalog: DeltaCatalog, table: Table, version: int | None, target: Target, made: int, watch: Watch
+    catalog: DeltaCatalog, table: Table, version: int | None, target: BackupFolder, made: int, watch: Watch
 ) -> BackupContent:
     """Back up a version of a Delta table.
 
@@ -89,12 +93,15 @@ def take_table(
     """
 
     def plan() -> BackupContent:
-        return BackupContent(Domain.TABLE, table.name, made, tables=(_planned(catalog, table, version, 0),))
+        planned = _planned(catalog, table, version, 0, target.store)
+        return BackupContent(Domain.TABLE, table.name, made, tables=(planned,))
 
     return _taken(catalog, plan, target, watch)
 
 
-def take_schema(catalog: DeltaCatalog, name: str, target: Target, made: int, watch: Watch) -> BackupContent:
+def take_schema(
+    catalog: DeltaCatalog, name: str, target: BackupFolder, made: int, watch: Watch
+) -> BackupContent:
     """Back up the Delta tables, views and functions of a schema.
 
     The newest version of each table is looked up first, one after the other, then their files are taken. What
@@ -114,7 +121,7 @@ def take_schema(catalog: DeltaCatalog, name: str, target: Target, made: int, wat
             raise UnknownObjectError(f"there is no schema {quote_name((name,))}", "check its name")
         there = catalog.tables(name)
         left_out: list[LeftOut] = []
-        tables = tuple(_of_delta(catalog, there, left_out))
+        tables = tuple(_of_delta(catalog, there, left_out, target.store))
         views = tuple(one.facts for one in there if isinstance(one, View))
         functions = tuple(catalog.functions(name))
         full = (SESSION_CATALOG, str(facts["name"]))
@@ -124,14 +131,14 @@ def take_schema(catalog: DeltaCatalog, name: str, target: Target, made: int, wat
 
 
 def _of_delta(
-    catalog: DeltaCatalog, there: Sequence[Table | View], left_out: list[LeftOut]
+    catalog: DeltaCatalog, there: Sequence[Table | View], left_out: list[LeftOut], store: BackupStore
 ) -> Iterable[BackupTable]:
     number = 0
     for one in there:
         if isinstance(one, View):
             continue
         try:
-            planned = _planned(catalog, one, None, number)
+            planned = _planned(catalog, one, None, number, store)
         except NoHistoryError as error:
             left_out.append(LeftOut(one.name[-1], error.problem))
             continue
@@ -139,14 +146,17 @@ def _of_delta(
         yield planned
 
 
-def _planned(catalog: DeltaCatalog, table: Table, version: int | None, number: int) -> BackupTable:
+def _planned(
+    catalog: DeltaCatalog, table: Table, version: int | None, number: int, store: BackupStore
+) -> BackupTable:
     name = quote_name(table.name)
     if table.provider != "delta" or table.location is None:
         raise NoHistoryError(
             f"{name} is a table of {table.provider}: only a Delta table can be backed up",
             "CREATE TABLE … USING delta AS SELECT copies its rows",
         )
-    require_local(table.name, table.location)
+    if not store.takes(table.location):
+        require_local(table.name, table.location)
     state = catalog.state(table.location)
     if state is None:
         raise NoHistoryError(
@@ -160,33 +170,35 @@ def _planned(catalog: DeltaCatalog, table: Table, version: int | None, number: i
 
 
 def _taken(
-    catalog: DeltaCatalog, plan: Callable[[], BackupContent], target: Target, watch: Watch
+    catalog: DeltaCatalog, plan: Callable[[], BackupContent], target: BackupFolder, watch: Watch
 ) -> BackupContent:
-    folder = target.folder
-    if is_published(folder):
-        return read_content(folder)
-    if not (folder / NAME).exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        if not (folder / PLAN).exists():
-            write_content(folder / PLAN, plan())
-        planned = parse_content(folder / PLAN)
-        tables = _tables(catalog, planned.tables, folder, watch.taken)
-        write_content(folder / NAME, replace(planned, tables=tables))
-    publish(folder, watch.read, known_hashes(target.previous), ReadNow(_READ_AT_ONCE, is_description))
-    return read_content(folder)
+    store, work = target.store, target.store.work(target.folder)
+    if not store.is_published(target.folder):
+        if not (work / NAME).exists():
+            work.mkdir(parents=True, exist_ok=True)
+            if not (work / PLAN).exists():
+                write_content(work / PLAN, plan())
+            planned = content_in(work / PLAN)
+            tables = _tables(catalog, planned.tables, target, watch.taken)
+            write_content(work / NAME, replace(planned, tables=tables))
+        now = ReadNow(_READ_AT_ONCE, is_description)
+        store.publish(target.folder, NO_LOCK, watch.read, target.previous, now)
+    return parse_content(store.read(target.folder, NAME), f"{store.location(target.folder)}/{NAME}")
 
 
 def _tables(
-    catalog: DeltaCatalog, planned: Sequence[BackupTable], folder: Path, done: Progress
+    catalog: DeltaCatalog, planned: Sequence[BackupTable], target: BackupFolder, done: Progress
 ) -> tuple[BackupTable, ...]:
     from pyspark.util import inheritable_thread_target
 
+    work = target.store.work(target.folder)
+
     def take(one: BackupTable) -> BackupTable:
-        table = Table(one.name, one.location, "delta", managed=False)
-        target = folder / one.folder
-        target.parent.mkdir(parents=True, exist_ok=True)
-        pairs = target.with_name(f"{target.name}.pairs.part")
-        found = copy_version(catalog, table, one.version, target, pairs, done)
+        below = work / one.folder
+        below.parent.mkdir(parents=True, exist_ok=True)
+        pairs = below.with_name(f"{below.name}.pairs.part")
+        found = catalog.copy_log(one.location, one.version, quote_name(one.name), below, pairs, None)
+        _take_listed(one, found, target, pairs, done)
         if len(planned) > 1:
             # Delta caches some megabytes a table (4.4).
             catalog.forget(one.location)
@@ -196,9 +208,19 @@ def _tables(
     if len(planned) == 1:
         return (take(planned[0]),)
     # The threads carry the statement's job tag, so that its record has what they run.
-    work = inheritable_thread_target(catalog.spark)(take)
+    run = inheritable_thread_target(catalog.spark)(take)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return tuple(pool.map(work, planned))
+        return tuple(pool.map(run, planned))
+
+
+def _take_listed(
+    table: BackupTable, found: CopiedVersion, target: BackupFolder, pairs: Path, done: Progress
+) -> None:
+    with not_whole(table.name, found.version), pairs.open(encoding="utf-8") as lines:
+        listed = map(json.loads, lines)
+        files = (Source(path, f"{table.folder}/{name}") for path, name in listed)
+        target.store.take(files, target.folder, done)
+    pairs.unlink()
 
 
 @dataclass(frozen=True, slots=True)

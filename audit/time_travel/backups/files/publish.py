@@ -31,10 +31,6 @@ from audit.time_travel.backups.files.manifest import (
 )
 from audit.time_travel.errors import BackupDamagedError
 
-FOLDER = "backups"
-"""Below the root: `<id of a set>/<id of a backup>/tables/<n>`. Only the system writes there; the enforcement
-rule of `audit.policies` refuses it to everybody, and most reads, too."""
-
 
 def publish(
     folder: Path,
@@ -117,12 +113,12 @@ def is_published(folder: Path) -> bool:
 
 def published(root: Path) -> list[Path]:
     """The backups in a folder, by name."""
-    return [one for one in _folders(root) if is_published(one)]
+    return [one for one in folders_in(root) if is_published(one)]
 
 
 def unfinished(root: Path) -> list[Path]:
     """The folders that are no backups yet, or no more, by name."""
-    return [one for one in _folders(root) if not is_published(one)]
+    return [one for one in folders_in(root) if not is_published(one)]
 
 
 def remove(folder: Path) -> None:
@@ -140,7 +136,8 @@ def remove(folder: Path) -> None:
         shutil.rmtree(folder)
 
 
-def _folders(root: Path) -> list[Path]:
+def folders_in(root: Path) -> list[Path]:
+    """The folders in a folder, by name; none of one that is not there."""
     return sorted(one for one in root.iterdir() if one.is_dir()) if root.is_dir() else []
 
 

@@ -11,11 +11,13 @@ manifest. Each method can be killed at any point and run again, by several machi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from audit.time_travel.backups.files.link_files import Taken
-from audit.time_travel.backups.files.manifest import Damage, Done, FileEntry
+from audit.time_travel.backups.files.manifest import Damage, Done, FileEntry, ReadNow
 from audit.time_travel.errors import BackupStoreUnknownError
 
 
@@ -64,6 +66,10 @@ class Enforcement:
     reason: str = ""
 
 
+NO_ENFORCEMENT = Enforcement(is_enforced=False)
+"""Where there is no lock and no hold."""
+
+
 @dataclass(frozen=True, slots=True)
 class Published:
     """A backup that is whole.
@@ -73,16 +79,27 @@ class Published:
         size: bytes of all of them.
         digest: SHA-256 of its manifest: whoever keeps it elsewhere knows this manifest from another one.
         enforcement: of the lock that it was published with.
+        unread: how many files have no hash yet.
     """
 
     files: int
     size: int
     digest: str
-    enforcement: Enforcement
+    enforcement: Enforcement = NO_ENFORCEMENT
+    unread: int = 0
 
 
 class BackupStore(Protocol):
     """A place for backups. Any method of an object store raises `BackupStoreError` where that refuses."""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is a file system of this machine: files are linked, and no store keeps a lock."""
+        ...
+
+    def takes(self, location: str) -> bool:
+        """Whether files of a place, a Hadoop path, can be taken."""
+        ...
 
     def location(self, folder: str) -> str:
         """The folder as a path or URI that Spark reads."""
@@ -103,11 +120,18 @@ class BackupStore(Protocol):
         """
         ...
 
-    def write(self, folder: str, path: str, data: bytes) -> None:
-        """Put a small file into a folder that is on its way.
+    def work(self, folder: str) -> Path:
+        """A folder of this machine for small files of a backup that is on its way; `publish` takes them.
+
+        Of a store on this machine it is the backup's own.
+        """
+        ...
+
+    def fetched(self, folder: str) -> AbstractContextManager[Path]:
+        """The whole backup in a folder of this machine, to restore from; a copy of it is gone afterwards.
 
         Raises:
-            BackupIncompleteError: it cannot be written.
+            BackupDamagedError: it has no manifest, or a file is gone or not as it was.
         """
         ...
 
@@ -119,21 +143,54 @@ class BackupStore(Protocol):
         """
         ...
 
-    def publish(self, folder: str, lock: Lock = NO_LOCK, done: Done = lambda _: None) -> Published:
+    def publish(
+        self,
+        folder: str,
+        lock: Lock = NO_LOCK,
+        done: Done = lambda _: None,
+        previous: Iterable[str] = (),
+        now: ReadNow | None = None,
+    ) -> Published:
         """Lock all files, then write the manifest; of a backup that is published already the lock alone.
 
         Args:
             folder: with all files of the backup.
             lock: is set on each file, and on the manifest.
             done: is told the bytes of each file.
+            previous: earlier backups: the hashes of files that they share are known.
+            now: which files are hashed at once, where the store does not hash by itself; None for all.
 
         Raises:
             BackupDamagedError: a file cannot be read.
         """
         ...
 
+    def complete(self, folder: str, done: Done = lambda _: None) -> Published:
+        """Hash the files of a backup that have no hash yet.
+
+        Raises:
+            BackupDamagedError: it is no backup, or a file is not as the manifest says.
+        """
+        ...
+
+    def totals(self, folder: str) -> Published:
+        """What the manifest of a backup adds up to.
+
+        Raises:
+            BackupDamagedError: it has no manifest, or one that is not whole.
+        """
+        ...
+
     def is_published(self, folder: str) -> bool:
         """Whether a folder is a backup."""
+        ...
+
+    def sets(self) -> list[str]:
+        """The ids of the backup sets that have a folder, whole or not."""
+        ...
+
+    def written(self, folder: str) -> int:
+        """When something was written into a folder last, UTC microseconds; 0 for one that is not there."""
         ...
 
     def published(self, below: str) -> list[str]:

@@ -6,7 +6,9 @@ In: a path or URI, settings as Spark has them. Out: a `BackupStore`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
+from audit.core.config import Config
 from audit.core.file_paths import local_path
 from audit.time_travel.backups.store.backup_store import BackupStore
 from audit.time_travel.backups.store.local_store import LocalStore
@@ -17,14 +19,15 @@ from audit.time_travel.backups.store.s3_store import S3Store
 from audit.time_travel.errors import BackupStoreUnknownError
 
 
-def store_for(root: str, settings: Mapping[str, str] | None = None) -> BackupStore:
+def store_for(root: str, staging: Path, settings: Mapping[str, str] | None = None) -> BackupStore:
     """The store of a root; nothing is read there.
 
-    >>> store_for("file:///data/audit/backups").location("set/backup")
+    >>> store_for("file:///data/audit/backups", Path("/tmp/staging")).location("set/backup")
     '/data/audit/backups/set/backup'
 
     Args:
         root: where all backups lie.
+        staging: a folder of this machine, for what is on its way to an object store.
         settings: Hadoop's, as `fs.s3a.endpoint`; where they say nothing, the environment and the
             configuration files of AWS count.
 
@@ -42,4 +45,9 @@ def store_for(root: str, settings: Mapping[str, str] | None = None) -> BackupSto
             f"take a root on a local file system, or on {' or '.join(f'{one}://' for one in S3_SCHEMES)}",
         )
     address = s3_address(root)
-    return S3Store(S3Client.connected(s3_settings(settings or {}, address.bucket)), address)
+    return S3Store(S3Client.connected(s3_settings(settings or {}, address.bucket)), address, staging)
+
+
+def staging_of(config: Config) -> Path:
+    """The folder of what is on its way to an object store: on this machine, beside the spool."""
+    return config.spool_home / "backups-on-their-way"

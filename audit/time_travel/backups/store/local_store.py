@@ -6,16 +6,17 @@ and each answer says so. It has no clock of its own either.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from audit.core.file_paths import local_path
 from audit.time_travel.backups.files import publish as folders
 from audit.time_travel.backups.files.link_files import FileToTake, Taken, take_files
-from audit.time_travel.backups.files.manifest import NAME, PART, Damage, Done, FileEntry, Manifest, verify
+from audit.time_travel.backups.files.manifest import NAME, Damage, Done, FileEntry, Manifest, ReadNow, verify
 from audit.time_travel.backups.store.backup_store import (
+    NO_ENFORCEMENT,
     NO_LOCK,
     Enforcement,
     Lock,
@@ -36,6 +37,15 @@ class LocalStore:
 
     root: Path
 
+    @property
+    def is_local(self) -> bool:
+        """See `BackupStore.is_local`."""
+        return True
+
+    def takes(self, location: str) -> bool:
+        """See `BackupStore.takes`."""
+        return local_path(location) is not None
+
     def location(self, folder: str) -> str:
         """See `BackupStore.location`."""
         return str(self._folder(folder))
@@ -46,21 +56,14 @@ class LocalStore:
         """See `BackupStore.take`: hard links, else clones, else copies."""
         return take_files((_to_take(one) for one in files), self._folder(folder), done)
 
-    def write(self, folder: str, path: str, data: bytes) -> None:
-        """See `BackupStore.write`."""
-        target = self._folder(folder) / path
-        part = target.with_name(target.name + PART)
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with part.open("wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            part.replace(target)
-        except OSError as error:
-            raise BackupIncompleteError(
-                f"{target} cannot be written: {error.strerror}", "run it again: it goes on where it was"
-            ) from error
+    def work(self, folder: str) -> Path:
+        """See `BackupStore.work`."""
+        return self._folder(folder)
+
+    @contextmanager
+    def fetched(self, folder: str) -> Iterator[Path]:
+        """See `BackupStore.fetched`: it is there."""
+        yield self._folder(folder)
 
     def read(self, folder: str, path: str) -> bytes:
         """See `BackupStore.read`."""
@@ -72,16 +75,39 @@ class LocalStore:
                 "verify the backup",
             ) from error
 
-    def publish(self, folder: str, lock: Lock = NO_LOCK, done: Done = lambda _: None) -> Published:
+    def publish(
+        self,
+        folder: str,
+        lock: Lock = NO_LOCK,
+        done: Done = lambda _: None,
+        previous: Iterable[str] = (),
+        now: ReadNow | None = None,
+    ) -> Published:
         """See `BackupStore.publish`."""
-        manifest = folders.publish(self._folder(folder), done)
-        wanted = lock != NO_LOCK
-        enforcement = self._enforcement() if wanted else Enforcement(is_enforced=False)
-        return Published(len(manifest.files), manifest.size, manifest.digest, enforcement)
+        known = folders.known_hashes(map(self._folder, previous))
+        manifest = folders.publish(self._folder(folder), done, known, now)
+        return _published(manifest, NO_ENFORCEMENT if lock == NO_LOCK else self._enforcement())
+
+    def complete(self, folder: str, done: Done = lambda _: None) -> Published:
+        """See `BackupStore.complete`."""
+        return _published(folders.complete(self._folder(folder), done))
+
+    def totals(self, folder: str) -> Published:
+        """See `BackupStore.totals`."""
+        return _published(self._manifest(folder))
 
     def is_published(self, folder: str) -> bool:
         """See `BackupStore.is_published`."""
         return folders.is_published(self._folder(folder))
+
+    def sets(self) -> list[str]:
+        """See `BackupStore.sets`."""
+        return [one.name for one in folders.folders_in(self.root)]
+
+    def written(self, folder: str) -> int:
+        """See `BackupStore.written`: in the folder itself."""
+        place = self._folder(folder)
+        return place.stat().st_mtime_ns // 1000 if place.is_dir() else 0
 
     def published(self, below: str) -> list[str]:
         """See `BackupStore.published`."""
@@ -146,6 +172,10 @@ class LocalStore:
             is_enforced=False,
             reason=f"{self.root} is a folder: its owner can delete files of it, whatever the lock says",
         )
+
+
+def _published(manifest: Manifest, enforcement: Enforcement = NO_ENFORCEMENT) -> Published:
+    return Published(len(manifest.files), manifest.size, manifest.digest, enforcement, manifest.unread)
 
 
 def _to_take(source: Source) -> FileToTake:

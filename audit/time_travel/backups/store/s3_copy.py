@@ -10,7 +10,6 @@ ETags of both differ as soon as one of them came in parts or is encrypted by a k
 from __future__ import annotations
 
 import base64
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,15 +92,6 @@ def take(source: Source, target: Target) -> Taken:
     """
     path = local_path(source.location)
     return _copied(source, target) if path is None else _uploaded(path, target)
-
-
-def put(data: bytes, target: Target) -> Taken:
-    """Write bytes into a bucket, or keep them where they are there.
-
-    Raises:
-        BackupStoreError: S3 refuses, or cannot be reached.
-    """
-    return _put(data, len(data), hashlib.sha256(data).hexdigest(), target)
 
 
 def _put(body: Any, size: int, digest: str, target: Target) -> Taken:

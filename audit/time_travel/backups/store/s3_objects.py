@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import chain, groupby, islice
 from typing import Any
 
+from audit.core.clock import to_micros
 from audit.time_travel.backups.store.s3_address import S3Address
 from audit.time_travel.backups.store.s3_client import MISSING, S3Client
 from audit.time_travel.errors import BackupStoreError
@@ -92,6 +93,19 @@ def names_below(client: S3Client, place: S3Address) -> list[str]:
         found.update(str(one["Prefix"]) for one in page.get("CommonPrefixes", ()))
     found.update(key for key, _ in uploads(client, place.bucket, prefix))
     return sorted({name for one in found if (name := one[len(prefix) :].split("/")[0])})
+
+
+def dates_below(client: S3Client, place: S3Address) -> Iterator[int]:
+    """When each object below a place was written, and each upload begun, UTC microseconds.
+
+    Raises:
+        BackupStoreError: S3 refuses, or cannot be reached.
+    """
+    prefix = f"{place.key}/"
+    for row in _rows(client, place.below("")):
+        yield to_micros(row["LastModified"])
+    for page in client.pages("list_multipart_uploads", place, Bucket=place.bucket, Prefix=prefix):
+        yield from (to_micros(one["Initiated"]) for one in page.get("Uploads", ()))
 
 
 def uploads(client: S3Client, bucket: str, prefix: str) -> Iterator[tuple[str, str]]:

@@ -6,13 +6,26 @@ rights on it deletes no locked file. Without it the backup is made, and `Enforce
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
+from audit.core.file_paths import local_path
 from audit.time_travel.backups.files.link_files import Taken
-from audit.time_travel.backups.files.manifest import NAME, Damage, Done, FileEntry, entries_of
+from audit.time_travel.backups.files.manifest import (
+    NAME,
+    Damage,
+    Done,
+    FileEntry,
+    ReadNow,
+    entries_of,
+    files_in,
+)
 from audit.time_travel.backups.files.parallel import each
+from audit.time_travel.backups.files.publish import folders_in
 from audit.time_travel.backups.store import s3_publish
 from audit.time_travel.backups.store.backup_store import (
     NO_LOCK,
@@ -22,12 +35,14 @@ from audit.time_travel.backups.store.backup_store import (
     Source,
     checked,
 )
-from audit.time_travel.backups.store.s3_address import S3Address
+from audit.time_travel.backups.store.s3_address import S3_SCHEMES, S3Address
 from audit.time_travel.backups.store.s3_client import COPIES, S3Client
-from audit.time_travel.backups.store.s3_copy import S3_SIZES, Sizes, Target, put, take
+from audit.time_travel.backups.store.s3_copy import S3_SIZES, Sizes, Target, take
+from audit.time_travel.backups.store.s3_fetch import fetch
 from audit.time_travel.backups.store.s3_locks import enforcement_of, locked_by
 from audit.time_travel.backups.store.s3_objects import (
     abort_uploads,
+    dates_below,
     delete_all,
     delete_versions,
     every_version,
@@ -44,6 +59,8 @@ from audit.time_travel.errors import (
     BackupStoreError,
 )
 
+_FETCHED = "fetched"
+"""In the staging folder: copies to restore from. No backup set has that id."""
 _AGAIN = "run it again: it goes on where it was"
 
 
@@ -54,12 +71,23 @@ class S3Store:
     Attributes:
         client: of S3.
         root: where all backups lie.
+        staging: a folder of this machine, for what is on its way.
         sizes: of S3.
     """
 
     client: S3Client
     root: S3Address
+    staging: Path
     sizes: Sizes = S3_SIZES
+
+    @property
+    def is_local(self) -> bool:
+        """See `BackupStore.is_local`."""
+        return False
+
+    def takes(self, location: str) -> bool:
+        """See `BackupStore.takes`: S3 copies its own files, and those of this machine are uploaded."""
+        return local_path(location) is not None or location.partition(":")[0] in S3_SCHEMES
 
     def location(self, folder: str) -> str:
         """See `BackupStore.location`."""
@@ -88,14 +116,20 @@ class S3Store:
         each(files, take_one, COPIES)
         return total
 
-    def write(self, folder: str, path: str, data: bytes) -> None:
-        """See `BackupStore.write`."""
+    def work(self, folder: str) -> Path:
+        """See `BackupStore.work`."""
+        return self.staging / checked(folder)
+
+    @contextmanager
+    def fetched(self, folder: str) -> Iterator[Path]:
+        """See `BackupStore.fetched`: a copy, which is compared with the manifest as it comes."""
+        copy = self.staging / _FETCHED / checked(folder)
         try:
-            put(data, self._target(folder, path))
-        except BackupStoreError as error:
-            raise BackupIncompleteError(
-                f"{path} of backup {self._folder(folder)} cannot be written: {error.problem}", _AGAIN
-            ) from error
+            fetch(self.client, self._folder(folder), copy)
+            yield copy
+        finally:
+            if copy.exists():
+                shutil.rmtree(copy)
 
     def read(self, folder: str, path: str) -> bytes:
         """See `BackupStore.read`."""
@@ -106,9 +140,18 @@ class S3Store:
         answer = self.client.ask("get_object", place, **found.where(place.bucket))
         return b"".join(self.client.chunks(answer["Body"], place))
 
-    def publish(self, folder: str, lock: Lock = NO_LOCK, done: Done = lambda _: None) -> Published:
-        """See `BackupStore.publish`."""
+    def publish(
+        self,
+        folder: str,
+        lock: Lock = NO_LOCK,
+        done: Done = lambda _: None,
+        previous: Iterable[str] = (),
+        now: ReadNow | None = None,
+    ) -> Published:
+        """See `BackupStore.publish`: S3 hashes what it copies, so nothing is left for later."""
+        del previous, now
         place, enforcement = self._folder(folder), self._enforcement(lock)
+        self._take_work(folder)
         own = lock if enforcement.is_enforced else NO_LOCK
         if self.is_published(folder):
             s3_publish.set_lock(self.client, place, own)
@@ -117,9 +160,30 @@ class S3Store:
             total = s3_publish.publish(self.client, place, own, done)
         return Published(total.files, total.size, total.digest, enforcement)
 
+    def complete(self, folder: str, done: Done = lambda _: None) -> Published:
+        """See `BackupStore.complete`."""
+        del done
+        return self.totals(folder)
+
+    def totals(self, folder: str) -> Published:
+        """See `BackupStore.totals`."""
+        total = s3_publish.total_of(self.client, self._folder(folder))
+        return Published(total.files, total.size, total.digest)
+
     def is_published(self, folder: str) -> bool:
         """See `BackupStore.is_published`: also of a backup whose manifest a delete marker hides."""
         return s3_publish.manifest_of(self.client, self._folder(folder)) is not None
+
+    def sets(self) -> list[str]:
+        """See `BackupStore.sets`: those included of which this machine alone has something."""
+        here = {one.name for one in folders_in(self.staging) if one.name != _FETCHED}
+        return sorted({*names_below(self.client, self.root), *here})
+
+    def written(self, folder: str) -> int:
+        """See `BackupStore.written`: by the dates of S3, and of this machine for what is on its way."""
+        place, work = self._folder(folder), self.work(folder)
+        here = work.stat().st_mtime_ns // 1000 if work.is_dir() else 0
+        return max([here, *dates_below(self.client, place)])
 
     def published(self, below: str) -> list[str]:
         """See `BackupStore.published`."""
@@ -184,6 +248,8 @@ class S3Store:
                     "a lock or a legal hold is on it: remove the backup when that has ended",
                 )
         abort_uploads(self.client, place)
+        if self.work(folder).exists():
+            shutil.rmtree(self.work(folder))
 
     def clock(self) -> int | None:
         """See `BackupStore.clock`: the date of an answer of S3, to the second."""
@@ -193,7 +259,14 @@ class S3Store:
         return self.root.below(checked(folder))
 
     def _folders(self, below: str) -> list[str]:
-        return [f"{below}/{name}" for name in names_below(self.client, self._folder(below))]
+        here = {one.name for one in folders_in(self.staging / checked(below))}
+        return [f"{below}/{name}" for name in sorted({*names_below(self.client, self._folder(below)), *here})]
+
+    def _take_work(self, folder: str) -> None:
+        work = self.work(folder)
+        if work.is_dir():
+            self.take((Source(str(work / path), path) for path in files_in(work)), folder)
+            shutil.rmtree(work)
 
     def _target(self, folder: str, path: str, *, is_new: bool = False) -> Target:
         place = self._folder(folder).below(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,11 +22,13 @@ _NUMBERS = count()
 class S3Server:
     """A running server.
 
-    `settings` are Hadoop's. `boto` is a client of boto3, as somebody has one who goes around the project.
+    `settings` are Hadoop's; in `home` stores keep what is on its way. `boto` is a client of boto3, as
+    somebody has one who goes around the project.
     """
 
     settings: dict[str, str]
     client: S3Client
+    home: Path
 
     @property
     def boto(self) -> Any:
@@ -50,7 +53,8 @@ class S3Server:
 
     def store(self, bucket, **options):
         """The store of the backups in a bucket."""
-        return S3Store(self.client, s3_address(f"s3a://{bucket}/audit/backups"), **options)
+        staging = self.home / bucket
+        return S3Store(self.client, s3_address(f"s3a://{bucket}/audit/backups"), staging, **options)
 
     def fill(self, bucket, files):
         """Objects with these bytes; the URIs by name."""
@@ -65,7 +69,7 @@ class S3Server:
 
 
 @pytest.fixture(scope="module")
-def s3():
+def s3(tmp_path_factory):
     """A server that has no buckets of other modules' tests in use: names are never given twice."""
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
@@ -77,5 +81,5 @@ def s3():
         "fs.s3a.secret.key": "a-secret",
         "fs.s3a.path.style.access": "true",
     }
-    yield S3Server(settings, S3Client.connected(s3_settings(settings)))
+    yield S3Server(settings, S3Client.connected(s3_settings(settings)), tmp_path_factory.mktemp("s3"))
     server.stop()

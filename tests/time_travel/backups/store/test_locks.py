@@ -258,5 +258,5 @@ def test_without_object_lock_the_caller_is_told(s3):
 def test_the_rules_give_the_moment_by_the_clock_of_the_store(s3):
     """What is left of a period is counted from the date of S3, whatever this machine's clock says."""
     vault = Vault(s3, lambda now: Lock(now + 5 * DAY))
-    assert store_for(f"s3://{vault.bucket}/audit/backups", s3.settings).clock() >= vault.now
+    assert store_for(f"s3://{vault.bucket}/audit/backups", s3.home, s3.settings).clock() >= vault.now
     assert vault.ends() == {5 * 86_400}

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import time
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from audit.time_travel.backups.files.link_files import Taken
-from audit.time_travel.backups.files.manifest import NAME, Damage, FileEntry
+from audit.time_travel.backups.files.manifest import NAME, Damage, FileEntry, verify
+from audit.time_travel.backups.files.publish import read_manifest
 from audit.time_travel.backups.store.backup_store import Lock, Published, Source
 from audit.time_travel.backups.store.choose import store_for
 from audit.time_travel.backups.store.local_store import LocalStore
@@ -77,7 +79,7 @@ def local_place(tmp_path):
             target.write_bytes(data)
 
     uris = {name: f"file:{tmp_path}/warehouse/{name}" for name in FILES}
-    return Place(store_for(f"file://{tmp_path}/backups"), uris, change)
+    return Place(store_for(f"file://{tmp_path}/backups", tmp_path), uris, change)
 
 
 def entries():
@@ -116,15 +118,69 @@ def test_a_second_attempt_keeps_what_is_there(place):
     assert place.store.verify(BACKUP) == ()
 
 
-def test_a_small_file_is_written_and_read(place):
-    """Twice is as good as once."""
-    for data in (b"one", b"two", b"two"):
-        place.store.write(BACKUP, "backup.json", data)
-        assert place.store.read(BACKUP, "backup.json") == data
-    assert [one.path for one in place.store.files(BACKUP)] if place.store.is_published(BACKUP) else True
-    assert place.store.publish(BACKUP).files == 1
+def test_what_is_written_beside_the_files_belongs_to_them(place):
+    """Small files of this machine, of any depth, but none that is on its way; nothing is left there."""
+    work = place.store.work(BACKUP)
+    (work / "tables" / "_delta_log").mkdir(parents=True)
+    (work / "tables" / "_delta_log" / "0.json").write_bytes(b"{}")
+    (work / "backup.json").write_bytes(b"two")
+    (work / "plan.part").write_bytes(b"half")
+    place.store.take(place.sources()[:1], BACKUP)
+    assert place.store.sets() == ["set"]
+    assert place.store.unfinished("set") == [BACKUP]
+    made = place.store.publish(BACKUP)
+    assert sorted(one.path for one in place.store.files(BACKUP)) == [
+        "a.parquet", "backup.json", "tables/_delta_log/0.json",
+    ]  # fmt: skip
+    assert place.store.totals(BACKUP) == Published(3, made.size, made.digest)
+    assert place.store.read(BACKUP, "backup.json") == b"two"
+    assert work.exists() is place.store.is_local
     with pytest.raises(BackupDamagedError, match="none"):
         place.store.read(BACKUP, "none")
+
+
+def test_a_backup_is_fetched(place):
+    """All of it, to a folder of this machine; a copy is gone afterwards, and made again."""
+    made = place.made()
+    for _ in range(2):
+        with place.store.fetched(BACKUP) as folder:
+            found = {one.path: (folder / one.path).read_bytes() for one in entries()}
+            assert read_manifest(folder).digest == made.digest
+        assert found == FILES
+        assert folder.exists() is place.store.is_local
+
+
+def test_a_damaged_backup_is_not_fetched(place):
+    """A copy is compared as it comes; a folder of this machine is verified by who restores from it."""
+    place.made()
+    place.change(f"{BACKUP}/a.parquet", b"A" * 1000)
+    if place.store.is_local:
+        with place.store.fetched(BACKUP) as folder:
+            assert verify(folder, read_manifest(folder)) == (Damage("a.parquet", "hash"),)
+        return
+    with pytest.raises(BackupDamagedError, match=r"a\.parquet"), place.store.fetched(BACKUP):
+        pass
+    place.change(f"{BACKUP}/a.parquet", None)
+    with pytest.raises(BackupDamagedError, match="is gone"), place.store.fetched(BACKUP):
+        pass
+    place.store.remove(BACKUP)
+    with pytest.raises(BackupDamagedError, match="no manifest"), place.store.fetched(BACKUP):
+        pass
+
+
+def test_when_it_was_written(place):
+    """By the store's dates: what a killed driver left is removed when it is old."""
+    before = time.time() - 2
+    assert place.store.written(BACKUP) == 0
+    place.store.take(place.sources(), BACKUP)
+    assert before < place.store.written(BACKUP) / 1_000_000 < time.time() + 2
+
+
+@pytest.mark.parametrize(("location", "local"), [("file:/w/t", True), ("/w/t", True), ("s3a://b/t", False)])
+def test_what_a_store_takes(place, location, local):
+    """S3 takes files of this machine and of S3; a folder those of this machine."""
+    assert place.store.takes(location) is (local or not place.store.is_local)
+    assert not place.store.takes("gs://b/t")
 
 
 def test_verify_finds_each_damage(place):

@@ -248,8 +248,6 @@ def test_a_published_backup_takes_no_other_file(s3):
     store.take(sources(s3), BACKUP)
     store.publish(BACKUP)
     with pytest.raises(BackupDamagedError, match="is whole"):
-        store.write(BACKUP, "7.parquet", b"other")
-    with pytest.raises(BackupDamagedError, match="is whole"):
         store.take(sources(s3, {"7.parquet": b"7" * 99}), BACKUP)
     assert store.verify(BACKUP) == ()
 
@@ -352,15 +350,16 @@ def test_an_access_key_has_a_secret_key():
     assert "hush" not in repr(both)
 
 
-def test_credentials_of_the_environment(s3, monkeypatch):
+def test_credentials_of_the_environment(s3, monkeypatch, tmp_path):
     """Where Hadoop's settings say nothing."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "from-the-environment")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     monkeypatch.setenv("AWS_ENDPOINT_URL_S3", s3.settings["fs.s3a.endpoint"])
-    store = store_for(f"s3://{s3.bucket()}/root", {"fs.s3a.path.style.access": "true"})
+    store = store_for(f"s3://{s3.bucket()}/root", s3.home, {"fs.s3a.path.style.access": "true"})
     assert store.client.boto._request_signer._credentials.access_key == "from-the-environment"
-    store.write(BACKUP, "a", b"1")
+    (tmp_path / "a").write_bytes(b"1")
+    store.take([Source(str(tmp_path / "a"), "a")], BACKUP)
     assert store.location(BACKUP).startswith("s3://")
     assert store.read(BACKUP, "a") == b"1"
 
@@ -369,7 +368,7 @@ def test_credentials_of_the_environment(s3, monkeypatch):
 def test_an_unknown_place_is_refused(root):
     """With what there is instead."""
     with pytest.raises(BackupStoreUnknownError, match="s3a://") as caught:
-        store_for(root)
+        store_for(root, Path())
     assert root in caught.value.problem
 
 
@@ -377,8 +376,8 @@ def test_without_boto3_the_extra_is_named(monkeypatch):
     """Only where a bucket is asked for."""
     monkeypatch.setitem(sys.modules, "boto3", None)
     with pytest.raises(BackupExtraMissingError, match=r"pip install 'spark-access-history\[s3\]'"):
-        store_for("s3a://bucket/root")
-    assert store_for("/data/backups").clock() is None
+        store_for("s3a://bucket/root", Path())
+    assert store_for("/data/backups", Path()).clock() is None
 
 
 def test_a_store_that_does_not_answer(s3):
@@ -387,10 +386,12 @@ def test_a_store_that_does_not_answer(s3):
         s3.store("no-such-bucket").publish(BACKUP)
     assert caught.value.refusal == "NoSuchBucket"
     with pytest.raises(BackupIncompleteError, match="NoSuchBucket"):
-        s3.store("no-such-bucket").write(BACKUP, "a", b"")
-    nowhere = store_for("s3a://bucket/root", {**s3.settings, "fs.s3a.endpoint": "http://127.0.0.1:9"})
+        s3.store("no-such-bucket").take([Source(__file__, "a")], BACKUP)
+    nowhere = store_for(
+        "s3a://bucket/root", s3.home, {**s3.settings, "fs.s3a.endpoint": "http://127.0.0.1:9"}
+    )
     with pytest.raises(BackupStoreError, match="cannot be reached") as caught:
         nowhere.clock()
     assert "fs.s3a" in caught.value.way_out
     with pytest.raises(BackupStoreError, match="cannot be reached"):
-        store_for("s3a://bucket/root", {"fs.s3a.endpoint": "no url at all"})
+        store_for("s3a://bucket/root", s3.home, {"fs.s3a.endpoint": "no url at all"})

@@ -1,6 +1,6 @@
-"""The contents of backups on this machine: takes them into folders, and gives them back.
+"""The contents of backups: takes them into a store, and gives them back.
 
-In: a backup set, a folder below the root. Out: what is noted with the backup; objects of the catalog. See
+In: a backup set, a folder of a store. Out: what is noted with the backup; objects of the catalog. See
 `take_backup`, `restore_table` and `restore_schema`.
 """
 
@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from audit.spark.delta.values import Table
 from audit.time_travel.backups.content.restore_schema import CopyViews, SchemaRestorer
 from audit.time_travel.backups.content.restore_table import Restored, Restorer
-from audit.time_travel.backups.content.take_backup import Target, Watch, take_schema, take_table
-from audit.time_travel.backups.files.publish import read_manifest
+from audit.time_travel.backups.content.take_backup import BackupFolder, Watch, take_schema, take_table
 from audit.time_travel.errors import UnknownObjectError
 from lineage.model import Domain
 from lineage.names import qualify, quote_name, split_name
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class LocalContents:
+class Contents:
     """Makes and restores the contents of backups.
 
     Attributes:
@@ -39,7 +38,7 @@ class LocalContents:
         catalog_of: the catalog as a session sees it.
         registry: has the parameters of the account, and what was dropped.
         copy_views: gives views, which are to be created, the policies of others.
-        notes: the folder of notes of restores; None for a root elsewhere, which has no backups.
+        notes: the folder of notes of restores, on this machine.
         clock: UTC microseconds.
     """
 
@@ -47,10 +46,10 @@ class LocalContents:
     catalog_of: Callable[[SparkSession], DeltaCatalog]
     registry: DropRegistry
     copy_views: CopyViews
-    notes: Path | None
+    notes: Path
     clock: Callable[[], int]
 
-    def take(self, backup_set: BackupSet, target: Target) -> Mapping[str, Any]:
+    def take(self, backup_set: BackupSet, target: BackupFolder) -> Mapping[str, Any]:
         """Make all files of a backup in a folder and publish it.
 
         Returns:
@@ -67,19 +66,19 @@ class LocalContents:
         else:
             table = _table_of(catalog, backup_set)
             content = take_table(catalog, table, None, target, self.clock(), Watch())
-        manifest = read_manifest(target.folder)
+        made = target.store.totals(target.folder)
         return {
             "bytes": content.bytes,
             "files": content.files,
             "tables": len(content.tables),
-            "manifest": manifest.digest,
-            "unread": manifest.unread,
+            "manifest": made.digest,
+            "unread": made.unread,
             "of": quote_name(content.name),
             "leftOut": [one.name for one in content.left_out],
         }
 
     def restore(
-        self, command: CreateFromBackup, folder: Path, session: SparkSession, actor: Actor
+        self, command: CreateFromBackup, backup: BackupFolder, session: SparkSession, actor: Actor
     ) -> Restored:
         """CREATE … FROM BACKUP SET.
 
@@ -89,17 +88,19 @@ class LocalContents:
             UnknownObjectError: the schema does not exist.
         """
         catalog = self.catalog_of(session)
-        assert self.notes is not None  # noqa: S101  its folder is below the same root
         tables = Restorer(catalog, self.own, self.registry, actor, self.notes)
         if command.domain is Domain.SCHEMA:
             name = command.name[-1]
             if command.if_not_exists and catalog.schema_facts(name) is not None:
                 return Restored(f"{name} already exists, statement succeeded.")
-            return SchemaRestorer(tables, self.copy_views).schema(folder, name, replace=command.replace)
+            schemas = SchemaRestorer(tables, self.copy_views)
+            with backup.store.fetched(backup.folder) as folder:
+                return schemas.schema(folder, name, replace=command.replace)
         full = qualify(command.name, catalog.current)
         if command.if_not_exists and catalog.find(full) is not None:
             return Restored(f"{full[-1]} already exists, statement succeeded.")
-        return tables.table(folder, full, replace=command.replace)
+        with backup.store.fetched(backup.folder) as folder:
+            return tables.table(folder, full, replace=command.replace)
 
 
 def _table_of(catalog: DeltaCatalog, backup_set: BackupSet) -> Table:
