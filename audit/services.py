@@ -35,12 +35,13 @@ from audit.store.record_reader import RecordReader
 from audit.store.running import running_since
 from audit.store.tables import AUDIT_TABLES, DATA_QUALITY
 from audit.store.versions import recorded_statement
+from audit.time_travel.backups.backup_files import BackupFiles
 from audit.time_travel.backups.backup_log import BackupLog
 from audit.time_travel.backups.model.events import NAME as BACKUP_HISTORY
 from audit.time_travel.backups.model.witnesses import observation
 from audit.time_travel.backups.rules.requests import of_policy, of_set
 from audit.time_travel.backups.service import Backups
-from audit.time_travel.backups.store.choose import staging_of, store_for
+from audit.time_travel.backups.store.choose import store_at
 from audit.time_travel.dropped.drop_registry import NAME as OBJECT_HISTORY
 from audit.time_travel.service import TimeTravel
 from lineage.model import Domain
@@ -164,7 +165,7 @@ def build(
     travel = TimeTravel(own, config.root, config.schema, clock.now, records, governance, sessions, failures)
     backups = Backups(
         backup_log,
-        cache(partial(_store_of_backups, config, spark)),
+        BackupFiles(config.other_backup_location, cache(partial(_store_of_backups, config, spark))),
         travel.catalog,
         governance,
         partial(observation, clock),
@@ -192,13 +193,13 @@ def build(
     )
 
 
-def _store_of_backups(config: Config, spark: SparkSession) -> BackupStore:
+def _store_of_backups(config: Config, spark: SparkSession, location: str) -> BackupStore:
     settings = {
         name: value
         for name, value in spark.sparkContext.getConf().getAll()
         if name.startswith("spark.hadoop.fs.s3a.")
     }
-    return store_for(config.backup_location, staging_of(config), settings)
+    return store_at(config, location, settings)
 
 
 def _backup_named(log: BackupLog, domain: Domain, name: str) -> BackupSecurable | None:

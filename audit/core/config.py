@@ -137,6 +137,11 @@ class Config:
         folder = Path(self.spool_dir)
         return folder.parent if folder.name == "spool" else folder
 
+    @property
+    def other_backup_location(self) -> str:
+        """Where backups lie, if not below the root; "" for there."""
+        return "" if self.backup_location == below_root(self.root) else self.backup_location
+
     def days_of(self, table: str) -> int:
         """How many days the records of an audit table are kept."""
         return _by_table(self.retention_by_table).get(table, self.retention_days)
@@ -145,6 +150,11 @@ class Config:
     def local_root(self) -> Path | None:
         """The root as a path of this machine, None for a root elsewhere (`s3a://…`)."""
         return local_path(self.root)
+
+
+def below_root(root: str) -> str:
+    """Where the backups of a root lie by default."""
+    return f"{root.rstrip('/')}/backups"
 
 
 def tagging_of(config: Config) -> Tagging:
@@ -216,7 +226,7 @@ def _fill(
     spool = local_path(values["spool_dir"]) or Path(values["spool_dir"])
     values["spool_dir"] = str((directory / spool.expanduser()).absolute())
     if "backup_location" not in values:
-        values["backup_location"] = f"{values['root'].rstrip('/')}/backups"
+        values["backup_location"] = below_root(values["root"])
         sources["backup_location"] = "from root"
     backups = local_path(values["backup_location"])
     if backups is not None:

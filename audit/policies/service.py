@@ -29,6 +29,7 @@ from audit.policies.model.state import GovernanceState
 from audit.policies.statements.attach_policy import copy_policies, copy_view_policies
 from audit.spark import sessions
 from audit.spark.catalog.existence import relation_exists
+from lineage.model import Domain
 from lineage.names import split_name, sql_name
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from audit.policies.model.privileges import Securable
     from audit.spark.handler import Handler
     from audit.time_travel.backups.rules.requests import BackupSecurable
-    from lineage.model import Attachment, Domain, ModifiedObject, Relation
+    from lineage.model import Attachment, ModifiedObject, Relation
     from lineage.sql.statement import Statement
 
 
@@ -200,8 +201,11 @@ class Policies:
 
     def require_restore(self, domain: Domain, name: Sequence[str], spark: SparkSession, actor: Actor) -> None:
         """See `Privileges.require_restore`; where privileges are not enforced, nobody needs one."""
-        if self._enforcer.enforces:
-            self._privileges.require_restore(domain, name, spark, actor)
+        if not self._enforcer.enforces:
+            return
+        self._privileges.require_restore(domain, name, spark, actor)
+        if domain is Domain.SCHEMA:
+            self._enforcer.allow_new_schema(name[-1])  # nobody has a privilege on it yet
 
     def own_restored(
         self, objects: Iterable[tuple[Domain, Sequence[str]]], spark: SparkSession, actor: Actor

@@ -19,9 +19,9 @@ def made(tmp_path, environ=None, **arguments):
 def test_defaults_need_nothing(tmp_path):
     """With nothing set, the root is .audit in the current folder; the system's user works and administers."""
     found = made(tmp_path)
-    assert found == Config(
-        root=str(tmp_path / ".audit"), user="ada", admins="ada", spool_dir=str(tmp_path / ".audit" / "spool")
-    )
+    root = tmp_path / ".audit"
+    places = {"spool_dir": str(root / "spool"), "backup_location": str(root / "backups")}
+    assert found == Config(root=str(root), user="ada", admins="ada", **places)
     assert (found.sources["user"], found.sources["spool_dir"], found.sources["root"]) == (
         "operating system",
         "from root",

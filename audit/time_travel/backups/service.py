@@ -2,19 +2,19 @@
 
 In: a typed statement, a session, its actor. Out: the statement's DataFrame. Rules decide on the state of
 `BackupLog`, `contents` makes and restores files. The files of a backup are there before its event, and go
-after the event that deletes it: a killed driver leaves files without a backup, which `sweep` removes.
+after the event that deletes it: a killed driver leaves files without a backup, which a run removes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from audit.core.errors import AuditError
 from audit.spark.delta.values import Table
 from audit.spark.pyspark_api import frames
-from audit.time_travel.backups.content.take_backup import BackupFolder
+from audit.time_travel.backups.backup_files import LOCATION
 from audit.time_travel.backups.estimate import LockEstimate, estimate_lock
 from audit.time_travel.backups.model.apply_events import state_after
 from audit.time_travel.backups.model.events import BackupEvent
@@ -24,7 +24,7 @@ from audit.time_travel.backups.rules.decide import events_of, look_at_clocks
 from audit.time_travel.backups.rules.requests import BackupSecurable, Request, of_policy, of_set
 from audit.time_travel.backups.rules.set_rules import find_set
 from audit.time_travel.backups.show_backups import describe, show
-from audit.time_travel.errors import BackupDamagedError, BackupError, BackupHeldError, UnknownObjectError
+from audit.time_travel.errors import BackupDamagedError, BackupError, UnknownObjectError
 from lineage.model import Domain
 from lineage.names import quote_name, split_name
 from lineage.sql.commands.backups import statements as backups
@@ -35,32 +35,18 @@ if TYPE_CHECKING:
     from audit.core.actor import Actor
     from audit.spark.delta.delta_catalog import DeltaCatalog
     from audit.spark.handler import Run
+    from audit.time_travel.backups.backup_files import BackupFiles
     from audit.time_travel.backups.backup_log import BackupLog
     from audit.time_travel.backups.content.contents import Contents
+    from audit.time_travel.backups.content.take_backup import BackupFolder
     from audit.time_travel.backups.model.state import Backup, BackupSet, BackupState
     from audit.time_travel.backups.model.trusted_time import Observation
-    from audit.time_travel.backups.store.backup_store import BackupStore
     from audit.time_travel.ports import Governance
     from audit.time_travel.retention.maintenance import Maintenance
     from audit.time_travel.retention.storage import StoredTable
     from lineage.sql.commands.time_travel.drop import Drop
 
-_ON_ITS_WAY = 86_400_000_000
-"""Microseconds: no backup takes longer to be made."""
 _DELETES = frozenset({"DELETE_BACKUP", "EXPIRE_BACKUP"})
-
-
-@dataclass(frozen=True, slots=True)
-class _Bound:
-    """What binds a backup: the expiration of a retention lock, None for none; a legal hold."""
-
-    expires: int | None = None
-    is_held: bool = False
-
-    @classmethod
-    def of(cls, state: BackupState, backup: Backup) -> _Bound:
-        locked = state.is_locked(state.sets[backup.set_id])
-        return cls(state.expires(backup) if locked else None, backup.is_held)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +74,7 @@ class Backups:
 
     Attributes:
         log: of their events.
-        store: of their files; made at the first use.
+        files: of all of them.
         catalog_of: the catalog as a session sees it.
         governance: knows who may do what, and who owns a policy or a set.
         observe: what the clocks say now, given the store's date.
@@ -97,13 +83,12 @@ class Backups:
     """
 
     log: BackupLog
-    store: Callable[[], BackupStore]
+    files: BackupFiles
     catalog_of: Callable[[SparkSession], DeltaCatalog]
     governance: Governance
     observe: Callable[[int | None], Observation]
     contents: Contents
     care: Callable[[], Maintenance]
-    _bound: dict[str, _Bound] = field(default_factory=dict)
 
     def run(self, typed: backups.BackupStatement, spark: SparkSession, actor: Actor) -> DataFrame:
         """Run a statement about backups.
@@ -142,7 +127,7 @@ class Backups:
 
         before = self.log.state()
         after = self.log.change(decide)
-        self._bind(after)
+        self.files.bind(after)
         self._remove_deleted(appended, before)
         self._forget(before, request.actor)
         # Another driver may have made others meanwhile.
@@ -206,13 +191,13 @@ class Backups:
         state = self.log.state()
         events_of(state, typed, request, self._seen())  # refused before any file is made
         known = find_set(state, request.full(typed.name))
-        made = self._made(state, known, request.actor)
+        place, made = self._made(state, known, request.actor)
         try:
             after = self.log.change(lambda now: events_of(now, typed, request, self._seen(), made))
         except BaseException:
-            self.store().remove(_folder(known.set_id, made.backup_id))
+            place.store.remove(place.folder)
             raise
-        self._bind(after)
+        self.files.bind(after)
         return f"Backup {made.backup_id} of backup set {known.name} successfully created."
 
     def _restore(self, typed: backups.CreateFromBackup, spark: SparkSession, request: Request) -> str:
@@ -220,19 +205,20 @@ class Backups:
         events_of(state, typed, request, self._seen())
         backup = backup_rules.backup_to_restore(state, typed, request)
         self.governance.require_restore(typed.domain, typed.name, spark, request.actor)
-        folder = BackupFolder(self.store(), _folder(backup.set_id, backup.backup_id))
-        restored = self.contents.restore(typed, folder, spark, request.actor)
+        restored = self.contents.restore(typed, self.files.of(backup), spark, request.actor)
         self.governance.own_restored(restored.made, spark, request.actor)
         return restored.message
 
-    def _made(self, state: BackupState, backup_set: BackupSet, actor: Actor) -> NewBackup:
+    def _made(
+        self, state: BackupState, backup_set: BackupSet, actor: Actor
+    ) -> tuple[BackupFolder, NewBackup]:
         backup_id = actor.new_id()
-        earlier = tuple(_folder(backup_set.set_id, one) for one in state.backups_of(backup_set))
-        target = BackupFolder(self.store(), _folder(backup_set.set_id, backup_id), earlier[-1:])
+        place = self.files.new(state, backup_set, backup_id)
+        noted = {LOCATION: self.files.location} if self.files.location else {}
         try:
-            return NewBackup(backup_id, self.contents.take(backup_set, target))
+            return place, NewBackup(backup_id, {**self.contents.take(backup_set, place), **noted})
         except BaseException:
-            target.store.remove(target.folder)
+            place.store.remove(place.folder)
             raise
 
     # -- schemas -------------------------------------------------------------------------------
@@ -291,9 +277,9 @@ class Backups:
             if event.event == "EXPIRE_BACKUP":
                 yield BackupRun("EXPIRED", event.name, event.details["backup"])
         try:
-            self._bind(self.log.state())
+            self.files.bind(self.log.state())
             self._remove_deleted(expired, before)
-            self.sweep(actor.time)
+            self.files.sweep(self.log.state(), actor.time)
         except BackupError as error:
             # The next run tries again.
             yield BackupRun("FAILED", "", problem=str(error))
@@ -301,14 +287,14 @@ class Backups:
     def _scheduled(self, due: DueRun, actor: Actor) -> BackupRun:
         name = due.backup_set.name
         try:
-            made = self._made(self.log.state(), due.backup_set, actor)
+            place, made = self._made(self.log.state(), due.backup_set, actor)
         except AuditError as error:
             # The other sets have their backups all the same.
             return BackupRun("FAILED", name, problem=str(error))
         events = self._appended(lambda state: backup_rules.scheduled_backup(state, due, made, actor), actor)
         if not any(event.event == "ADD_BACKUP" for event in events):
             # Another runner was faster, or nobody wants it any more.
-            self.store().remove(_folder(due.backup_set.set_id, made.backup_id))
+            place.store.remove(place.folder)
             return BackupRun("SKIPPED", name)
         return BackupRun("CREATED", name, made.backup_id, int(made.content.get("bytes", 0)))
 
@@ -316,7 +302,8 @@ class Backups:
         """Hash the files of a backup that were too large for the moment when it was made."""
         name = self.log.state().sets[backup.set_id].name
         try:
-            found = self.store().complete(_folder(backup.set_id, backup.backup_id))
+            place = self.files.of(backup)
+            found = place.store.complete(place.folder)
         except BackupDamagedError as error:
             # Deleted meanwhile, or a matter for `audit backup verify`.
             if backup.backup_id in self.log.state().backups.get(backup.set_id, {}):
@@ -336,25 +323,6 @@ class Backups:
             for one in backup_rules.expired_backups(state, actor.time)
         ]
         return [*made, *gone]
-
-    def sweep(self, now: int) -> list[str]:
-        """Remove folders of no backup that a killed driver has left; younger ones may be on their way.
-
-        Args:
-            now: UTC microseconds.
-
-        Returns:
-            The folders that are gone.
-        """
-        state, store, removed = self.log.state(), self.store(), []
-        for set_id in store.sets():
-            known = state.backups.get(set_id, {})
-            for folder in (*store.published(set_id), *store.unfinished(set_id)):
-                is_known = folder.rpartition("/")[2] in known
-                if not is_known and store.written(folder) < now - _ON_ITS_WAY:
-                    self._remove(folder)
-                    removed.append(folder)
-        return removed
 
     # -- events and files ----------------------------------------------------------------------
 
@@ -384,52 +352,14 @@ class Backups:
     def _remove_deleted(self, events: Sequence[BackupEvent], before: BackupState) -> None:
         for event in events:
             set_id = event.of_id or ""
+            there = before.backups.get(set_id, {})
             if event.event == "DROP_SET":
-                for one in before.backups.get(set_id, {}):
-                    self._remove(_folder(set_id, one))
+                self.files.remove(there.values())
             elif event.event in _DELETES:
-                self._remove(_folder(set_id, event.details["backup"]))
-
-    def _bind(self, state: BackupState) -> None:
-        """Have an object store keep what a retention lock or a legal hold binds.
-
-        The rules bind it from their event on. A kill before the store knows it is made up for by the next
-        statement or run of any process: what this one has not seen done, it asks for.
-        """
-        store = self.store()
-        if store.is_local:
-            return
-        for backup in state.all_backups():
-            wanted = _Bound.of(state, backup)
-            done = self._bound.get(backup.backup_id, _Bound())
-            if wanted == done:
-                continue
-            folder = _folder(backup.set_id, backup.backup_id)
-            if wanted.expires is not None:
-                now = store.clock()
-                until = None if now is None else state.expiration_scheduled_for(backup, now)
-                if until is not None:
-                    store.lock(folder, until)
-            if wanted.is_held != done.is_held:
-                store.hold(folder, wanted.is_held)
-            self._bound[backup.backup_id] = wanted
-
-    def _remove(self, folder: str) -> None:
-        store = self.store()
-        try:
-            store.remove(folder)
-        except BackupHeldError:
-            # No hold of the rules is left: a process was killed before it told the store.
-            store.hold(folder, is_held=False)
-            store.remove(folder)
+                self.files.remove([there[event.details["backup"]]])
 
     def _seen(self) -> Observation:
-        return self.observe(self.store().clock())
-
-
-def _folder(set_id: str, backup_id: str) -> str:
-    """Where a backup lies in the store."""
-    return f"{set_id}/{backup_id}"
+        return self.observe(self.files.clock())
 
 
 def _objects(state: BackupState) -> dict[str, BackupSecurable]:

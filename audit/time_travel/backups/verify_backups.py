@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from audit.core.clock import to_micros
+from audit.time_travel.backups.backup_files import LOCATION
 from audit.time_travel.backups.files.manifest import NAME as MANIFEST
 from audit.time_travel.backups.model.apply_events import state_after
 from audit.time_travel.backups.model.events import NAME, BackupEvent, event_from
 from audit.time_travel.backups.model.state import Backup, BackupState
-from audit.time_travel.backups.store.choose import staging_of, store_for
+from audit.time_travel.backups.store.choose import store_at
 from audit.time_travel.errors import BackupDamagedError, BackupNotLocalError, UnknownBackupError
 from lineage.names import SESSION_CATALOG, quote_name, split_name
 
@@ -64,7 +66,7 @@ def verified_backups(
         BackupNotLocalError: the root is not on this machine.
         UnknownBackupError: there is no such set.
     """
-    state, store = read_state(config), store_for(config.backup_location, staging_of(config), settings)
+    state, store = read_state(config), cache(lambda location: store_at(config, location, settings))
     wanted = None
     if backup_set is not None:
         parts = split_name(backup_set)
@@ -76,7 +78,8 @@ def verified_backups(
         wanted = known.set_id
     for one in state.all_backups():
         if wanted is None or one.set_id == wanted:
-            yield _verified(store, state.sets[one.set_id].name, one, done)
+            place = store(one.content.get(LOCATION, ""))
+            yield _verified(place, state.sets[one.set_id].name, one, done)
 
 
 def read_state(config: Config) -> BackupState:

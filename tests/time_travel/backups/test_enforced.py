@@ -6,6 +6,7 @@ import pytest
 
 import audit
 from audit.policies.errors import AccessDeniedError
+from audit.time_travel.errors import BackupDeniedError
 from tests.sessions import NO_TABLES
 
 pytestmark = pytest.mark.spark
@@ -40,7 +41,7 @@ def owner(session, domain, name):
 def test_a_table_is_its_restorers(session, schema, backup):
     """Who restores it must be allowed to create it, owns it, and may read it; another may not."""
     restore = f"CREATE TABLE again FROM BACKUP SET s IDENTIFIER '{backup[0]}'"
-    with audit.as_user(session, "eve"), pytest.raises(AccessDeniedError):
+    with audit.as_user(session, "eve"), pytest.raises(BackupDeniedError):
         session.sql(restore)
     session.sql(f"REVOKE CREATE TABLE ON SCHEMA {schema} FROM USER bob")
     session.sql(f"GRANT OWNERSHIP ON SCHEMA {schema} TO ROLE accountadmin COPY CURRENT GRANTS")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
@@ -72,7 +73,7 @@ def shown(session):
 
 def folders(service):
     """Of all backups that lie there, whole or not."""
-    store = service.store()
+    store = service.files.store_at("")
     there = [folder for one in store.sets() for folder in (*store.published(one), *store.unfinished(one))]
     return sorted(folder.rpartition("/")[2] for folder in there)
 
@@ -150,6 +151,7 @@ def test_delete_against_hold(session, sales, service):
             assert isinstance(deleted, errors.BackupHeldError)
             assert backup in shown(session)
             assert backup in folders(service)
+            session.sql(f"ALTER BACKUP SET s MODIFY BACKUP IDENTIFIER '{backup}' REMOVE LEGAL HOLD")
         else:
             assert isinstance(held, errors.UnknownBackupError)
             assert backup not in [*shown(session), *folders(service)]
@@ -171,9 +173,13 @@ def test_a_kill_before_the_event(session, sales, service, time_passes, monkeypat
     assert shown(session) == []
     (left,) = folders(service)
     session.sql("ALTER BACKUP SET s SUSPEND BACKUP CREATION POLICY")
+    store, now = service.files.store_at(""), actor(session).time
+    (folder,) = [one for of_set in store.sets() for one in store.unfinished(of_set) + store.published(of_set)]
+    # The clock of files is the machine's.
+    os.utime(store.location(folder), (now / 1e6, now / 1e6))
     run(session)
     assert folders(service) == [left]
-    service.sweep(actor(session).time + 30 * HOUR)
+    service.files.sweep(service.log.state(), now + 30 * HOUR)
     assert folders(service) == []
     session.sql("ALTER BACKUP SET s ADD BACKUP")
     assert whole(session)
@@ -203,5 +209,5 @@ def test_a_kill_after_the_event(session, sales, service, time_passes, monkeypatc
     assert folders(service) == [backup]
     with pytest.raises(errors.UnknownBackupError):
         session.sql(f"CREATE TABLE t FROM BACKUP SET s IDENTIFIER '{backup}'")
-    service.sweep(actor(session).time + 80 * HOUR)
+    service.files.sweep(service.log.state(), actor(session).time + 80 * HOUR)
     assert folders(service) == []

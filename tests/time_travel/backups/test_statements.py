@@ -74,7 +74,7 @@ def run(session):
 
 def folders(session):
     """Of all backups that lie there, whole or not."""
-    store = backups_of(session).store()
+    store = backups_of(session).files.store_at("")
     return [folder for one in store.sets() for folder in (*store.published(one), *store.unfinished(one))]
 
 
@@ -82,7 +82,8 @@ def folder_of(session, backup_id):
     """Where a backup lies."""
     service = backups_of(session)
     (found,) = [one for one in service.log.state().all_backups() if one.backup_id == backup_id]
-    return Path(service.store().location(f"{found.set_id}/{backup_id}"))
+    place = service.files.of(found)
+    return Path(place.store.location(place.folder))
 
 
 def test_a_backup_comes_back(session, sales):
@@ -187,6 +188,7 @@ def test_large_files_are_hashed_by_the_next_run(session, sales, monkeypatch):
     assert run(session) == [("HASHED", "s")]
     assert run(session) == []
     assert [(one.damages, one.unread) for one in verified(session)] == [((), 0)]
+    session.sql("INSERT INTO sales VALUES (3, 'z')")
     later = add(session)
     assert [one.unread for one in verified(session) if one.backup_id == later] != [0]
     data = next((folder_of(session, backup) / "tables" / "0000").glob("*.parquet"))

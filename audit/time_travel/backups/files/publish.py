@@ -127,13 +127,13 @@ def remove(folder: Path) -> None:
     Raises:
         OSError: the file system does not delete something; run it again.
     """
-    manifest = folder / NAME
-    if manifest.exists():
-        manifest.unlink()
+    with contextlib.suppress(FileNotFoundError):
+        (folder / NAME).unlink()
         _sync(folder)
-    # It does not follow symbolic links.
-    if folder.exists():
-        shutil.rmtree(folder)
+    # It does not follow symbolic links. Another process may be at it, too.
+    while folder.exists():
+        with contextlib.suppress(FileNotFoundError):
+            shutil.rmtree(folder)
 
 
 def folders_in(root: Path) -> list[Path]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from audit.core.config import Config
+from audit.core.config import Config, below_root
 from audit.core.file_paths import local_path
 from audit.time_travel.backups.store.backup_store import BackupStore
 from audit.time_travel.backups.store.local_store import LocalStore
@@ -48,6 +48,15 @@ def store_for(root: str, staging: Path, settings: Mapping[str, str] | None = Non
     return S3Store(S3Client.connected(s3_settings(settings or {}, address.bucket)), address, staging)
 
 
-def staging_of(config: Config) -> Path:
-    """The folder of what is on its way to an object store: on this machine, beside the spool."""
-    return config.spool_home / "backups-on-their-way"
+def store_at(config: Config, location: str, settings: Mapping[str, str] | None = None) -> BackupStore:
+    """The store of a location that a backup has noted, or of new backups.
+
+    Args:
+        config: of the root.
+        location: "" for below the root.
+        settings: Hadoop's.
+
+    Raises as `store_for`.
+    """
+    staging = config.spool_home / "backups-on-their-way"
+    return store_for(location or below_root(config.root), staging, settings)

@@ -82,7 +82,10 @@ public class Governance {
 
   /** The folder of all backups; only the system writes there, and few may read. */
   public void keepBackups(String folder) {
-    backups.addAll(spellings(new Path(folder), own));
+    Path place = new Path(folder);
+    // Of a store that this JVM has no library for: a jar that brings one comes later.
+    if (Relations.hasFileSystem(own, place)) backups.addAll(spellings(place, own));
+    else backups.add(place);
     auditFolders.addAll(backups);
   }
 

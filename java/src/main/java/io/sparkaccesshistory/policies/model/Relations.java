@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.viewfs.ViewFileSystem;
 import org.apache.spark.sql.catalyst.TableIdentifier;
@@ -245,6 +246,18 @@ public class Relations {
     } catch (java.io.IOException e) {
       throw new SecurityException(
           "whether policies protect " + folder + " cannot be told: " + e.getMessage());
+    }
+  }
+
+  /** Whether this JVM has a library for the scheme of a path. */
+  public static boolean hasFileSystem(SparkSession session, Path path) {
+    String scheme = path.toUri().getScheme();
+    if (scheme == null) return true;
+    try {
+      FileSystem.getFileSystemClass(scheme, session.sessionState().newHadoopConf());
+      return true;
+    } catch (java.io.IOException | RuntimeException e) {
+      return false;
     }
   }
 
