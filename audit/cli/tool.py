@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from audit.record.logging_event import LoggingEvent
     from audit.services import Services
     from audit.spark.catalog.session_catalog import SessionCatalog
-    from audit.time_travel.backups.service import Backups
-    from audit.time_travel.retention.maintenance import Maintenance
 
 
 # What an attached session makes under its root; any of it may have been moved elsewhere or deleted.
@@ -182,8 +180,8 @@ class Tool:
                 )
 
     @contextmanager
-    def maintenance(self) -> Iterator[Maintenance]:
-        """What looks after tables: it needs the catalog that knows them.
+    def services(self) -> Iterator[Services]:
+        """The services of the root, with the catalog that knows its tables.
 
         Raises:
             CatalogUnknownError: neither an embedded metastore is here, nor does `--conf` name one.
@@ -192,22 +190,7 @@ class Tool:
         with self.catalog_spark() as spark:
             services = self._services(spark)
             try:
-                yield services.time_travel.maintenance
-            finally:
-                services.policies.end()
-
-    @contextmanager
-    def backups(self) -> Iterator[Backups]:
-        """The backups of the root, with the catalog of what they are of.
-
-        Raises:
-            CatalogUnknownError: neither an embedded metastore is here, nor does `--conf` name one.
-            RootBusy: a session has the embedded metastore open.
-        """
-        with self.catalog_spark() as spark:
-            services = self._services(spark)
-            try:
-                yield services.backups
+                yield services
             finally:
                 services.policies.end()
 

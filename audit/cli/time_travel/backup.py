@@ -12,6 +12,10 @@ from audit.cli.standard_output import hand_over
 from audit.cli.tool import Tool, root_option
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from audit.core.actor import Actor
+    from audit.time_travel.backups.service import BackupRun, Backups
     from audit.time_travel.backups.verify_backups import VerifiedBackup
 
 _LEAST_SECONDS = 10
@@ -41,9 +45,9 @@ def run(tool: Tool, output: Output, watch: bool, every: int, dry_run: bool) -> N
     if watch and dry_run:
         raise click.UsageError("--watch and --dry-run: one run lists what is due, give one of them")
     failed = False
-    with tool.backups() as backups:
+    with tool.services() as services:
         while True:
-            found = backups.due(tool.actor()) if dry_run else list(backups.run_schedules(tool.actor()))
+            found = services.backups.due(tool.actor()) if dry_run else _run(services.backups, tool.actor())
             rows: list[dict[str, Any]] = [
                 {
                     "backup set": one.backup_set,
@@ -102,9 +106,11 @@ def verify(tool: Tool, output: Output, backup_set: str | None) -> None:
     if unread:
         output.progress(f"{unread:,} large files have no hash yet: audit backup run reads them")
     if not output.as_json and not damaged:
-        hand_over(f"All files of {len(found):,} backups are as they were: {total:,} bytes.\n")
+        hand_over(f"All files of {_backups(found)} are as they were: {total:,} bytes.\n")
     if damaged:
-        output.progress(f"{len(damaged):,} of {len(found):,} backups are damaged")
+        output.progress(
+            f"{len(damaged):,} of {_backups(found)} {'is' if len(damaged) == 1 else 'are'} damaged"
+        )
         raise click.exceptions.Exit(1)
 
 
@@ -121,8 +127,8 @@ def estimate(tool: Tool, output: Output, name: str, days: int, is_schema: bool) 
     """
     from lineage.names import split_name
 
-    with tool.backups() as backups:
-        found = backups.estimate(split_name(name), days, tool.actor().time, is_schema=is_schema)
+    with tool.services() as services:
+        found = services.backups.estimate(split_name(name), days, tool.actor().time, is_schema=is_schema)
     output.rows(
         [
             {
@@ -135,6 +141,23 @@ def estimate(tool: Tool, output: Output, name: str, days: int, is_schema: bool) 
         ],
         title="A retention lock will bind",
     )
+
+
+def _backups(found: Sequence[VerifiedBackup]) -> str:
+    return f"{len(found):,} backup{'' if len(found) == 1 else 's'}"
+
+
+def _run(backups: Backups, actor: Actor) -> list[BackupRun]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    from audit.time_travel.backups.content.take_backup import Watch
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,}"))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        files, read = bar.add_task("Files taken", total=None), bar.add_task("Bytes read", total=None)
+        watch = Watch(lambda _: bar.advance(files), lambda size: bar.advance(read, size))
+        return list(backups.run_schedules(actor, watch))
 
 
 def _row(one: VerifiedBackup) -> dict[str, Any]:

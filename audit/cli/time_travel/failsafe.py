@@ -22,8 +22,8 @@ def failsafe() -> None:
 @json_option
 def list_(tool: Tool, output: Output) -> None:
     """List dropped objects, and tables with older versions, in Fail-safe."""
-    with tool.maintenance() as maintenance:
-        found = maintenance.recoverable(tool.actor())
+    with tool.services() as services:
+        found = services.time_travel.maintenance.recoverable(tool.actor())
     if not found and not output.as_json:
         output.progress("Nothing is in Fail-safe")
         return
@@ -61,8 +61,8 @@ def restore(tool: Tool, output: Output, name: str, new: str | None, at: str | No
     if at is not None and wanted is None:
         raise click.UsageError("--at makes a new table: name it with --as")
     moment = None if at is None else _micros(at)
-    with tool.maintenance() as maintenance:
-        fail_safe = maintenance.fail_safe(tool.actor())
+    with tool.services() as services:
+        fail_safe = services.time_travel.maintenance.fail_safe(tool.actor())
         if moment is None or wanted is None:
             done = fail_safe.restore(parts, wanted)
         else:

@@ -23,14 +23,14 @@ def purge(tool: Tool, output: Output, dry_run: bool) -> None:  # noqa: FBT001 - 
     from rich.progress import Progress
 
     # On stderr: stdout has the answer alone.
-    with tool.maintenance() as maintenance, Progress(console=Console(stderr=True), transient=True) as bar:
+    with tool.services() as services, Progress(console=Console(stderr=True), transient=True) as bar:
         # The total is not known yet: rich draws a bar that moves to and fro.
         task = bar.add_task("Looking" if dry_run else "Purging", total=None)
 
         def progress(done: int, of: int) -> None:
             bar.update(task, completed=done, total=of)
 
-        found = list(maintenance.purge(tool.actor(), dry=dry_run, progress=progress))
+        found = list(services.time_travel.maintenance.purge(tool.actor(), dry=dry_run, progress=progress))
     total, files = sum(one.bytes for one in found), sum(one.files for one in found)
     if found or output.as_json:
         rows = [

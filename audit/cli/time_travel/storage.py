@@ -37,7 +37,7 @@ _KINDS = (
 def storage(tool: Tool, output: Output, name: str | None, past: int, days: int) -> None:
     """Show what tables hold: active, Time Travel, Fail-safe.
 
-    NAME is a schema or schema.table; all tables without it.
+    NAME is a schema or schema.table; all tables without it, and what backups alone keep.
 
     Days ahead assume that nothing is written and nothing is purged. Days back lack what has been purged
     since.
@@ -57,8 +57,10 @@ def storage(tool: Tool, output: Output, name: str | None, past: int, days: int) 
         chosen.append(quote_name(one.name))
         return True
 
-    with tool.maintenance() as maintenance:
+    with tool.services() as services:
+        maintenance = services.time_travel.maintenance
         found = maintenance.by_day(actor.time - past * DAY, past + days, actor.time, is_asked)
+        bound = None if wanted else services.backups.bytes_bound()
     if wanted and not chosen:
         raise TableUnknown(
             f"there is no Delta table, nor schema with one, of the name {name}",
@@ -66,9 +68,19 @@ def storage(tool: Tool, output: Output, name: str | None, past: int, days: int) 
         )
     rows = [(time_text(at)[:10], one) for at, one in found]
     if output.as_json:
-        output.rows([{"day": at, **{kind: getattr(one, kind) for kind, *_ in _KINDS}} for at, one in rows])
+        now = {time_text(actor.time)[:10]: bound}
+        output.rows(
+            [
+                {"day": at, **{kind: getattr(one, kind) for kind, *_ in _KINDS}, "backups": now.get(at)}
+                for at, one in rows
+            ]
+        )
         return
     _draw(name or "all tables", rows)
+    if bound:
+        from rich.filesize import decimal
+
+        click.echo(f"Backups keep {decimal(bound)} more, which no table has any longer")
 
 
 def _is_asked(one: StoredTable, wanted: tuple[str, ...]) -> bool:

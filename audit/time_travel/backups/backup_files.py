@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from audit.time_travel.backups.store.backup_store import BackupStore
 
 LOCATION = "location"
-"""In what is noted of a backup: where backups lay when it was made. A moved root takes those below it along, so
-that of them nothing is noted."""
+"""In what is noted of a backup: where backups lay when it was made. A moved root takes those below it along:
+of them nothing is noted."""
 _ON_ITS_WAY = 86_400_000_000
 """Microseconds: no backup takes longer to be made."""
 
@@ -72,6 +72,14 @@ class BackupFiles:
         for one in backups:
             _remove(self.of(one))
 
+    def bytes_bound(self, state: BackupState) -> int:
+        """Bytes that nothing but backups needs.
+
+        Raises:
+            BackupStoreError: a store cannot be reached.
+        """
+        return sum(store.bytes_bound() for store in self._stores(state))
+
     def sweep(self, state: BackupState, now: int) -> list[str]:
         """Remove folders of no backup that a killed driver has left; younger ones may be on their way.
 
@@ -83,8 +91,7 @@ class BackupFiles:
             The folders that are gone.
         """
         removed = []
-        for location in {self.location, *(one.content.get(LOCATION, "") for one in state.all_backups())}:
-            store = self.store_at(location)
+        for store in self._stores(state):
             for set_id in store.sets():
                 known = state.backups.get(set_id, {})
                 for folder in (*store.published(set_id), *store.unfinished(set_id)):
@@ -93,6 +100,10 @@ class BackupFiles:
                         _remove(BackupFolder(store, folder))
                         removed.append(folder)
         return removed
+
+    def _stores(self, state: BackupState) -> list[BackupStore]:
+        locations = {self.location, *(one.content.get(LOCATION, "") for one in state.all_backups())}
+        return [self.store_at(one) for one in sorted(locations)]
 
     def bind(self, state: BackupState) -> None:
         """Have object stores keep what a retention lock or a legal hold binds.

@@ -15,6 +15,7 @@ from audit.core.errors import AuditError
 from audit.spark.delta.values import Table
 from audit.spark.pyspark_api import frames
 from audit.time_travel.backups.backup_files import LOCATION
+from audit.time_travel.backups.content.take_backup import NOBODY, Watch
 from audit.time_travel.backups.estimate import LockEstimate, estimate_lock
 from audit.time_travel.backups.model.apply_events import state_after
 from audit.time_travel.backups.model.events import BackupEvent
@@ -54,7 +55,8 @@ class BackupRun:
     """What a run of the schedules did with one backup.
 
     Attributes:
-        what: CREATED, HASHED (its large files), EXPIRED, SKIPPED (another run was faster) or FAILED.
+        what: CREATED, HASHED (its large files), EXPIRED, SKIPPED (another run was faster) or FAILED; DUE of a
+            run that only looks.
         backup_set: its full name.
         backup_id: "" for one that failed.
         bytes: of its files; 0 where unknown.
@@ -191,7 +193,7 @@ class Backups:
         state = self.log.state()
         events_of(state, typed, request, self._seen())  # refused before any file is made
         known = find_set(state, request.full(typed.name))
-        place, made = self._made(state, known, request.actor)
+        place, made = self._made(state, known, request.actor, NOBODY)
         try:
             after = self.log.change(lambda now: events_of(now, typed, request, self._seen(), made))
         except BaseException:
@@ -210,13 +212,13 @@ class Backups:
         return restored.message
 
     def _made(
-        self, state: BackupState, backup_set: BackupSet, actor: Actor
+        self, state: BackupState, backup_set: BackupSet, actor: Actor, watch: Watch
     ) -> tuple[BackupFolder, NewBackup]:
         backup_id = actor.new_id()
         place = self.files.new(state, backup_set, backup_id)
         noted = {LOCATION: self.files.location} if self.files.location else {}
         try:
-            return place, NewBackup(backup_id, {**self.contents.take(backup_set, place), **noted})
+            return place, NewBackup(backup_id, {**self.contents.take(backup_set, place, watch), **noted})
         except BaseException:
             place.store.remove(place.folder)
             raise
@@ -245,6 +247,8 @@ class Backups:
             return container_rules.drop_container(state, name, actor)
 
         before = self.log.state()
+        if not (before.sets or before.policies):
+            return run(spark, text)
         decide(self._looked(actor))  # refused before anything is dropped
         answer = run(spark, text)
         self._remove_deleted(self._appended(decide, actor), before)
@@ -257,20 +261,29 @@ class Backups:
         for identity in was.keys() - now.keys():
             self.governance.forget_backup(was[identity], actor)
 
+    def bytes_bound(self) -> int:
+        """Bytes that nothing but backups needs: no table has them any longer, or they are copies.
+
+        Raises:
+            BackupStoreError: a store cannot be reached.
+        """
+        return self.files.bytes_bound(self.log.state())
+
     # -- runs ----------------------------------------------------------------------------------
 
-    def run_schedules(self, actor: Actor) -> Iterator[BackupRun]:
+    def run_schedules(self, actor: Actor, watch: Watch = NOBODY) -> Iterator[BackupRun]:
         """Make the backups that are due, and delete those that have expired; safe twice at once.
 
         Args:
             actor: who runs it, and when.
+            watch: is told how each backup goes on.
         """
         # The trusted time advances at each run: a lock that nobody looks at would last for ever.
         self._appended(lambda _: (look_at_clocks(self._seen(), actor),), actor, looks=False)
         for due in backup_rules.runs_due(self.log.state(), actor.time):
-            yield self._scheduled(due, actor)
+            yield self._scheduled(due, actor, watch)
         for unread in backup_rules.unread_backups(self.log.state()):
-            yield from self._completed(unread, actor)
+            yield from self._completed(unread, actor, watch)
         before = self.log.state()
         expired = self._appended(lambda state: backup_rules.expire_backups(state, actor), actor)
         for event in expired:
@@ -284,10 +297,10 @@ class Backups:
             # The next run tries again.
             yield BackupRun("FAILED", "", problem=str(error))
 
-    def _scheduled(self, due: DueRun, actor: Actor) -> BackupRun:
+    def _scheduled(self, due: DueRun, actor: Actor, watch: Watch) -> BackupRun:
         name = due.backup_set.name
         try:
-            place, made = self._made(self.log.state(), due.backup_set, actor)
+            place, made = self._made(self.log.state(), due.backup_set, actor, watch)
         except AuditError as error:
             # The other sets have their backups all the same.
             return BackupRun("FAILED", name, problem=str(error))
@@ -298,12 +311,12 @@ class Backups:
             return BackupRun("SKIPPED", name)
         return BackupRun("CREATED", name, made.backup_id, int(made.content.get("bytes", 0)))
 
-    def _completed(self, backup: Backup, actor: Actor) -> Iterator[BackupRun]:
+    def _completed(self, backup: Backup, actor: Actor, watch: Watch) -> Iterator[BackupRun]:
         """Hash the files of a backup that were too large for the moment when it was made."""
         name = self.log.state().sets[backup.set_id].name
         try:
             place = self.files.of(backup)
-            found = place.store.complete(place.folder)
+            found = place.store.complete(place.folder, watch.read)
         except BackupDamagedError as error:
             # Deleted meanwhile, or a matter for `audit backup verify`.
             if backup.backup_id in self.log.state().backups.get(backup.set_id, {}):
@@ -315,14 +328,20 @@ class Backups:
             yield BackupRun("HASHED", name, backup.backup_id, found.size)
 
     def due(self, actor: Actor) -> list[BackupRun]:
-        """What a run would make and delete now; nothing is changed."""
+        """What a run would make and delete now, with its bytes; nothing is changed."""
         state = self._looked(actor)
-        made = [BackupRun("DUE", one.backup_set.name) for one in backup_rules.runs_due(state, actor.time)]
+        made = [self._due(one.backup_set) for one in backup_rules.runs_due(state, actor.time)]
         gone = [
             BackupRun("EXPIRED", state.sets[one.set_id].name, one.backup_id, int(one.content.get("bytes", 0)))
             for one in backup_rules.expired_backups(state, actor.time)
         ]
         return [*made, *gone]
+
+    def _due(self, backup_set: BackupSet) -> BackupRun:
+        try:
+            return BackupRun("DUE", backup_set.name, bytes=self.contents.estimate(backup_set))
+        except AuditError as error:
+            return BackupRun("FAILED", backup_set.name, problem=str(error))
 
     # -- events and files ----------------------------------------------------------------------
 

@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any
 from audit.spark.delta.values import Table
 from audit.time_travel.backups.content.restore_schema import CopyViews, SchemaRestorer
 from audit.time_travel.backups.content.restore_table import Restored, Restorer
-from audit.time_travel.backups.content.take_backup import BackupFolder, Watch, take_schema, take_table
+from audit.time_travel.backups.content.take_backup import (
+    BackupFolder,
+    Watch,
+    bytes_now,
+    take_schema,
+    take_table,
+)
 from audit.time_travel.errors import UnknownObjectError
 from lineage.model import Domain
 from lineage.names import qualify, quote_name, split_name
@@ -49,8 +55,28 @@ class Contents:
     notes: Path
     clock: Callable[[], int]
 
-    def take(self, backup_set: BackupSet, target: BackupFolder) -> Mapping[str, Any]:
+    def estimate(self, backup_set: BackupSet) -> int:
+        """Bytes of the data files that a backup made now would hold.
+
+        Raises:
+            UnknownObjectError: there is no such table or schema any more.
+            UnreadableTableError: the log of a table is damaged: a backup of it would fail.
+        """
+        catalog = self.catalog_of(self.own)
+        if backup_set.domain is not Domain.SCHEMA:
+            return bytes_now(catalog, [_table_of(catalog, backup_set)])
+        name = split_name(backup_set.of)[-1]
+        if catalog.schema_facts(name) is None:
+            raise UnknownObjectError(f"there is no schema {quote_name((name,))}", "check its name")
+        return bytes_now(catalog, catalog.tables(name))
+
+    def take(self, backup_set: BackupSet, target: BackupFolder, watch: Watch) -> Mapping[str, Any]:
         """Make all files of a backup in a folder and publish it.
+
+        Args:
+            backup_set: what it is of.
+            target: where it goes.
+            watch: is told how it goes on.
 
         Returns:
             What is noted with the backup: bytes, files, tables, the hash of its manifest, how many files of
@@ -62,10 +88,10 @@ class Contents:
         """
         catalog = self.catalog_of(self.own)
         if backup_set.domain is Domain.SCHEMA:
-            content = take_schema(catalog, split_name(backup_set.of)[-1], target, self.clock(), Watch())
+            content = take_schema(catalog, split_name(backup_set.of)[-1], target, self.clock(), watch)
         else:
             table = _table_of(catalog, backup_set)
-            content = take_table(catalog, table, None, target, self.clock(), Watch())
+            content = take_table(catalog, table, None, target, self.clock(), watch)
         made = target.store.totals(target.folder)
         return {
             "bytes": content.bytes,

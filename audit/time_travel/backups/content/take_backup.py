@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from audit.core.errors import UnreadableTableError
 from audit.spark.delta.values import Table, View
 from audit.time_travel.backups.content.backup_content import (
     NAME,
@@ -55,6 +54,10 @@ class Watch:
 
     taken: Progress = lambda _: None
     read: Callable[[int], None] = lambda _: None
+
+
+NOBODY = Watch()
+"""Nobody is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,39 +226,17 @@ def _take_listed(
     pairs.unlink()
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """What a backup made now would hold.
+def bytes_now(catalog: DeltaCatalog, tables: Iterable[Table | View]) -> int:
+    """Bytes of the newest versions of Delta tables; other objects have none in a backup.
 
-    Attributes:
-        tables: number of Delta tables.
-        bytes: of their data files; they stay as long as the backup, whatever becomes of the tables.
-        unreadable: names of tables whose logs are damaged: a backup of them would fail.
+    Raises:
+        UnreadableTableError: the log of a table is damaged.
     """
-
-    tables: int
-    bytes: int
-    unreadable: tuple[str, ...] = ()
-
-
-def estimate(catalog: DeltaCatalog, tables: Iterable[Table | View]) -> Estimate:
-    """The bytes that a backup of these objects binds now; a Spark job for each table that has changed.
-
-    Args:
-        catalog: look-ups.
-        tables: of a schema, or one.
-    """
-    number = size = 0
-    unreadable: list[str] = []
-    for one in tables:
-        if not isinstance(one, Table) or one.provider != "delta" or one.location is None:
-            continue
-        try:
-            if catalog.state(one.location) is None:
-                continue
-            size += catalog.size(one.location).bytes or 0
-        except UnreadableTableError:
-            unreadable.append(quote_name(one.name))
-            continue
-        number += 1
-    return Estimate(number, size, tuple(unreadable))
+    return sum(
+        catalog.size(one.location).bytes or 0
+        for one in tables
+        if isinstance(one, Table)
+        and one.provider == "delta"
+        and one.location is not None
+        and catalog.state(one.location) is not None
+    )

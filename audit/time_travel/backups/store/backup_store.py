@@ -189,6 +189,10 @@ class BackupStore(Protocol):
         """The ids of the backup sets that have a folder, whole or not."""
         ...
 
+    def bytes_bound(self) -> int:
+        """Bytes that nothing but backups needs: of files that their sources no longer have, and of copies."""
+        ...
+
     def written(self, folder: str) -> int:
         """When something was written into a folder last, UTC microseconds; 0 for one that is not there."""
         ...

@@ -6,15 +6,25 @@ and each answer says so. It has no clock of its own either.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from audit.core.file_paths import local_path
 from audit.time_travel.backups.files import publish as folders
 from audit.time_travel.backups.files.link_files import FileToTake, Taken, take_files
-from audit.time_travel.backups.files.manifest import NAME, Damage, Done, FileEntry, Manifest, ReadNow, verify
+from audit.time_travel.backups.files.manifest import (
+    NAME,
+    Damage,
+    Done,
+    FileEntry,
+    Manifest,
+    ReadNow,
+    files_in,
+    verify,
+)
 from audit.time_travel.backups.store.backup_store import (
     NO_ENFORCEMENT,
     NO_LOCK,
@@ -103,6 +113,20 @@ class LocalStore:
     def sets(self) -> list[str]:
         """See `BackupStore.sets`."""
         return [one.name for one in folders.folders_in(self.root)]
+
+    def bytes_bound(self) -> int:
+        """See `BackupStore.bytes_bound`: of files all whose names are in backups."""
+        names: Counter[tuple[int, int]] = Counter()
+        links: dict[tuple[int, int], tuple[int, int]] = {}
+        for set_id in self.sets():
+            for backup in folders.folders_in(self.root / set_id):
+                for path in files_in(backup):
+                    with suppress(FileNotFoundError):  # deleted meanwhile
+                        status = (backup / path).lstat()
+                        inode = (status.st_dev, status.st_ino)
+                        names[inode] += 1
+                        links[inode] = (status.st_nlink, status.st_size)
+        return sum(size for inode, (count, size) in links.items() if names[inode] >= count)
 
     def written(self, folder: str) -> int:
         """See `BackupStore.written`: in the folder itself."""

@@ -95,6 +95,15 @@ def names_below(client: S3Client, place: S3Address) -> list[str]:
     return sorted({name for one in found if (name := one[len(prefix) :].split("/")[0])})
 
 
+def size_of_versions(client: S3Client, place: S3Address) -> Iterator[int]:
+    """Bytes of each version below a place.
+
+    Raises:
+        BackupStoreError: S3 refuses, or cannot be reached.
+    """
+    return (int(row["Size"]) for row in _rows(client, place.below("")) if "Size" in row)
+
+
 def dates_below(client: S3Client, place: S3Address) -> Iterator[int]:
     """When each object below a place was written, and each upload begun, UTC microseconds.
 

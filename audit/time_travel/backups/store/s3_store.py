@@ -47,6 +47,7 @@ from audit.time_travel.backups.store.s3_objects import (
     delete_versions,
     every_version,
     names_below,
+    size_of_versions,
     stored_file,
     stored_files,
 )
@@ -178,6 +179,10 @@ class S3Store:
         """See `BackupStore.sets`: those included of which this machine alone has something."""
         here = {one.name for one in folders_in(self.staging) if one.name != _FETCHED}
         return sorted({*names_below(self.client, self.root), *here})
+
+    def bytes_bound(self) -> int:
+        """See `BackupStore.bytes_bound`: all are copies; versions that somebody put over them count, too."""
+        return sum(size_of_versions(self.client, self.root))
 
     def written(self, folder: str) -> int:
         """See `BackupStore.written`: by the dates of S3, and of this machine for what is on its way."""

@@ -1,0 +1,115 @@
+"""`audit backup run | verify | estimate`, and `audit storage`, over the embedded metastore."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from audit import attached_sessions
+from audit.cli import main
+from audit.core.clock import SystemClock
+from tests.sessions import NO_TABLES, attached
+
+pytestmark = pytest.mark.spark
+
+HOUR = 3_600_000_000
+
+
+class Behind(SystemClock):
+    """Two hours behind: what is scheduled by it each hour is due for a command, whose clock is right."""
+
+    def now(self):
+        """UTC microseconds."""
+        return super().now() - 2 * HOUR
+
+
+@pytest.fixture(scope="module")
+def root(spark):
+    """Of the embedded session: where its metastore is."""
+    return Path(spark.conf.get("spark.audit.root"))
+
+
+@pytest.fixture(scope="module")
+def session(spark, root):
+    """Its audit is under the root of the metastore, where a command finds both."""
+    with attached(spark, root, clock=Behind(), **NO_TABLES) as found:
+        yield found
+
+
+def answer(*arguments, root):
+    """Exit code, what a command says on stdout, and on stderr."""
+    found = CliRunner().invoke(main, [*arguments, "--root", str(root)])
+    return found.exit_code, found.stdout, found.stderr
+
+
+def test_from_the_schedule_to_a_damage(session, schema, root):
+    """What is due, with its bytes; its backup, once; what it keeps; a file that somebody changed."""
+    session.sql("CREATE TABLE t AS SELECT id FROM range(1000)")
+    size = session.sql("DESCRIBE DETAIL t").first().sizeInBytes
+    session.sql("CREATE BACKUP POLICY p SCHEDULE = '60 MINUTE'")
+    session.sql("CREATE BACKUP SET s FOR TABLE t WITH BACKUP POLICY p")
+    name = f"spark_catalog.{schema}.s"
+    code, said, _ = answer("backup", "run", "--dry-run", "--json", root=root)
+    (due,) = json.loads(said)
+    assert (code, due["what"], due["backup set"], due["bytes"]) == (0, "DUE", name, size)
+    code, said, _ = answer("backup", "run", "--json", root=root)
+    (made,) = json.loads(said)
+    assert (code, made["what"], made["backup set"], made["bytes"]) == (0, "CREATED", name, size)
+    code, _, told = answer("backup", "run", root=root)
+    assert (code, "No backup is due" in told) == (0, True)
+
+    code, said, _ = answer("backup", "verify", root=root)
+    assert (code, said.startswith("All files of 1 backup are as they were: ")) == (0, True)
+    own = json.loads(answer("storage", "--json", root=root)[1])[0]["backups"]
+    assert 0 < own < size + 50_000  # its log and its manifest: the table has the data
+    session.sql("DROP TABLE t")
+    session.sql(f"ALTER SCHEMA {schema} SET DATA_RETENTION_TIME_IN_DAYS = 0")
+    backups = attached_sessions.find(session).services.backups
+    (found,) = backups.log.state().all_backups()
+    place = backups.files.of(found)
+    folder = Path(place.store.location(place.folder))
+    for data in folder.glob("tables/0000/*.parquet"):
+        copy = data.read_bytes()
+        data.unlink()
+        data.write_bytes(copy)  # now nothing else has it
+    assert json.loads(answer("storage", "--json", root=root)[1])[0]["backups"] >= own + size
+    code, said, _ = answer("storage", root=root)
+    assert "Backups keep" in said
+    data.write_bytes(b"x" * len(copy))
+    code, said, told = answer("backup", "verify", root=root)
+    assert (code, "hash" in said, "1 of 1 backup is damaged" in told) == (1, True, True)
+    code, said, _ = answer("backup", "verify", f"{schema}.s", "--json", root=root)
+    (row,) = json.loads(said)
+    assert (code, row["damages"]) == (1, [{"file": f"tables/0000/{data.name}", "problem": "hash"}])
+
+
+def test_an_estimate(session, schema, root):
+    """Bytes now, and what a year of daily backups would bind."""
+    session.sql("CREATE TABLE t AS SELECT id FROM range(1000)")
+    code, said, _ = answer("backup", "estimate", f"{schema}.t", "--days", "10", "--json", root=root)
+    (row,) = json.loads(said)
+    assert (code, row["days"]) == (0, 10)
+    assert row["bytes bound"] == row["bytes now"] + 10 * row["bytes that change a day"]
+    code, _, told = answer("backup", "estimate", f"{schema}.nosuch", root=root)
+    assert (code, "nosuch" in told) == (2, True)
+
+
+def test_a_set_that_is_not_there(root, session):
+    """It is named."""
+    code, _, told = answer("backup", "verify", "a.nosuch", root=root)
+    assert (code, "a.nosuch" in told, "SHOW BACKUP SETS" in told) == (2, True, True)
+
+
+def test_a_failure_is_an_exit_code(session, schema, root):
+    """What is due and cannot be made is told, and exit code 1."""
+    session.sql("CREATE TABLE t AS SELECT 1 AS a")
+    session.sql("CREATE BACKUP POLICY p SCHEDULE = '60 MINUTE'")
+    session.sql("CREATE BACKUP SET s FOR TABLE t WITH BACKUP POLICY p")
+    session.sql("DROP TABLE t")
+    for form in ([], ["--dry-run"]):
+        code, said, _ = answer("backup", "run", "--json", *form, root=root)
+        (row,) = json.loads(said)
+        assert (code, row["what"], "t of backup set" in row["problem"]) == (1, "FAILED", True)
