@@ -108,9 +108,7 @@ def verify(tool: Tool, output: Output, backup_set: str | None) -> None:
     if not output.as_json and not damaged:
         hand_over(f"All files of {_backups(found)} are as they were: {total:,} bytes.\n")
     if damaged:
-        output.progress(
-            f"{len(damaged):,} of {_backups(found)} {'is' if len(damaged) == 1 else 'are'} damaged"
-        )
+        output.progress(f"Damaged: {len(damaged):,} of {_backups(found)}")
         raise click.exceptions.Exit(1)
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from audit.core.clock import to_micros
 from audit.time_travel.backups.backup_files import LOCATION
 from audit.time_travel.backups.files.manifest import NAME as MANIFEST
+from audit.time_travel.backups.files.manifest import FileIdentity
 from audit.time_travel.backups.model.apply_events import state_after
 from audit.time_travel.backups.model.events import NAME, BackupEvent, event_from
 from audit.time_travel.backups.model.state import Backup, BackupState
@@ -67,7 +68,8 @@ def verified_backups(
         UnknownBackupError: there is no such set.
     """
     state, store = read_state(config), cache(lambda location: store_at(config, location, settings))
-    wanted = None
+    # Of a file that many backups share the bytes are read once.
+    wanted, seen = None, dict[FileIdentity, str]()
     if backup_set is not None:
         parts = split_name(backup_set)
         known = state.set_named(quote_name(parts if len(parts) > 2 else (SESSION_CATALOG, *parts)))  # noqa: PLR2004
@@ -79,7 +81,7 @@ def verified_backups(
     for one in state.all_backups():
         if wanted is None or one.set_id == wanted:
             place = store(one.content.get(LOCATION, ""))
-            yield _verified(place, state.sets[one.set_id].name, one, done)
+            yield _verified(place, state.sets[one.set_id].name, one, done, seen)
 
 
 def read_state(config: Config) -> BackupState:
@@ -105,13 +107,19 @@ def _event(row: dict[str, Any]) -> BackupEvent:
     return event_from(to_micros(moment.astimezone(timezone.utc)), row.get)
 
 
-def _verified(store: BackupStore, name: str, backup: Backup, done: Callable[[int], None]) -> VerifiedBackup:
+def _verified(
+    store: BackupStore,
+    name: str,
+    backup: Backup,
+    done: Callable[[int], None],
+    seen: dict[FileIdentity, str],
+) -> VerifiedBackup:
     folder, noted = f"{backup.set_id}/{backup.backup_id}", backup.content.get("manifest")
     try:
         made = store.totals(folder)
         # A run that hashes the large files writes the manifest first, then the event that vouches for it.
         is_being_completed = bool(backup.content.get("unread")) and not made.unread
-        found = store.verify(folder, None if is_being_completed else noted, done)
+        found = store.verify(folder, None if is_being_completed else noted, done, seen)
     except BackupDamagedError as error:
         return VerifiedBackup(name, backup.backup_id, 0, 0, ((MANIFEST, error.problem),))
     damages = tuple((one.path, str(one.problem)) for one in found)

@@ -80,7 +80,7 @@ def test_from_the_schedule_to_a_damage(session, schema, root):
     assert "Backups keep" in said
     data.write_bytes(b"x" * len(copy))
     code, said, told = answer("backup", "verify", root=root)
-    assert (code, "hash" in said, "1 of 1 backup is damaged" in told) == (1, True, True)
+    assert (code, "hash" in said, "Damaged: 1 of 1 backup" in told) == (1, True, True)
     code, said, _ = answer("backup", "verify", f"{schema}.s", "--json", root=root)
     (row,) = json.loads(said)
     assert (code, row["damages"]) == (1, [{"file": f"tables/0000/{data.name}", "problem": "hash"}])

@@ -277,6 +277,19 @@ def test_verify_finds_each_damage(backup, table):
     )
 
 
+def test_a_shared_file_is_read_once(table, backup, tmp_path):
+    """Of two backups of one run; what is wrong with it is wrong with both."""
+    other = tmp_path / "backups" / "two"
+    take_files(to_take(table), other)
+    publish(other)
+    with (table / NAMES[1]).open("r+b") as file:
+        file.write(b"changed")
+    told, seen = [], {}
+    for folder in (backup, other):
+        assert verify(folder, read_manifest(folder), told.append, seen) == (Damage(NAMES[1], "hash"),)
+    assert len(told) == len(seen) == len(NAMES)
+
+
 def test_a_file_that_cannot_be_read(backup):
     """By a mode, where the user is not root; a link is no file of a backup."""
     manifest = read_manifest(backup)

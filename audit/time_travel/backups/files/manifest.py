@@ -274,7 +274,9 @@ def entries_of(lines: Iterable[str], folder: Path | str) -> Iterator[FileEntry]:
         raise _broken(folder)
 
 
-def verify(folder: Path, manifest: Manifest, done: Done = lambda _: None) -> tuple[Damage, ...]:
+def verify(
+    folder: Path, manifest: Manifest, done: Done = lambda _: None, seen: dict[FileIdentity, str] | None = None
+) -> tuple[Damage, ...]:
     """What of a folder is not as its manifest says, ordered by path; () for a backup that is whole.
 
     Every file is read back, but for those that have no hash yet: they are there and have their size.
@@ -282,20 +284,20 @@ def verify(folder: Path, manifest: Manifest, done: Done = lambda _: None) -> tup
     Args:
         folder: of the backup.
         manifest: of that backup.
-        done: is told the bytes of each file.
+        done: is told the bytes of each file that is read.
+        seen: the hashes of files that were read for other backups of this run; takes those of this one.
     """
-    files = manifest.files
+    files, known = manifest.files, {} if seen is None else seen
     found: list[Damage | None] = [None] * len(files)
 
     def check(at: int) -> None:
-        problem = _problem(folder, files[at])
+        problem = _problem(folder, files[at], known, done)
         found[at] = None if problem is None else Damage(files[at].path, problem)
-        done(files[at].size)
 
     each(range(len(files)), check)
-    known = {one.path for one in files}
+    listed = {one.path for one in files}
     try:
-        unknown = [Damage(path, "unknown") for path in files_in(folder) if path not in known]
+        unknown = [Damage(path, "unknown") for path in files_in(folder) if path not in listed]
     except BackupDamagedError:
         unknown = [Damage("", "unreadable")]
     damages = [*(one for one in found if one is not None), *unknown]
@@ -341,7 +343,7 @@ def sha256_of(path: Path) -> tuple[int, str]:
     return size, digest.hexdigest()
 
 
-def _problem(folder: Path, entry: FileEntry) -> Problem | None:
+def _problem(folder: Path, entry: FileEntry, known: dict[FileIdentity, str], done: Done) -> Problem | None:
     path = folder / entry.path
     try:
         status = path.lstat()
@@ -351,13 +353,19 @@ def _problem(folder: Path, entry: FileEntry) -> Problem | None:
         return "missing"
     if status.st_size != entry.size:
         return "size"
-    if not entry.sha256:
-        return None
     try:
-        size, digest = sha256_of(path)
+        is_same = not entry.sha256 or _read(path, status, known, done) == entry.sha256
     except OSError:
         return "unreadable"
-    return None if (size, digest) == (entry.size, entry.sha256) else "hash"
+    return None if is_same else "hash"
+
+
+def _read(path: Path, status: os.stat_result, known: dict[FileIdentity, str], done: Done) -> str:
+    identity = FileIdentity(status.st_dev, status.st_ino, status.st_size)
+    if identity not in known:
+        size, known[identity] = sha256_of(path)
+        done(size)
+    return known[identity]
 
 
 def _broken(folder: Path | str) -> BackupDamagedError:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Protocol
 
 from audit.time_travel.backups.files.link_files import Taken
-from audit.time_travel.backups.files.manifest import Damage, Done, FileEntry, ReadNow
+from audit.time_travel.backups.files.manifest import Damage, Done, FileEntry, FileIdentity, ReadNow
 from audit.time_travel.errors import BackupStoreUnknownError
 
 
@@ -222,14 +222,19 @@ class BackupStore(Protocol):
         ...
 
     def verify(
-        self, folder: str, digest: str | None = None, done: Done = lambda _: None
+        self,
+        folder: str,
+        digest: str | None = None,
+        done: Done = lambda _: None,
+        seen: dict[FileIdentity, str] | None = None,
     ) -> tuple[Damage, ...]:
         """What of a backup is not as its manifest says, ordered by path; each file is read back and hashed.
 
         Args:
             folder: of the backup.
             digest: of its manifest, where that is known from elsewhere.
-            done: is told the bytes of each file.
+            done: is told the bytes of each file that is read.
+            seen: the hashes of files that other backups of a folder share, so that each is read once.
 
         Raises:
             BackupDamagedError: it has no manifest, or one that is not whole.

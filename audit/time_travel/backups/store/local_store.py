@@ -20,6 +20,7 @@ from audit.time_travel.backups.files.manifest import (
     Damage,
     Done,
     FileEntry,
+    FileIdentity,
     Manifest,
     ReadNow,
     files_in,
@@ -154,12 +155,16 @@ class LocalStore:
             yield Source(str(path), one.path)
 
     def verify(
-        self, folder: str, digest: str | None = None, done: Done = lambda _: None
+        self,
+        folder: str,
+        digest: str | None = None,
+        done: Done = lambda _: None,
+        seen: dict[FileIdentity, str] | None = None,
     ) -> tuple[Damage, ...]:
         """See `BackupStore.verify`."""
         manifest = self._manifest(folder)
         own = () if digest in {None, manifest.digest} else (Damage(NAME, "hash"),)
-        damages = (*own, *verify(self._folder(folder), manifest, done))
+        damages = (*own, *verify(self._folder(folder), manifest, done, seen))
         return tuple(sorted(damages, key=lambda one: one.path))
 
     def uncover(self, folder: str) -> int:

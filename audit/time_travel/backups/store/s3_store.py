@@ -20,6 +20,7 @@ from audit.time_travel.backups.files.manifest import (
     Damage,
     Done,
     FileEntry,
+    FileIdentity,
     ReadNow,
     entries_of,
     files_in,
@@ -213,9 +214,14 @@ class S3Store:
                 yield Source(str(place.below(pair.path)), pair.path, pair.stored.version)
 
     def verify(
-        self, folder: str, digest: str | None = None, done: Done = lambda _: None
+        self,
+        folder: str,
+        digest: str | None = None,
+        done: Done = lambda _: None,
+        seen: dict[FileIdentity, str] | None = None,
     ) -> tuple[Damage, ...]:
-        """See `BackupStore.verify`."""
+        """See `BackupStore.verify`: no two backups share an object."""
+        del seen
         place = self._folder(folder)
         total = s3_publish.total_of(self.client, place)
         own = [] if digest in {None, total.digest} else [Damage(NAME, "hash")]
