@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from audit.policies.enforcement.privilege_checks import RecordedCreation
     from audit.spark.handler import Run
     from audit.spool.pending import RunningStatement
+    from audit.time_travel.backups.content.backup_content import ObjectGrant
     from audit.time_travel.backups.rules.requests import BackupSecurable
     from audit.time_travel.backups.store.backup_store import BackupStore
     from audit.time_travel.dropped.drop_registry import ObjectEvent
@@ -309,11 +310,21 @@ class _Governance:
         """See `Policies.require_restore`."""
         self.policies.require_restore(domain, name, spark, actor)
 
+    def grants_on(
+        self, domain: Domain, name: Sequence[str], table_id: str | None
+    ) -> Iterable[tuple[str, str, str, bool]]:
+        """See `Policies.grants_on`."""
+        return self.policies.grants_on(domain, name, table_id)
+
     def own_restored(
-        self, objects: Iterable[tuple[Domain, Sequence[str]]], spark: SparkSession, actor: Actor
+        self,
+        objects: Iterable[tuple[Domain, Sequence[str]]],
+        grants: Iterable[ObjectGrant],
+        spark: SparkSession,
+        actor: Actor,
     ) -> None:
         """See `Policies.own_restored`."""
-        self.policies.own_restored(objects, spark, actor)
+        self.policies.own_restored(objects, grants, spark, actor)
 
     def forget_backup(self, on: BackupSecurable, actor: Actor) -> None:
         """See `Policies.forget_backup`."""

@@ -30,8 +30,12 @@ from benchmarks.result import Options
     type=int,
     help="as front_door, cross_check, tpch, policies, ingest, checks: measured passes.",
 )
-@click.option("--records", type=int, help="ingest, checks: records (100,000); year: records a day (100,000).")
-@click.option("--days", type=int, help="year: days (365).")
+@click.option(
+    "--records",
+    type=int,
+    help="ingest, checks: records (100,000); year: records a day (100,000); backups: files (10,000).",
+)
+@click.option("--days", type=int, help="year, backups: days (365).")
 @click.option("--kills", type=int, help="crash: how often a driver is killed (200).")
 def main(names: tuple[str, ...], **options: object) -> None:
     """Measure what the audit costs: all of it, or the benchmarks named."""

@@ -26,6 +26,7 @@ NAMES = (
     "lineage_speed",
     "lineage_walk",
     "time_travel",
+    "backups",
     "policies",
     "sql_corpus",
 )

@@ -25,8 +25,8 @@ class Options:
         quick: tiny sizes, to see that everything works; the figures mean nothing.
         scale: of TPC-H, 1 is 6 million line items.
         passes: measured passes or rounds on each side.
-        records: to ingest; of `year`: a day.
-        days: of the year.
+        records: to ingest; of `year`: a day; of `backups`: files of a table.
+        days: of the year, of daily backups.
         kills: of the crash test.
     """
 

@@ -27,6 +27,7 @@ from audit.policies.model.policy_references import Reference, references_of
 from audit.policies.model.privileges import PUBLIC, Holder
 from audit.policies.model.state import GovernanceState
 from audit.policies.statements.attach_policy import copy_policies, copy_view_policies
+from audit.policies.statements.grant_ddl import restored_grants
 from audit.spark import sessions
 from audit.spark.catalog.existence import relation_exists
 from lineage.model import Domain
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from audit.policies.model.leaks import Downstream, Leak
     from audit.policies.model.privileges import Securable
     from audit.spark.handler import Handler
+    from audit.time_travel.backups.content.backup_content import ObjectGrant
     from audit.time_travel.backups.rules.requests import BackupSecurable
     from lineage.model import Attachment, ModifiedObject, Relation
     from lineage.sql.statement import Statement
@@ -207,23 +209,49 @@ class Policies:
         if domain is Domain.SCHEMA:
             self._enforcer.allow_new_schema(name[-1])  # nobody has a privilege on it yet
 
+    def grants_on(
+        self, domain: Domain, name: Sequence[str], table_id: str | None
+    ) -> Iterator[tuple[str, str, str, bool]]:
+        """See `Privileges.grants_on`."""
+        return self._privileges.grants_on(domain, name, table_id)
+
     def own_restored(
-        self, objects: Iterable[tuple[Domain, Sequence[str]]], spark: SparkSession, actor: Actor
+        self,
+        objects: Iterable[tuple[Domain, Sequence[str]]],
+        grants: Iterable[ObjectGrant],
+        spark: SparkSession,
+        actor: Actor,
     ) -> None:
-        """Record who owns objects that this statement restored: the current role, or the user.
+        """Record who owns objects that this statement restored, and what is granted on them.
+
+        The current role owns them, or the user. It is the grantor as well: who owns an object may grant
+        anything on it. No grant to a role that is gone comes back.
 
         Args:
             objects: domain and full name of each.
+            grants: on these.
             spark: the session that ran it.
             actor: who ran it.
         """
-        if not self._enforcer.notes_creations:  # no privilege and no policy asks who owns an object
+        given = list(grants)
+        # Else no privilege and no policy asks who owns an object.
+        if not self._enforcer.notes_creations and not given:
             return
-        events = [
-            self._created(self._privileges.of_object(domain, name, spark), spark, actor)
-            for domain, name in objects
-        ]
-        self._event_log.change(lambda _state: events)  # facts: no state of governance refuses them
+        owner, made, restored = self._holder(spark, actor), [], []
+        for domain, name in objects:
+            own = [one for one in given if one.domain is domain and one.name.lower() == name[-1].lower()]
+            if not self._enforcer.notes_creations and not own:
+                continue
+            on = self._privileges.of_object(domain, name, spark)
+            restored.append((on, own))
+            if self._enforcer.notes_creations:
+                made.append(self._created(on, spark, actor))
+        self._event_log.change(
+            lambda state: [
+                *made,
+                *(event for on, own in restored for event in restored_grants(on, own, owner, actor, state)),
+            ]
+        )
 
     def forget_backup(self, on: BackupSecurable, actor: Actor) -> None:
         """Forget owner and grants of a backup policy or set that is dropped for good."""
@@ -320,8 +348,12 @@ class Policies:
         events = [self._created(one, spark, actor) for one in made]
         self._event_log.change(lambda _state: events)  # facts: no state of governance refuses them
 
-    def _created(self, one: CreatedObject | Securable, spark: SparkSession, actor: Actor) -> GovernanceEvent:
+    def _holder(self, spark: SparkSession, actor: Actor) -> Holder:
+        """The current role, or the user."""
         role = self.role(sessions.session_id(spark), actor.user, actor.roles)
-        owner = Holder("USER", actor.user) if role == PUBLIC else Holder("ROLE", role)
+        return Holder("USER", actor.user) if role == PUBLIC else Holder("ROLE", role)
+
+    def _created(self, one: CreatedObject | Securable, spark: SparkSession, actor: Actor) -> GovernanceEvent:
+        owner = self._holder(spark, actor)
         details = {"to": owner.kind, "grantee": owner.name, "domain": one.domain.value}
         return GovernanceEvent.of(actor, "CREATE_OBJECT", key=one.key, name=one.name, details=details)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from audit.core.actor import Actor
     from audit.spark.handler import Run
+    from audit.time_travel.backups.content.backup_content import ObjectGrant
     from audit.time_travel.backups.rules.requests import BackupSecurable, Privileges
     from audit.time_travel.dropped.drop_registry import ObjectEvent
     from audit.time_travel.versions.changes import RecordedChange
@@ -106,10 +107,20 @@ class Governance(Protocol):
         """
         ...
 
+    def grants_on(
+        self, domain: Domain, name: Sequence[str], table_id: str | None
+    ) -> Iterable[tuple[str, str, str, bool]]:
+        """The grants on a table, view or function: privilege, USER or ROLE, grantee, WITH GRANT OPTION."""
+        ...
+
     def own_restored(
-        self, objects: Iterable[tuple[Domain, Sequence[str]]], spark: SparkSession, actor: Actor
+        self,
+        objects: Iterable[tuple[Domain, Sequence[str]]],
+        grants: Iterable[ObjectGrant],
+        spark: SparkSession,
+        actor: Actor,
     ) -> None:
-        """Record who owns restored objects, by domain and full name: the current role, or the user."""
+        """Record who owns restored objects, by domain and full name, and what they grant."""
         ...
 
     def forget_backup(self, on: BackupSecurable, actor: Actor) -> None:

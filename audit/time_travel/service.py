@@ -100,6 +100,7 @@ class TimeTravel:
     ) -> None:
         self._cloned = governance.copy
         self._copy_views = governance.copy_views
+        self._grants_on = governance.grants_on
         self._may_undrop = governance.require_undrop
         self._require_no_backup = governance.require_no_backup
         self._may_drop_schema = governance.require_schema_drop
@@ -332,6 +333,7 @@ class TimeTravel:
             self._catalog,
             self.registry,
             self._copy_views,
+            self._grants_on,
             home / RESTORES,
             self._clock,
         )

@@ -6,7 +6,7 @@ audit's records tell who created an object; they are not read for an administrat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -195,6 +195,20 @@ class Privileges:
         if relation_exists(spark, full):
             target = self._named(domain, full, spark)
             grant_ddl.require("OWNERSHIP", target, who, state, f"replace {target}")
+
+    def grants_on(
+        self, domain: Domain, name: Sequence[str], table_id: str | None
+    ) -> Iterator[tuple[str, str, str, bool]]:
+        """The grants on a table, view or function: privilege, USER or ROLE, grantee, WITH GRANT OPTION.
+
+        Args:
+            domain: of the object.
+            name: in full.
+            table_id: Delta's own id of a Delta table.
+        """
+        known = self._event_log.state().grants.on_object(_relation(domain, name, table_id, ()))
+        for (holder, privilege), grant in known.items():
+            yield privilege, holder.kind, holder.name, grant.option
 
     def of_object(self, domain: Domain, name: Sequence[str], spark: SparkSession) -> Securable:
         """An object of the catalog, as the holder of privileges.

@@ -26,11 +26,12 @@ from audit.policies.model.privileges import (
 from lineage.model import Domain
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from audit.core.actor import Actor
     from audit.policies.model.grants import Grant
     from audit.policies.model.state import GovernanceState
+    from audit.time_travel.backups.content.backup_content import ObjectGrant
     from lineage.sql.commands.command import Command
 
 
@@ -58,6 +59,26 @@ def grant_events(
         details = {"privileges": [one for _, one in pairs], "as_whom": [holder.kind, holder.name]}
         events.append(_event(actor, "GRANT_PRIVILEGES", on, grantee, **details, option=option))
     return events
+
+
+def restored_grants(
+    on: Securable, grants: Iterable[ObjectGrant], owner: Holder, actor: Actor, state: GovernanceState
+) -> Iterator[GovernanceEvent]:
+    """The events of grants that come back with an object of a backup; none for roles that are gone.
+
+    Args:
+        on: the restored object.
+        grants: on it, when the backup was made.
+        owner: of the restored object.
+        actor: who restored it.
+        state: the newest.
+    """
+    for one in grants:
+        if one.kind == "ROLE" and one.grantee not in (*state.roles, ADMIN, PUBLIC):
+            continue
+        details = {"privileges": [one.privilege], "as_whom": [owner.kind, owner.name]}
+        grantee = Holder(one.kind, one.grantee)
+        yield _event(actor, "GRANT_PRIVILEGES", on, grantee, **details, option=one.option)
 
 
 def revoke_events(

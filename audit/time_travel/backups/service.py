@@ -208,7 +208,7 @@ class Backups:
         backup = backup_rules.backup_to_restore(state, typed, request)
         self.governance.require_restore(typed.domain, typed.name, spark, request.actor)
         restored = self.contents.restore(typed, self.files.of(backup), spark, request.actor)
-        self.governance.own_restored(restored.made, spark, request.actor)
+        self.governance.own_restored(restored.made, restored.grants, spark, request.actor)
         return restored.message
 
     def _made(

@@ -49,14 +49,14 @@ class Backups:
         """A backup of a table; its folder."""
         folder, found = self.root / "set" / backup, self.catalog.find(tuple(name.split(".")))
         target = BackupFolder(LocalStore(self.root), f"set/{backup}")
-        take_table(self.catalog, found, version, target, self.clock.now(), watch or self.watch)
+        take_table(self.catalog, found, version, target, self.clock.now(), watch or self.watch, no_grants)
         return folder
 
     def schema(self, name, backup="one", watch=None):
         """A backup of a schema; its folder."""
         folder = self.root / "set" / backup
         target = BackupFolder(LocalStore(self.root), f"set/{backup}")
-        take_schema(self.catalog, name, target, self.clock.now(), watch or self.watch)
+        take_schema(self.catalog, name, target, self.clock.now(), watch or self.watch, no_grants)
         return folder
 
     def restorer(self, watch=None):
@@ -78,6 +78,11 @@ class Backups:
     def location(self, table):
         """Where a table lies."""
         return local_path(self.session.sql(f"DESCRIBE DETAIL {table}").first().location)
+
+
+def no_grants(*_):
+    """Of any object."""
+    return ()
 
 
 def damages(folder):

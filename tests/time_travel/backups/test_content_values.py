@@ -13,6 +13,7 @@ from audit.time_travel.backups.content.backup_content import (
     BackupContent,
     BackupTable,
     LeftOut,
+    ObjectGrant,
     read_content,
     require_restorable,
     write_content,
@@ -29,6 +30,7 @@ TABLE = BackupTable("tables/0000", FULL, "file:/w/t", "id-1", 3, 5_000, 1, 4, {"
 CONTENT = BackupContent(
     Domain.SCHEMA, ("spark_catalog", "s"), 7, {"properties": {}},
     (TABLE,), ({"name": "v"},), ({"name": "f"},), (LeftOut("p", "a table of parquet"),),
+    (ObjectGrant(Domain.VIEW, "v", "SELECT", "ROLE", "HR", option=True),),
 )  # fmt: skip
 
 
@@ -86,6 +88,7 @@ def test_a_damaged_backup_is_not_restored(backup, path, text, what):
         {"tables": [{"folder": "tables/0000"}]},
         {"tables": [{**asdict(TABLE), "folder": "../../x"}]},
         {"views": ["v"]},
+        {"grants": [{"domain": "PLANET"}]},
     ],
 )
 def test_what_is_no_content_is_refused(tmp_path, change):

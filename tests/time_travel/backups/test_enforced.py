@@ -57,6 +57,45 @@ def test_a_table_is_its_restorers(session, schema, backup):
         session.table("again").collect()
 
 
+def test_grants_come_back(session, schema, backup):
+    """As they were when the backup was made; none to a role that is gone; in place those of today stay."""
+    for role in ("hr", "gone"):
+        session.sql(f"CREATE ROLE {role}")
+    session.sql("GRANT ROLE hr TO USER zoe")
+    with audit.as_user(session, "bob"):
+        session.sql("GRANT SELECT ON TABLE t TO ROLE hr WITH GRANT OPTION")
+        session.sql("GRANT SELECT ON TABLE t TO ROLE gone")
+        session.sql("GRANT SELECT ON VIEW v TO USER kim")
+        for name in ("s", "m"):
+            session.sql(f"ALTER BACKUP SET {name} ADD BACKUP")
+        session.sql("REVOKE SELECT ON TABLE t FROM ROLE hr")
+    session.sql("DROP ROLE gone")
+    session.sql(f"GRANT CREATE TABLE ON SCHEMA {schema} TO USER bob")
+    session.sql("GRANT CREATE SCHEMA ON ACCOUNT TO USER bob")
+    of_table, of_schema = (
+        session.sql(f"SHOW BACKUPS IN BACKUP SET {name}").collect()[-1].backup_id for name in ("s", "m")
+    )
+    new = f"new_{schema}"
+    with audit.as_user(session, "bob"):
+        session.sql(f"CREATE TABLE again FROM BACKUP SET s IDENTIFIER '{of_table}'")
+        session.sql(f"CREATE SCHEMA {new} FROM BACKUP SET m IDENTIFIER '{of_schema}'")
+        session.sql(f"CREATE OR REPLACE TABLE t FROM BACKUP SET s IDENTIFIER '{of_table}'")
+
+    def granted(domain, name):
+        rows = session.sql(f"SHOW GRANTS ON {domain} {name}").collect()
+        kept = [row for row in rows if row.privilege != "OWNERSHIP"]
+        return [(row.privilege, row.grantee_name, row.grant_option, row.granted_by) for row in kept]
+
+    expected = [("SELECT", "HR", "true", "bob")]
+    assert granted("TABLE", "again") == granted("TABLE", f"{new}.t") == expected
+    assert granted("VIEW", f"{new}.v") == [("SELECT", "kim", "false", "bob")]
+    assert granted("TABLE", "t") == []
+    with audit.as_user(session, "zoe"):
+        assert session.table(f"{schema}.again").collect() == [(1,)]
+    session.sql(f"DROP SCHEMA {new} CASCADE")
+    session.sql("DROP ROLE hr")
+
+
 def test_what_is_replaced_must_be_owned(session, schema, backup):
     """And keeps its owner."""
     session.sql("CREATE TABLE other (a INT)")

@@ -60,6 +60,27 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
+class ObjectGrant:
+    """A privilege on an object of a backup, as it was granted when the backup was made.
+
+    Attributes:
+        domain: TABLE, VIEW or FUNCTION, of the object.
+        name: of the object, the last part.
+        privilege: as it was granted.
+        kind: USER or ROLE.
+        grantee: who holds it.
+        option: WITH GRANT OPTION.
+    """
+
+    domain: Domain
+    name: str
+    privilege: str
+    kind: str
+    grantee: str
+    option: bool
+
+
+@dataclass(frozen=True, slots=True)
 class BackupContent:
     """What a backup is of.
 
@@ -73,6 +94,7 @@ class BackupContent:
         views: the views of a schema.
         functions: the functions of a schema.
         left_out: what a schema has beside them.
+        grants: on all of them.
     """
 
     domain: Domain
@@ -83,6 +105,7 @@ class BackupContent:
     views: tuple[Mapping[str, Any], ...] = ()
     functions: tuple[Mapping[str, Any], ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    grants: tuple[ObjectGrant, ...] = ()
 
     @property
     def bytes(self) -> int:
@@ -99,7 +122,7 @@ def write_content(path: Path, content: BackupContent) -> None:
     """Write a content into a file, which has its name when it is whole."""
     part = path.with_name(path.name + ".part")
     with part.open("w", encoding="utf-8") as file:
-        json.dump({"format": _FORMAT, **asdict(content), "domain": content.domain.name}, file)
+        json.dump(_values(content), file)
         file.flush()
         os.fsync(file.fileno())
     part.replace(path)
@@ -149,6 +172,7 @@ def parse_content(data: bytes, path: Path | str) -> BackupContent:
             tuple(_facts(one) for one in found["views"]),
             tuple(_facts(one) for one in found["functions"]),
             tuple(LeftOut(str(one["name"]), str(one["reason"])) for one in found["left_out"]),
+            tuple(_grant(one) for one in found["grants"]),
         )  # fmt: skip
     except (ValueError, KeyError, TypeError) as error:
         raise _unknown(path, error) from error
@@ -203,6 +227,18 @@ def _damaged(folder: Path, path: str, what: str) -> BackupDamagedError:
     return BackupDamagedError(
         f"backup {folder} is damaged: {path} {what}", "audit backup verify lists all; restore another backup"
     )
+
+
+def _values(content: BackupContent) -> dict[str, Any]:
+    grants = [{**asdict(one), "domain": one.domain.name} for one in content.grants]
+    return {"format": _FORMAT, **asdict(content), "domain": content.domain.name, "grants": grants}
+
+
+def _grant(found: Mapping[str, Any]) -> ObjectGrant:
+    return ObjectGrant(
+        Domain[found["domain"]], str(found["name"]), str(found["privilege"]), str(found["kind"]),
+        str(found["grantee"]), bool(found["option"]),
+    )  # fmt: skip
 
 
 def _table(found: Mapping[str, Any]) -> BackupTable:

@@ -16,6 +16,7 @@ from audit.time_travel.backups.content.restore_schema import CopyViews, SchemaRe
 from audit.time_travel.backups.content.restore_table import Restored, Restorer
 from audit.time_travel.backups.content.take_backup import (
     BackupFolder,
+    GrantsOn,
     Watch,
     bytes_now,
     take_schema,
@@ -44,6 +45,7 @@ class Contents:
         catalog_of: the catalog as a session sees it.
         registry: has the parameters of the account, and what was dropped.
         copy_views: gives views, which are to be created, the policies of others.
+        grants_on: the grants on an object.
         notes: the folder of notes of restores, on this machine.
         clock: UTC microseconds.
     """
@@ -52,6 +54,7 @@ class Contents:
     catalog_of: Callable[[SparkSession], DeltaCatalog]
     registry: DropRegistry
     copy_views: CopyViews
+    grants_on: GrantsOn
     notes: Path
     clock: Callable[[], int]
 
@@ -88,10 +91,12 @@ class Contents:
         """
         catalog = self.catalog_of(self.own)
         if backup_set.domain is Domain.SCHEMA:
-            content = take_schema(catalog, split_name(backup_set.of)[-1], target, self.clock(), watch)
+            content = take_schema(
+                catalog, split_name(backup_set.of)[-1], target, self.clock(), watch, self.grants_on
+            )
         else:
             table = _table_of(catalog, backup_set)
-            content = take_table(catalog, table, None, target, self.clock(), watch)
+            content = take_table(catalog, table, None, target, self.clock(), watch, self.grants_on)
         made = target.store.totals(target.folder)
         return {
             "bytes": content.bytes,

@@ -86,7 +86,7 @@ class SchemaRestorer:
         message = f"Schema {name} successfully restored."
         if refused:
             message += f" Without views over missing objects: {', '.join(refused)}."
-        return Restored(message, tuple(self._made(full)))
+        return Restored(message, tuple(self._made(full)), content.grants)
 
     def _made(self, schema: tuple[str, str]) -> Iterator[tuple[Domain, tuple[str, ...]]]:
         """The schema and all that is in it."""

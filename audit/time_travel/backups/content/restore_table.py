@@ -7,6 +7,7 @@ on. A table that is there gets one commit more, and keeps its past.
 
 from __future__ import annotations
 
+import dataclasses
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 from audit.core.file_paths import without_scheme
 from audit.spark.delta.table_copies import NewTable
 from audit.spark.delta.values import Table
-from audit.time_travel.backups.content.backup_content import BackupTable, require_restorable
+from audit.time_travel.backups.content.backup_content import BackupTable, ObjectGrant, require_restorable
 from audit.time_travel.backups.content.copy_version import copy_version, link_listed, require_local
 from audit.time_travel.backups.content.restore_notes import HeldNote, Placed, RestoreNote, held_note, note_for
 from audit.time_travel.backups.content.take_backup import Watch
@@ -49,10 +50,12 @@ class Restored:
     Attributes:
         message: for the user.
         made: domain and full name of each object that was not there before; who restored it owns it.
+        grants: on these, of when the backup was made; those on what is restored in place stay.
     """
 
     message: str
     made: tuple[tuple[Domain, tuple[str, ...]], ...] = ()
+    grants: tuple[ObjectGrant, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +116,8 @@ class Restorer:
                 self._in_place(backup, source, there, held)
                 return Restored(_said(name))
             self._new(backup, content, name, held)
-        return Restored(_said(name), ((Domain.TABLE, name),))
+        grants = tuple(dataclasses.replace(one, name=name[-1]) for one in content.grants)
+        return Restored(_said(name), ((Domain.TABLE, name),), grants)
 
     def _is_ours(self, there: Table | View, held: HeldNote, backup: Path) -> bool:
         """Whether an attempt that was killed has registered the table, and did not come to its end."""

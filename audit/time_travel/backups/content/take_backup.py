@@ -19,6 +19,7 @@ from audit.time_travel.backups.content.backup_content import (
     BackupContent,
     BackupTable,
     LeftOut,
+    ObjectGrant,
     content_in,
     is_description,
     parse_content,
@@ -75,8 +76,19 @@ class BackupFolder:
     previous: tuple[str, ...] = ()
 
 
+GrantsOn = Callable[[Domain, tuple[str, ...], "str | None"], Iterable[tuple[str, str, str, bool]]]
+"""The grants on an object, by domain, full name and Delta's id of a table: privilege, USER or ROLE, grantee,
+WITH GRANT OPTION."""
+
+
 def take_table(
-    catalog: DeltaCatalog, table: Table, version: int | None, target: BackupFolder, made: int, watch: Watch
+    catalog: DeltaCatalog,
+    table: Table,
+    version: int | None,
+    target: BackupFolder,
+    made: int,
+    watch: Watch,
+    grants_on: GrantsOn,
 ) -> BackupContent:
     """Back up a version of a Delta table.
 
@@ -87,6 +99,7 @@ def take_table(
         target: where it goes.
         made: now, UTC microseconds.
         watch: is told how it goes on.
+        grants_on: asked for each object.
 
     Raises:
         NoHistoryError: it is no Delta table.
@@ -97,13 +110,19 @@ def take_table(
 
     def plan() -> BackupContent:
         planned = _planned(catalog, table, version, 0, target.store)
-        return BackupContent(Domain.TABLE, table.name, made, tables=(planned,))
+        grants = tuple(_grants(grants_on, Domain.TABLE, table.name, planned.table_id))
+        return BackupContent(Domain.TABLE, table.name, made, tables=(planned,), grants=grants)
 
     return _taken(catalog, plan, target, watch)
 
 
 def take_schema(
-    catalog: DeltaCatalog, name: str, target: BackupFolder, made: int, watch: Watch
+    catalog: DeltaCatalog,
+    name: str,
+    target: BackupFolder,
+    made: int,
+    watch: Watch,
+    grants_on: GrantsOn,
 ) -> BackupContent:
     """Back up the Delta tables, views and functions of a schema.
 
@@ -128,9 +147,23 @@ def take_schema(
         views = tuple(one.facts for one in there if isinstance(one, View))
         functions = tuple(catalog.functions(name))
         full = (SESSION_CATALOG, str(facts["name"]))
-        return BackupContent(Domain.SCHEMA, full, made, facts, tables, views, functions, tuple(left_out))
+        objects = [
+            *((Domain.TABLE, one.name, one.table_id) for one in tables),
+            *((Domain.VIEW, one.name, None) for one in there if isinstance(one, View)),
+            *((Domain.FUNCTION, (*full, str(one["name"])), None) for one in functions),
+        ]
+        grants = tuple(grant for one in objects for grant in _grants(grants_on, *one))
+        return BackupContent(
+            Domain.SCHEMA, full, made, facts, tables, views, functions, tuple(left_out), grants
+        )
 
     return _taken(catalog, plan, target, watch)
+
+
+def _grants(
+    grants_on: GrantsOn, domain: Domain, name: tuple[str, ...], table_id: str | None
+) -> Iterable[ObjectGrant]:
+    return (ObjectGrant(domain, name[-1], *one) for one in grants_on(domain, name, table_id))
 
 
 def _of_delta(
