@@ -76,6 +76,17 @@ def test_the_dates_of_a_store_that_differ_do_not_add_up():
     assert after(*looks)[-1] * HOUR == second
 
 
+def test_a_late_date_beside_a_boot_does_not_add_up():
+    """Of the time that the boot has seen pass: a date that is right again counts from the first."""
+    looks = [here(0, 0, "a"), here(0, 0, "a", -1), here(0, 0, "a", 0), here(2, 2, "a")]
+    more = [
+        look
+        for at in range(3, 40, 2)
+        for look in (here(at, at, "a", at - 1), here(at + 1, at + 1, "a", at + 1))
+    ]
+    assert after(*looks, *more)[-1] <= 40
+
+
 def test_without_a_witness_nothing_counts():
     """The machine's clock alone moves no mark."""
     assert after(Observation(NOON), Observation(NOON + YEAR)) == [0, 0]

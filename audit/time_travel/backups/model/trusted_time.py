@@ -68,7 +68,7 @@ class BootSeen:
 
 @dataclass(frozen=True, slots=True)
 class StoreSeen:
-    """The look at the store's latest date: the mark after it, that date, the machine's clock."""
+    """The look at the latest date that was not late: the mark after it, that date, the machine's clock."""
 
     mark: int
     date: int
@@ -130,8 +130,11 @@ def _with_boot(boots: Mapping[str, BootSeen], mark: int, seen: Observation) -> M
 
 
 def _with_store(before: TrustedTime, mark: int, seen: Observation) -> StoreSeen | None:
-    # Servers of one store differ by a second or so: an earlier date must not be the next beginning, or the
-    # differences would add up.
-    if seen.store is None or (before.store is not None and seen.store <= before.store.date):
-        return before.store
+    # Servers of one store differ by a second or so. A late date must not be the next beginning, whether it is
+    # earlier than the last one or the boot has seen more time pass: the differences would add up.
+    known = before.store
+    if seen.store is None:
+        return known
+    if known is not None and (seen.store <= known.date or mark - seen.store > known.mark - known.date):
+        return known
     return StoreSeen(mark, seen.store, seen.machine)
