@@ -1,6 +1,6 @@
 """The matrix: a backup that is locked, held, expired, suspended, by who asks and by operation, in full.
 
-`OPERATIONS` says it once more, from the document, and by nothing of the rules: an operation is refused for each
+`OPERATIONS` says it once more, from the document, without the rules: an operation is refused for each
 reason that forbids it, and done without one.
 """
 
