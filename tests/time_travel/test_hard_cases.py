@@ -67,6 +67,13 @@ class Ungoverned:
     def require_undrop(self, _event, _by):
         """Anybody may."""
 
+    def require_no_backup(self, _spark, _place):
+        """There is none."""
+
+    def grants_on(self, _domain, _name, _table_id):
+        """None."""
+        return ()
+
     def owner_of(self, _key):
         """Nobody was granted it."""
         return
