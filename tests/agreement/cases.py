@@ -23,6 +23,7 @@ LEFT_OUT = {
     "copy.sql": "Spark has no COPY INTO",
     "other.sql": "commands without a plan of their own, and what Spark refuses",
     "governance.sql": "policies, tags, SWAP and UNDROP are this system's own statements",
+    "backups.sql": "Spark has no backups",
     "policies.sql": "Spark has no policies",
     "not_recorded.sql": "Spark knows nothing of what is not to be recorded",
     "scripts.sql": "statements that need those before them to have run",

@@ -18,7 +18,7 @@ ACTOR = Actor(5, "ann", "q", lambda: "id")
 def test_the_order_of_the_stages():
     """COPY INTO is run as other statements; the past is read before anything is decided about a text."""
     assert [type(stage).__name__ for stage in STAGES] == [
-        "CopyInto", "PastVersions", "PoliciesStage", "TimeTravelStage",
+        "CopyInto", "PastVersions", "PoliciesStage", "BackupsStage", "TimeTravelStage",
     ]  # fmt: skip
 
 

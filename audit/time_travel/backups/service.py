@@ -240,15 +240,15 @@ class Backups:
             BackupLockedError: a backup in it is under a retention lock and has not expired.
             BackupPolicyInUseError: a policy in it is applied to a set elsewhere.
         """
+        before = self.log.state()
+        if not (before.sets or before.policies):
+            return run(spark, text)
         current = self.catalog_of(spark).current
         name = quote_name(drop.name if len(drop.name) > 1 else (current[0], *drop.name))
 
         def decide(state: BackupState) -> Sequence[BackupEvent]:
             return container_rules.drop_container(state, name, actor)
 
-        before = self.log.state()
-        if not (before.sets or before.policies):
-            return run(spark, text)
         decide(self._looked(actor))  # refused before anything is dropped
         answer = run(spark, text)
         self._remove_deleted(self._appended(decide, actor), before)
