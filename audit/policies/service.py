@@ -237,6 +237,8 @@ class Policies:
         # Else no privilege and no policy asks who owns an object.
         if not self._enforcer.notes_creations and not given:
             return
+        # What the rule has noted of the restore's own statements: once more it would take the grants off.
+        self._enforcer.created_objects(spark)
         owner, made, restored = self._holder(spark, actor), [], []
         for domain, name in objects:
             own = [one for one in given if one.domain is domain and one.name.lower() == name[-1].lower()]

@@ -13,7 +13,11 @@ from audit.cli import main
 from audit.core.clock import SystemClock
 from tests.sessions import NO_TABLES, attached
 
-pytestmark = pytest.mark.spark
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.hive("the commands look for the embedded metastore"),
+    pytest.mark.long("a JVM of its own with a metastore"),
+]
 
 HOUR = 3_600_000_000
 

@@ -90,9 +90,11 @@ def test_grants_come_back(session, schema, backup):
     assert granted("TABLE", "again") == granted("TABLE", f"{new}.t") == expected
     assert granted("VIEW", f"{new}.v") == [("SELECT", "kim", "false", "bob")]
     assert granted("TABLE", "t") == []
+    session.sql(f"GRANT USAGE ON SCHEMA {schema} TO ROLE hr")
     with audit.as_user(session, "zoe"):
         assert session.table(f"{schema}.again").collect() == [(1,)]
     session.sql(f"DROP SCHEMA {new} CASCADE")
+    session.sql("REVOKE CREATE SCHEMA ON ACCOUNT FROM USER bob")
     session.sql("DROP ROLE hr")
 
 
