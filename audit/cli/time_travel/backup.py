@@ -86,7 +86,8 @@ def verify(tool: Tool, output: Output, backup_set: str | None) -> None:
 
     tool.require_audit()
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("Reading", total=None)
         found = list(verified_backups(tool.config, backup_set, lambda size: bar.advance(task, size)))
     damaged = [one for one in found if one.damages]
@@ -106,7 +107,8 @@ def verify(tool: Tool, output: Output, backup_set: str | None) -> None:
     if unread:
         output.progress(f"{unread:,} large files have no hash yet: audit backup run reads them")
     if not output.as_json and not damaged:
-        hand_over(f"All files of {_backups(found)} are as they were: {total:,} bytes.\n")
+        whole = f"All files of {_backups(found)} are as they were: {total:,} bytes.\n"
+        hand_over(whole if found else "There is no backup yet.\n")
     if damaged:
         output.progress(f"Damaged: {len(damaged):,} of {_backups(found)}")
         raise click.exceptions.Exit(1)
@@ -152,7 +154,8 @@ def _run(backups: Backups, actor: Actor) -> list[BackupRun]:
     from audit.time_travel.backups.content.take_backup import Watch
 
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,}"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         files, read = bar.add_task("Files taken", total=None), bar.add_task("Bytes read", total=None)
         watch = Watch(lambda _: bar.advance(files), lambda size: bar.advance(read, size))
         return list(backups.run_schedules(actor, watch))

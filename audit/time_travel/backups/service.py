@@ -162,11 +162,15 @@ class Backups:
             return None
         days = policy.expire_after_days or 0
         is_schema = known.domain is Domain.SCHEMA
-        found = self.estimate(split_name(known.of), days, request.actor.time, is_schema=is_schema)
+        said = f"The retention lock of {policy.name} is on {known.name} for good: nobody can take it off."
+        try:
+            found = self.estimate(split_name(known.of), days, request.actor.time, is_schema=is_schema)
+        except AuditError as error:
+            # The lock is on already: what it will bind is not known, as of a table that is dropped.
+            return f"{said} What daily backups will bind is not known: {error.problem}."
         return (
-            f"The retention lock of {policy.name} is on {known.name} for good: nobody can take it off."
-            f" Daily backups will bind about {found.bytes_bound:,} bytes in {days} days: {found.bytes_now:,}"
-            f" now, and {found.bytes_a_day:,} that change a day."
+            f"{said} Daily backups will bind about {found.bytes_bound:,} bytes in {days} days:"
+            f" {found.bytes_now:,} now, and {found.bytes_a_day:,} that change a day."
         )
 
     def estimate(self, name: Sequence[str], days: int, now: int, *, is_schema: bool) -> LockEstimate:

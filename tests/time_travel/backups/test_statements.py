@@ -180,6 +180,18 @@ def test_a_lock_says_what_it_will_bind(session, sales):
         assert f" in 30 days: {bytes_now:,} now" in warning
 
 
+def test_a_lock_on_the_set_of_a_dropped_table(session, sales):
+    """It is on, and the statement succeeds: what it will bind is all that is not known."""
+    add(session)
+    session.sql("DROP TABLE sales")
+    session.sql(f"CREATE BACKUP POLICY p {LOCKED}")
+    told = [row.status for row in session.sql("ALTER BACKUP SET s APPLY BACKUP POLICY p").collect()]
+    assert "nobody can take it off" in told[1]
+    assert "is not known: no Delta table is called" in told[1]
+    with pytest.raises(errors.BackupLockedError, match="under a retention lock"):
+        session.sql("DROP BACKUP SET s")
+
+
 def test_large_files_are_hashed_by_the_next_run(session, sales, monkeypatch):
     """Until then verify knows them by their size, afterwards by their bytes."""
     monkeypatch.setattr(take_backup, "_READ_AT_ONCE", 0)

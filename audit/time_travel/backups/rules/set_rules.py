@@ -231,9 +231,10 @@ def require_unbound(state: BackupState, backup_set: BackupSet, now: int, what: s
         )
     bound = [one for one in backups if state.is_bound(one, now)]
     if bound:
+        more = f" and {len(bound) - 1:,} more" if len(bound) > 1 else ""
         raise BackupLockedError(
-            f"{what} would delete {len(bound)} backups of backup set {backup_set.name}, which are under a"
-            " retention lock and have not expired",
+            f"{what} would delete backup {bound[0].backup_id}{more} of backup set {backup_set.name}, under a"
+            " retention lock and not expired",
             "wait until they have expired: SHOW BACKUPS IN BACKUP SET tells when; nobody can do it before",
         )
 
