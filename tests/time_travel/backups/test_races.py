@@ -121,7 +121,7 @@ def test_two_runners(session, sales, service, time_passes):
 
 def test_a_backup_against_a_deletion_of_its_files(session, sales):
     """It is whole, or refused with the file's name; a VACUUM of what is current takes nothing."""
-    for number in range(4):
+    for number in range(2):
         file = Path(session.table("sales").inputFiles()[0].removeprefix("file:"))
         data = file.read_bytes()
         add, _ = at_once(statement(session, "ALTER BACKUP SET s ADD BACKUP"), file.unlink)
