@@ -180,7 +180,7 @@ def test_a_lock_says_what_it_will_bind(session, sales):
         assert f" in 30 days: {bytes_now:,} now" in warning
 
 
-def test_a_lock_on_the_set_of_a_dropped_table(session, sales):
+def test_a_lock_on_the_set_of_a_dropped_table(session, sales, time_passes):
     """It is on, and the statement succeeds: what it will bind is all that is not known."""
     add(session)
     session.sql("DROP TABLE sales")
@@ -190,6 +190,9 @@ def test_a_lock_on_the_set_of_a_dropped_table(session, sales):
     assert "is not known: no Delta table is called" in told[1]
     with pytest.raises(errors.BackupLockedError, match="under a retention lock"):
         session.sql("DROP BACKUP SET s")
+    run(session)
+    time_passes(days=31)
+    assert run(session) == [("EXPIRED", "s")]
 
 
 def test_large_files_are_hashed_by_the_next_run(session, sales, monkeypatch):
