@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from audit.core.clock import to_micros
-from audit.time_travel.backups.backup_files import LOCATION
+from audit.time_travel.backups.backup_files import BackupFiles
 from audit.time_travel.backups.files.manifest import NAME as MANIFEST
 from audit.time_travel.backups.files.manifest import FileIdentity
 from audit.time_travel.backups.model.apply_events import state_after
@@ -25,7 +25,7 @@ from lineage.names import SESSION_CATALOG, quote_name, split_name
 
 if TYPE_CHECKING:
     from audit.core.config import Config
-    from audit.time_travel.backups.store.backup_store import BackupStore
+    from audit.time_travel.backups.content.take_backup import BackupFolder
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,8 @@ def verified_backups(
         BackupNotLocalError: the root is not on this machine.
         UnknownBackupError: there is no such set.
     """
-    state, store = read_state(config), cache(lambda location: store_at(config, location, settings))
+    state = read_state(config)
+    files = BackupFiles("", cache(lambda location: store_at(config, location, settings)))
     # Of a file that many backups share the bytes are read once.
     wanted, seen = None, dict[FileIdentity, str]()
     if backup_set is not None:
@@ -80,8 +81,7 @@ def verified_backups(
         wanted = known.set_id
     for one in state.all_backups():
         if wanted is None or one.set_id == wanted:
-            place = store(one.content.get(LOCATION, ""))
-            yield _verified(place, state.sets[one.set_id].name, one, done, seen)
+            yield _verified(files.of(one), state.sets[one.set_id].name, one, done, seen)
 
 
 def read_state(config: Config) -> BackupState:
@@ -108,18 +108,18 @@ def _event(row: dict[str, Any]) -> BackupEvent:
 
 
 def _verified(
-    store: BackupStore,
+    place: BackupFolder,
     name: str,
     backup: Backup,
     done: Callable[[int], None],
     seen: dict[FileIdentity, str],
 ) -> VerifiedBackup:
-    folder, noted = f"{backup.set_id}/{backup.backup_id}", backup.content.get("manifest")
+    store, noted = place.store, backup.content.get("manifest")
     try:
-        made = store.totals(folder)
+        made = store.totals(place.folder)
         # A run that hashes the large files writes the manifest first, then the event that vouches for it.
         is_being_completed = bool(backup.content.get("unread")) and not made.unread
-        found = store.verify(folder, None if is_being_completed else noted, done, seen)
+        found = store.verify(place.folder, None if is_being_completed else noted, done, seen)
     except BackupDamagedError as error:
         return VerifiedBackup(name, backup.backup_id, 0, 0, ((MANIFEST, error.problem),))
     damages = tuple((one.path, str(one.problem)) for one in found)

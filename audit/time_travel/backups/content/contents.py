@@ -91,13 +91,12 @@ class Contents:
         """
         catalog = self.catalog_of(self.own)
         if backup_set.domain is Domain.SCHEMA:
-            content = take_schema(
+            content, made = take_schema(
                 catalog, split_name(backup_set.of)[-1], target, self.clock(), watch, self.grants_on
             )
         else:
             table = _table_of(catalog, backup_set)
-            content = take_table(catalog, table, None, target, self.clock(), watch, self.grants_on)
-        made = target.store.totals(target.folder)
+            content, made = take_table(catalog, table, None, target, self.clock(), watch, self.grants_on)
         return {
             "bytes": content.bytes,
             "files": content.files,

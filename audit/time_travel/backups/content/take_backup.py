@@ -27,7 +27,7 @@ from audit.time_travel.backups.content.backup_content import (
 )
 from audit.time_travel.backups.content.copy_version import Progress, not_whole, require_local
 from audit.time_travel.backups.files.manifest import ReadNow
-from audit.time_travel.backups.store.backup_store import NO_LOCK, BackupStore, Source
+from audit.time_travel.backups.store.backup_store import NO_LOCK, BackupStore, Published, Source
 from audit.time_travel.errors import NoHistoryError, UnknownObjectError
 from lineage.model import Domain
 from lineage.names import SESSION_CATALOG, quote_name
@@ -89,7 +89,7 @@ def take_table(
     made: int,
     watch: Watch,
     grants_on: GrantsOn,
-) -> BackupContent:
+) -> tuple[BackupContent, Published]:
     """Back up a version of a Delta table.
 
     Args:
@@ -100,6 +100,9 @@ def take_table(
         made: now, UTC microseconds.
         watch: is told how it goes on.
         grants_on: asked for each object.
+
+    Returns:
+        What it holds, and what its manifest adds up to.
 
     Raises:
         NoHistoryError: it is no Delta table.
@@ -123,7 +126,7 @@ def take_schema(
     made: int,
     watch: Watch,
     grants_on: GrantsOn,
-) -> BackupContent:
+) -> tuple[BackupContent, Published]:
     """Back up the Delta tables, views and functions of a schema.
 
     The newest version of each table is looked up first, one after the other, then their files are taken. What
@@ -207,19 +210,20 @@ def _planned(
 
 def _taken(
     catalog: DeltaCatalog, plan: Callable[[], BackupContent], target: BackupFolder, watch: Watch
-) -> BackupContent:
+) -> tuple[BackupContent, Published]:
     store, work = target.store, target.store.work(target.folder)
-    if not store.is_published(target.folder):
-        if not (work / NAME).exists():
-            work.mkdir(parents=True, exist_ok=True)
-            if not (work / PLAN).exists():
-                write_content(work / PLAN, plan())
-            planned = content_in(work / PLAN)
-            tables = _tables(catalog, planned.tables, target, watch.taken)
-            write_content(work / NAME, replace(planned, tables=tables))
-        now = ReadNow(_READ_AT_ONCE, is_description)
-        store.publish(target.folder, NO_LOCK, watch.read, target.previous, now)
-    return parse_content(store.read(target.folder, NAME), f"{store.location(target.folder)}/{NAME}")
+    if store.is_published(target.folder):
+        data = store.read(target.folder, NAME)
+        return parse_content(data, f"{store.location(target.folder)}/{NAME}"), store.totals(target.folder)
+    if not (work / NAME).exists():
+        work.mkdir(parents=True, exist_ok=True)
+        if not (work / PLAN).exists():
+            write_content(work / PLAN, plan())
+        planned = content_in(work / PLAN)
+        tables = _tables(catalog, planned.tables, target, watch.taken)
+        write_content(work / NAME, replace(planned, tables=tables))
+    content, now = content_in(work / NAME), ReadNow(_READ_AT_ONCE, is_description)
+    return content, store.publish(target.folder, NO_LOCK, watch.read, target.previous, now)
 
 
 def _tables(
