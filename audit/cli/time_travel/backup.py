@@ -89,7 +89,9 @@ def verify(tool: Tool, output: Output, backup_set: str | None) -> None:
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("Reading", total=None)
-        found = list(verified_backups(tool.config, backup_set, lambda size: bar.advance(task, size)))
+        found = list(
+            verified_backups(tool.config, backup_set, lambda size: bar.advance(task, size), tool.conf)
+        )
     damaged = [one for one in found if one.damages]
     if output.as_json:
         output.rows([_row(one) for one in found])
