@@ -122,9 +122,7 @@ public class PredicateFence {
     if (hiddenColumns.isEmpty()) return plan;
     LogicalPlan found = plan;
     if (plan instanceof Filter) {
-      Expression condition = fenceCondition(((Filter) plan).condition());
-      if (condition != ((Filter) plan).condition())
-        found = new Filter(condition, ((Filter) plan).child());
+      found = fenceFilter((Filter) plan);
     } else if (plan instanceof Join && !((Join) plan).condition().isEmpty()) {
       Join join = (Join) plan;
       Set<ExprId> at = new HashSet<>();
@@ -139,6 +137,8 @@ public class PredicateFence {
         found = plan.withNewChildren(Scala.seq(List.of(left)));
     } else if (plan instanceof Generate && ((Generate) plan).generator() instanceof ExplodeBase) {
       found = fenceGenerate((Generate) plan);
+    } else if (plan instanceof UnaryNode && plan.containsPattern(TreePattern.PLAN_EXPRESSION())) {
+      found = fenceBelowSubqueries(plan);
     } else if (!evaluatesInPlace(plan)) {
       found = fenceChildren(plan);
     }
@@ -181,6 +181,57 @@ public class PredicateFence {
     var output = Scala.list(plan.output());
     for (var one : output) if (at.contains(one.exprId())) return fenceAll(plan);
     return plan;
+  }
+
+  /**
+   * A condition that joins a subquery with the plan around it becomes that of a join, which works
+   * out nothing that is not deterministic; one over a map or a variant cannot be left in the
+   * subquery, either (DecorrelateInnerQuery, Spark 4.2). So it is not wrapped: the fence is below.
+   */
+  private LogicalPlan fenceFilter(Filter plan) {
+    Expression rest = null, correlated = null;
+    Set<ExprId> at = new HashSet<>();
+    for (Expression one : conjuncts(plan.condition())) {
+      Set<ExprId> failing = new HashSet<>();
+      if (isCorrelated(one)) collectFailing(one, failing);
+      at.addAll(failing);
+      if (failing.isEmpty()) rest = rest == null ? one : new And(rest, one);
+      else correlated = correlated == null ? one : new And(correlated, one);
+    }
+    if (correlated == null) {
+      Expression condition = fenceCondition(plan.condition());
+      return condition == plan.condition() ? plan : new Filter(condition, plan.child());
+    }
+    LogicalPlan below =
+        rest == null ? plan.child() : new Filter(fenceCondition(rest), plan.child());
+    return new Filter(correlated, fenceColumns(below, at));
+  }
+
+  /** What a subquery joins with a plan stays above that plan. */
+  private LogicalPlan fenceBelowSubqueries(LogicalPlan plan) {
+    Set<ExprId> at = new HashSet<>();
+    for (Expression one : Scala.list(plan.expressions()))
+      if (isCorrelated(one)) collectFailing(one, at);
+    LogicalPlan below = ((UnaryNode) plan).child(), child = fenceColumns(below, at);
+    return child == below ? plan : plan.withNewChildren(Scala.seq(List.of(child)));
+  }
+
+  /** Whether an expression is a part of a subquery that refers to the plan around, or has one. */
+  private static boolean isCorrelated(Expression e) {
+    if (e.containsPattern(TreePattern.OUTER_REFERENCE())) return true;
+    if (!e.containsPattern(TreePattern.PLAN_EXPRESSION())) return false;
+    if (e instanceof SubqueryExpression
+        && ((SubqueryExpression) e).plan().containsPattern(TreePattern.OUTER_REFERENCE()))
+      return true;
+    for (Expression one : Scala.list(e.children())) if (isCorrelated(one)) return true;
+    return false;
+  }
+
+  private static List<Expression> conjuncts(Expression condition) {
+    if (!(condition instanceof And)) return List.of(condition);
+    List<Expression> found = new ArrayList<>(conjuncts(((And) condition).left()));
+    found.addAll(conjuncts(((And) condition).right()));
+    return found;
   }
 
   /** A condition whose parts stay where they are if they may fail on hidden rows. */
