@@ -51,8 +51,8 @@ SHAPES = [
     "SELECT id, EXISTS (SELECT 1 FROM VALUES (1) v(y) WHERE y = {e}) FROM {t} WHERE id < 9",
     "SELECT max((SELECT max(y) FROM VALUES (1) v(y) WHERE y = {e})) FROM {t}",
     "SELECT id, y FROM {t}, LATERAL (SELECT y FROM VALUES (1) v(y) WHERE y = {e})",
-    "SELECT a.id FROM {t} a JOIN {t} b ON EXISTS (SELECT 1 FROM VALUES (1) v(y) WHERE y = a.id)"
-    " WHERE (SELECT max(id) FROM {t} c WHERE c.id = b.id AND {e} = 1) = 1",
+    "SELECT a.id FROM {t} a JOIN {t} b ON EXISTS (SELECT 1 FROM VALUES (1) v(y) WHERE y = a.id AND {e} = 1)",
+    "SELECT id FROM {t} b WHERE (SELECT max(id) FROM {t} c WHERE c.id = b.id AND {e} = 1) = 1",
     "SELECT id FROM {t} a WHERE EXISTS (SELECT {e} FROM {t} b WHERE b.id = a.id AND {e} = 1)",
 ]
 
@@ -74,7 +74,8 @@ def fenced(session):
     for kind in ("near", "mapped"):
         run(f"CREATE TABLE t_{kind} (id INT, region STRING, v VARIANT, m MAP<STRING, STRING>)")
         run(
-            f"INSERT INTO t_{kind} SELECT col1, col2, parse_json(col3), from_json(col3, 'map<string, string>')"
+            f"INSERT INTO t_{kind}"
+            " SELECT col1, col2, parse_json(col3), from_json(col3, 'map<string, string>')"
             " FROM VALUES (1, 'eu', '{\"a\": 1}'), (2, 'eu', '{\"a\": 2}'), (3, 'us', '{\"a\": \"x\"}')"
         )
         run(f"ALTER TABLE t_{kind} ADD ROW ACCESS POLICY {kind} ON (region)")
