@@ -6,7 +6,7 @@ whose folder is gone is found; they keep the hash of each manifest, so a manifes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cache
@@ -26,6 +26,7 @@ from lineage.names import SESSION_CATALOG, quote_name, split_name
 if TYPE_CHECKING:
     from audit.core.config import Config
     from audit.time_travel.backups.content.take_backup import BackupFolder
+    from audit.time_travel.backups.store.backup_store import BackupStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +70,7 @@ def verified_backups(
     """
     state = read_state(config)
     files = BackupFiles("", cache(lambda location: store_at(config, location, settings)))
-    # Of a file that many backups share the bytes are read once.
-    wanted, seen = None, dict[FileIdentity, str]()
+    wanted = None
     if backup_set is not None:
         parts = split_name(backup_set)
         known = state.set_named(quote_name(parts if len(parts) > 2 else (SESSION_CATALOG, *parts)))  # noqa: PLR2004
@@ -79,9 +79,10 @@ def verified_backups(
                 f"there is no backup set {backup_set}", "SHOW BACKUP SETS lists all: write schema.name"
             )
         wanted = known.set_id
-    for one in state.all_backups():
-        if wanted is None or one.set_id == wanted:
-            yield _verified(files.of(one), state.sets[one.set_id].name, one, done, seen)
+    chosen = [(one, files.of(one)) for one in state.all_backups() if wanted in {None, one.set_id}]
+    hashes = _read_back([place for _, place in chosen], done)
+    for backup, place in chosen:
+        yield _verified(place, state.sets[backup.set_id].name, backup, done, hashes)
 
 
 def read_state(config: Config) -> BackupState:
@@ -107,20 +108,31 @@ def _event(row: dict[str, Any]) -> BackupEvent:
     return event_from(to_micros(moment.astimezone(timezone.utc)), row.get)
 
 
+def _read_back(places: Iterable[BackupFolder], done: Callable[[int], None]) -> dict[FileIdentity, str]:
+    """The hashes of files that backups share; a file of this machine is the same in any store."""
+    folders: dict[BackupStore, list[str]] = {}
+    for one in places:
+        folders.setdefault(one.store, []).append(one.folder)
+    found: dict[FileIdentity, str] = {}
+    for store, names in folders.items():
+        found.update(store.read_back(names, done))
+    return found
+
+
 def _verified(
     place: BackupFolder,
     name: str,
     backup: Backup,
     done: Callable[[int], None],
-    seen: dict[FileIdentity, str],
+    known: Mapping[FileIdentity, str],
 ) -> VerifiedBackup:
-    store, noted = place.store, backup.content.get("manifest")
     try:
-        made = store.totals(place.folder)
-        # A run that hashes the large files writes the manifest first, then the event that vouches for it.
-        is_being_completed = bool(backup.content.get("unread")) and not made.unread
-        found = store.verify(place.folder, None if is_being_completed else noted, done, seen)
+        found = place.store.verify(place.folder, done, known)
     except BackupDamagedError as error:
         return VerifiedBackup(name, backup.backup_id, 0, 0, ((MANIFEST, error.problem),))
-    damages = tuple((one.path, str(one.problem)) for one in found)
-    return VerifiedBackup(name, backup.backup_id, made.files, made.size, damages, made.unread)
+    made, damages = found.made, [(one.path, str(one.problem)) for one in found.damages]
+    # A run that hashes the large files writes the manifest first, then the event that vouches for it.
+    is_being_completed = bool(backup.content.get("unread")) and not made.unread
+    if not is_being_completed and backup.content.get("manifest") not in {None, made.digest}:
+        damages.append((MANIFEST, "hash"))
+    return VerifiedBackup(name, backup.backup_id, made.files, made.size, tuple(sorted(damages)), made.unread)

@@ -25,6 +25,7 @@ from audit.time_travel.backups.files.manifest import (
     Manifest,
     ReadNow,
     make_manifest,
+    read_back,
     sha256_of,
     verify,
 )
@@ -284,10 +285,12 @@ def test_a_shared_file_is_read_once(table, backup, tmp_path):
     publish(other)
     with (table / NAMES[1]).open("r+b") as file:
         file.write(b"changed")
-    told, seen = [], {}
-    for folder in (backup, other):
-        assert verify(folder, read_manifest(folder), told.append, seen) == (Damage(NAMES[1], "hash"),)
-    assert len(told) == len(seen) == len(NAMES)
+    told, both = [], [(folder, read_manifest(folder)) for folder in (backup, other)]
+    known = read_back(both, told.append)
+    assert len(told) == len(known) == len(NAMES)
+    for folder, manifest in both:
+        assert verify(folder, manifest, told.append, known) == (Damage(NAMES[1], "hash"),)
+    assert len(told) == len(NAMES)
 
 
 def test_a_file_that_cannot_be_read(backup):

@@ -83,14 +83,15 @@ def take_files(
         BackupIncompleteError: a file cannot be taken; what was taken stays for the next attempt.
     """
     total, lock = Taken(), threading.Lock()
-    made: set[Path] = set()
+    made: set[str] = set()
 
     def take(file: FileToTake) -> None:
         nonlocal total
-        target = folder / file.target
-        if target.parent not in made:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            made.add(target.parent)
+        target = f"{folder}/{file.target}"
+        parent = target.rpartition("/")[0]
+        if parent not in made:
+            Path(parent).mkdir(parents=True, exist_ok=True)
+            made.add(parent)
         try:
             one = _taken(file.source, target)
         except OSError as error:
@@ -106,21 +107,21 @@ def take_files(
     return total
 
 
-def _taken(source: Path, target: Path) -> Taken:
+def _taken(source: Path, target: str) -> Taken:
     try:
         os.link(source, target, follow_symlinks=False)
     except FileExistsError:
-        if _is_whole(source, target):
+        if _is_whole(source, Path(target)):
             return Taken(kept=1)
         # Of another source: the same attempt has never made it.
-        target.unlink()
+        Path(target).unlink()
         return _taken(source, target)
     except OSError as error:
         if error.errno not in _NO_LINK:
             raise
     else:
         return Taken(linked=1)
-    return _cloned_or_copied(source, target)
+    return _cloned_or_copied(source, Path(target))
 
 
 def _is_whole(source: Path, target: Path) -> bool:

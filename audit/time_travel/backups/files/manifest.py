@@ -15,7 +15,9 @@ import itertools
 import json
 import os
 import stat
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -31,8 +33,12 @@ PART = ".part"
 _FORMAT = 1
 # Large enough that a thread is in SHA-256 most of the time; OpenSSL releases Python's lock from 2 KiB on.
 _CHUNK = 1 << 20
+_BUFFERS = threading.local()
+"""What a thread reads into: a new mebibyte for each of many small files costs more than reading them."""
 
 Problem = Literal["missing", "size", "hash", "unknown", "unreadable", "covered"]
+_NOT_READ: Problem = "unreadable"
+"""Of a file that is there: its bytes have not been looked at."""
 Done = Callable[[int], None]
 """Is told the bytes of each file that has been read; by several threads."""
 
@@ -80,13 +86,17 @@ class FileIdentity:
     size: int
 
     @classmethod
-    def of(cls, path: Path) -> FileIdentity:
+    def of(cls, path: str | Path) -> FileIdentity:
         """Of the file that a path names.
 
         Raises:
             OSError: it is not there.
         """
-        status = path.lstat()
+        return cls.from_status(os.lstat(path))
+
+    @classmethod
+    def from_status(cls, status: os.stat_result) -> FileIdentity:
+        """Of a file whose status was asked for."""
         return cls(status.st_dev, status.st_ino, status.st_size)
 
 
@@ -157,7 +167,7 @@ def make_manifest(
     """
     paths = files_in(folder)
     try:
-        there = [FileIdentity.of(folder / path) for path in paths]
+        there = [FileIdentity.of(f"{folder}/{path}") for path in paths]
         entries = [
             FileEntry(path, one.size, known.get(one, "")) for path, one in zip(paths, there, strict=True)
         ]
@@ -195,7 +205,7 @@ def hashes_of(folder: Path, manifest: Manifest) -> dict[FileIdentity, str]:
     found: dict[FileIdentity, str] = {}
     for one in manifest.files:
         try:
-            identity = FileIdentity.of(folder / one.path)
+            identity = FileIdentity.of(f"{folder}/{one.path}")
         except FileNotFoundError:
             continue
         if one.sha256 and identity.size == one.size:
@@ -213,7 +223,7 @@ def _with_hashes(folder: Path, entries: Sequence[FileEntry], done: Done, now: Re
         unread = [*first, *(at for at, size in zip(later, sizes, strict=True) if size <= now.bytes)]
 
     def read(at: int) -> None:
-        size, digest = sha256_of(folder / found[at].path)
+        size, digest = sha256_of(f"{folder}/{found[at].path}")
         if size != found[at].size:
             raise BackupDamagedError(
                 f"{folder / found[at].path} has {size:,} bytes and not {found[at].size:,}",
@@ -274,8 +284,41 @@ def entries_of(lines: Iterable[str], folder: Path | str) -> Iterator[FileEntry]:
         raise _broken(folder)
 
 
+def read_back(
+    backups: Iterable[tuple[Path, Manifest]], done: Done = lambda _: None
+) -> dict[FileIdentity, str]:
+    """The hashes of all files of backups; of a file that many of them share the bytes are read once.
+
+    Files that have no hash in any manifest, another size, or cannot be read are left out: `verify` says so.
+
+    Args:
+        backups: folders and their manifests.
+        done: is told the bytes of each file that is read.
+    """
+    paths: dict[FileIdentity, str] = {}
+    for folder, manifest in backups:
+        for one in manifest.files:
+            path = f"{folder}/{one.path}"
+            status = _status(path)
+            if one.sha256 and status is not None and status.st_size == one.size:
+                paths.setdefault(FileIdentity.from_status(status), path)
+    found: dict[FileIdentity, str] = {}
+
+    def read(identity: FileIdentity) -> None:
+        with suppress(OSError):
+            size, found[identity] = sha256_of(paths[identity])
+            done(size)
+
+    # The largest first, so that both threads end at the same time.
+    each(sorted(paths, key=lambda one: -one.size), read)
+    return found
+
+
 def verify(
-    folder: Path, manifest: Manifest, done: Done = lambda _: None, seen: dict[FileIdentity, str] | None = None
+    folder: Path,
+    manifest: Manifest,
+    done: Done = lambda _: None,
+    known: Mapping[FileIdentity, str] = MappingProxyType({}),
 ) -> tuple[Damage, ...]:
     """What of a folder is not as its manifest says, ordered by path; () for a backup that is whole.
 
@@ -285,23 +328,29 @@ def verify(
         folder: of the backup.
         manifest: of that backup.
         done: is told the bytes of each file that is read.
-        seen: the hashes of files that were read for other backups of this run; takes those of this one.
+        known: the hashes of files that `read_back` has read for this backup and others.
     """
-    files, known = manifest.files, {} if seen is None else seen
-    found: list[Damage | None] = [None] * len(files)
+    files = manifest.files
+    found = [_problem(f"{folder}/{one.path}", one, known) for one in files]
+    unread = [at for at, problem in enumerate(found) if problem == _NOT_READ]
 
-    def check(at: int) -> None:
-        problem = _problem(folder, files[at], known, done)
-        found[at] = None if problem is None else Damage(files[at].path, problem)
+    def read(at: int) -> None:
+        try:
+            size, digest = sha256_of(f"{folder}/{files[at].path}")
+        except OSError:
+            found[at] = "unreadable"
+        else:
+            found[at] = None if digest == files[at].sha256 else "hash"
+            done(size)
 
-    each(range(len(files)), check)
+    each(unread, read)
     listed = {one.path for one in files}
     try:
         unknown = [Damage(path, "unknown") for path in files_in(folder) if path not in listed]
     except BackupDamagedError:
         unknown = [Damage("", "unreadable")]
-    damages = [*(one for one in found if one is not None), *unknown]
-    return tuple(sorted(damages, key=lambda one: one.path))
+    damages = [Damage(one.path, problem) for one, problem in zip(files, found, strict=True) if problem]
+    return tuple(sorted([*damages, *unknown], key=lambda one: one.path))
 
 
 def files_in(folder: Path) -> list[str]:
@@ -328,44 +377,46 @@ def files_in(folder: Path) -> list[str]:
     return sorted(found)
 
 
-def sha256_of(path: Path) -> tuple[int, str]:
-    """Size and SHA-256 of a file, in memory of one mebibyte.
+def sha256_of(path: str | Path) -> tuple[int, str]:
+    """Size and SHA-256 of a file, in memory of one mebibyte a thread.
 
     Raises:
         OSError: it cannot be read.
     """
     digest, size = hashlib.sha256(), 0
-    view = memoryview(bytearray(_CHUNK))
-    with path.open("rb", buffering=0) as file:
-        while count := file.readinto(view):
+    view: memoryview | None = getattr(_BUFFERS, "view", None)
+    if view is None:
+        view = _BUFFERS.view = memoryview(bytearray(_CHUNK))
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        while count := os.readv(file, [view]):
             digest.update(view[:count])
             size += count
+    finally:
+        os.close(file)
     return size, digest.hexdigest()
 
 
-def _problem(folder: Path, entry: FileEntry, known: dict[FileIdentity, str], done: Done) -> Problem | None:
-    path = folder / entry.path
-    try:
-        status = path.lstat()
-    except OSError:
-        return "missing"
-    if not stat.S_ISREG(status.st_mode):
+def _problem(path: str, entry: FileEntry, known: Mapping[FileIdentity, str]) -> Problem | None:
+    """What the file of an entry is, or is not; it is not read."""
+    status = _status(path)
+    if status is None:
         return "missing"
     if status.st_size != entry.size:
         return "size"
+    if not entry.sha256:
+        return None
+    digest = known.get(FileIdentity.from_status(status), "")
+    return _NOT_READ if not digest else None if digest == entry.sha256 else "hash"
+
+
+def _status(path: str) -> os.stat_result | None:
+    """Of a plain file; None where there is none."""
     try:
-        is_same = not entry.sha256 or _read(path, status, known, done) == entry.sha256
+        status = os.lstat(path)
     except OSError:
-        return "unreadable"
-    return None if is_same else "hash"
-
-
-def _read(path: Path, status: os.stat_result, known: dict[FileIdentity, str], done: Done) -> str:
-    identity = FileIdentity(status.st_dev, status.st_ino, status.st_size)
-    if identity not in known:
-        size, known[identity] = sha256_of(path)
-        done(size)
-    return known[identity]
+        return None
+    return status if stat.S_ISREG(status.st_mode) else None
 
 
 def _broken(folder: Path | str) -> BackupDamagedError:

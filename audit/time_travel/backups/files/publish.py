@@ -51,11 +51,13 @@ def publish(
     """
     if is_published(folder):
         return read_manifest(folder)
-    # Left by an attempt that was killed.
-    for left in folder.rglob(f"*{PART}"):
-        left.unlink()
+    folders = [(Path(below), names) for below, _, names in os.walk(folder)]
+    for below, names in folders:
+        for name in names:
+            if name.endswith(PART):  # left by an attempt that was killed
+                (below / name).unlink()
     manifest = make_manifest(folder, done, known, now)
-    for below in [folder, *(path for path in folder.rglob("*") if path.is_dir())]:
+    for below, _ in folders:
         _sync(below)
     _write(folder, manifest)
     return manifest

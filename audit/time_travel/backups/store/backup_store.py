@@ -10,14 +10,15 @@ manifest. Each method can be killed at any point and run again, by several machi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Protocol
 
 from audit.time_travel.backups.files.link_files import Taken
-from audit.time_travel.backups.files.manifest import Damage, Done, FileEntry, FileIdentity, ReadNow
+from audit.time_travel.backups.files.manifest import Damage, Done, FileIdentity, ReadNow
 from audit.time_travel.errors import BackupStoreUnknownError
 
 
@@ -87,6 +88,19 @@ class Published:
     digest: str
     enforcement: Enforcement = NO_ENFORCEMENT
     unread: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """A backup that was read back.
+
+    Attributes:
+        made: what its manifest adds up to; whoever keeps the digest elsewhere compares it.
+        damages: what is not as the manifest says, ordered by path; () of a backup that is whole.
+    """
+
+    made: Published
+    damages: tuple[Damage, ...]
 
 
 class BackupStore(Protocol):
@@ -205,14 +219,6 @@ class BackupStore(Protocol):
         """The folders in a folder that are no backups yet, or no more, by name."""
         ...
 
-    def files(self, folder: str) -> Iterator[FileEntry]:
-        """The files of a backup by its manifest, ordered by path.
-
-        Raises:
-            BackupDamagedError: it has no manifest, or one that is not whole.
-        """
-        ...
-
     def sources(self, folder: str) -> Iterator[Source]:
         """The files of a backup as `take` takes them, here or into another store of the same kind: a restore.
 
@@ -221,31 +227,30 @@ class BackupStore(Protocol):
         """
         ...
 
-    def verify(
-        self,
-        folder: str,
-        digest: str | None = None,
-        done: Done = lambda _: None,
-        seen: dict[FileIdentity, str] | None = None,
-    ) -> tuple[Damage, ...]:
-        """What of a backup is not as its manifest says, ordered by path; each file is read back and hashed.
+    def read_back(self, folders: Iterable[str], done: Done = lambda _: None) -> Mapping[FileIdentity, str]:
+        """The hashes of files that backups of a file system share, each read once; none of an object store.
 
         Args:
-            folder: of the backup.
-            digest: of its manifest, where that is known from elsewhere.
+            folders: of backups; one that is damaged is left out.
             done: is told the bytes of each file that is read.
-            seen: the hashes of files that other backups of a folder share, so that each is read once.
-
-        Raises:
-            BackupDamagedError: it has no manifest, or one that is not whole.
         """
         ...
 
-    def uncover(self, folder: str) -> int:
-        """Take away what somebody put over the files of a backup; how many such things there were.
+    def verify(
+        self,
+        folder: str,
+        done: Done = lambda _: None,
+        known: Mapping[FileIdentity, str] = MappingProxyType({}),
+    ) -> Verified:
+        """Compare a backup with its manifest; each file is read back and hashed.
+
+        Args:
+            folder: of the backup.
+            done: is told the bytes of each file that is read.
+            known: what `read_back` has read.
 
         Raises:
-            BackupLockedError: what lies over a file is locked itself.
+            BackupDamagedError: it has no manifest, or one that is not whole.
         """
         ...
 

@@ -7,23 +7,22 @@ and each answer says so. It has no clock of its own either.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from audit.core.file_paths import local_path
 from audit.time_travel.backups.files import publish as folders
 from audit.time_travel.backups.files.link_files import FileToTake, Taken, take_files
 from audit.time_travel.backups.files.manifest import (
-    NAME,
-    Damage,
     Done,
-    FileEntry,
     FileIdentity,
     Manifest,
     ReadNow,
     files_in,
+    read_back,
     verify,
 )
 from audit.time_travel.backups.store.backup_store import (
@@ -33,6 +32,7 @@ from audit.time_travel.backups.store.backup_store import (
     Lock,
     Published,
     Source,
+    Verified,
     checked,
 )
 from audit.time_travel.errors import BackupDamagedError, BackupIncompleteError
@@ -142,10 +142,6 @@ class LocalStore:
         """See `BackupStore.unfinished`."""
         return [f"{below}/{one.name}" for one in folders.unfinished(self._folder(below))]
 
-    def files(self, folder: str) -> Iterator[FileEntry]:
-        """See `BackupStore.files`."""
-        yield from self._manifest(folder).files
-
     def sources(self, folder: str) -> Iterator[Source]:
         """See `BackupStore.sources`."""
         for one in self._manifest(folder).files:
@@ -154,23 +150,25 @@ class LocalStore:
                 raise BackupDamagedError(f"{path} is gone", "verify the backup")
             yield Source(str(path), one.path)
 
+    def read_back(self, folders: Iterable[str], done: Done = lambda _: None) -> Mapping[FileIdentity, str]:
+        """See `BackupStore.read_back`."""
+
+        def whole() -> Iterator[tuple[Path, Manifest]]:
+            for one in folders:
+                with suppress(BackupDamagedError):
+                    yield self._folder(one), self._manifest(one)
+
+        return read_back(whole(), done)
+
     def verify(
         self,
         folder: str,
-        digest: str | None = None,
         done: Done = lambda _: None,
-        seen: dict[FileIdentity, str] | None = None,
-    ) -> tuple[Damage, ...]:
+        known: Mapping[FileIdentity, str] = MappingProxyType({}),
+    ) -> Verified:
         """See `BackupStore.verify`."""
         manifest = self._manifest(folder)
-        own = () if digest in {None, manifest.digest} else (Damage(NAME, "hash"),)
-        damages = (*own, *verify(self._folder(folder), manifest, done, seen))
-        return tuple(sorted(damages, key=lambda one: one.path))
-
-    def uncover(self, folder: str) -> int:
-        """See `BackupStore.uncover`: a file system has one file under a name."""
-        self._folder(folder)
-        return 0
+        return Verified(_published(manifest), verify(self._folder(folder), manifest, done, known))
 
     def lock(self, folder: str, until: int) -> Enforcement:  # noqa: ARG002  there is nothing to set
         """See `BackupStore.lock`."""

@@ -13,7 +13,7 @@ from audit.time_travel.backups.files.manifest import NAME, PART
 from audit.time_travel.backups.files.parallel import each
 from audit.time_travel.backups.store.s3_address import S3Address
 from audit.time_travel.backups.store.s3_client import READS, S3Client
-from audit.time_travel.backups.store.s3_publish import manifest_lines
+from audit.time_travel.backups.store.s3_publish import CountedEntries, manifest_lines
 from audit.time_travel.backups.store.s3_verify import Pair, pairs
 from audit.time_travel.errors import BackupDamagedError
 
@@ -39,7 +39,7 @@ def fetch(client: S3Client, folder: S3Address, copy: Path) -> None:
             _get(client, folder, pair, copy / pair.path)
 
     copy.mkdir(parents=True, exist_ok=True)
-    each(pairs(client, folder), get, READS)
+    each(pairs(client, folder, CountedEntries(client, folder)), get, READS)
     part = copy / (NAME + PART)
     with part.open("w", encoding="ascii") as file:
         file.writelines(manifest_lines(client, folder))

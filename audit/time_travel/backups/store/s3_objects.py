@@ -35,23 +35,18 @@ class StoredFile:
         key: of the object.
         version: the oldest one of the key; None for the only one in a bucket without versions.
         size: bytes.
-        covers: the versions and delete markers above it.
+        is_covered: S3 shows something newer under the key, or nothing.
     """
 
     key: str
     version: str | None
     size: int
-    covers: tuple[str, ...] = ()
+    is_covered: bool = False
 
     def where(self, bucket: str) -> dict[str, str]:
         """Bucket, key and version, as operations of S3 take them."""
         version = {} if self.version is None else {"VersionId": self.version}
         return {"Bucket": bucket, "Key": self.key, **version}
-
-    @property
-    def is_covered(self) -> bool:
-        """Whether S3 shows something newer under the key, or nothing."""
-        return bool(self.covers)
 
 
 def stored_files(client: S3Client, place: S3Address) -> Iterator[StoredFile]:
@@ -65,9 +60,9 @@ def stored_files(client: S3Client, place: S3Address) -> Iterator[StoredFile]:
         versions = [row for row in rows if "Size" in row]
         if versions:
             own = versions[-1]  # S3 gives the newest first
-            covers = tuple(str(row["VersionId"]) for row in rows if row is not own)
-            version = None if own["VersionId"] == "null" and not covers else str(own["VersionId"])
-            yield StoredFile(key, version, int(own["Size"]), covers)
+            is_covered = len(rows) > 1
+            version = None if own["VersionId"] == "null" and not is_covered else str(own["VersionId"])
+            yield StoredFile(key, version, int(own["Size"]), is_covered)
 
 
 def stored_file(client: S3Client, place: S3Address) -> StoredFile | None:

@@ -92,6 +92,34 @@ def _decoded(line: bytes, folder: S3Address) -> str:
         ) from error
 
 
+class CountedEntries:
+    """The files of a manifest, added up as they are gone through: the manifest is read once.
+
+    Going through them raises:
+        BackupDamagedError: the backup has no manifest, or one that is not whole.
+        BackupStoreError: S3 refuses, or cannot be reached.
+    """
+
+    def __init__(self, client: S3Client, folder: S3Address) -> None:
+        self._lines, self._folder = manifest_lines(client, folder), str(folder)
+        self._digest, self._files, self._size = hashlib.sha256(), 0, 0
+
+    def __iter__(self) -> Iterator[FileEntry]:
+        for entry in entries_of(self._hashed(), self._folder):
+            self._files, self._size = self._files + 1, self._size + entry.size
+            yield entry
+
+    def _hashed(self) -> Iterator[str]:
+        for line in self._lines:
+            self._digest.update(line.encode("ascii"))
+            yield line
+
+    @property
+    def total(self) -> Total:
+        """Of those gone through: at the end, of the manifest."""
+        return Total(self._files, self._size, self._digest.hexdigest())
+
+
 def total_of(client: S3Client, folder: S3Address) -> Total:
     """What the manifest of a backup adds up to.
 
@@ -99,16 +127,10 @@ def total_of(client: S3Client, folder: S3Address) -> Total:
         BackupDamagedError: it has none, or one that is not whole.
         BackupStoreError: S3 refuses, or cannot be reached.
     """
-    digest, files, size = hashlib.sha256(), 0, 0
-
-    def hashed() -> Iterator[str]:
-        for line in manifest_lines(client, folder):
-            digest.update(line.encode("ascii"))
-            yield line
-
-    for entry in entries_of(hashed(), str(folder)):
-        files, size = files + 1, size + entry.size
-    return Total(files, size, digest.hexdigest())
+    entries = CountedEntries(client, folder)
+    for _ in entries:
+        pass
+    return entries.total
 
 
 def publish(client: S3Client, folder: S3Address, lock: Lock, done: Done) -> Total:

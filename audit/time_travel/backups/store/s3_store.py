@@ -8,23 +8,15 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from audit.core.file_paths import local_path
 from audit.time_travel.backups.files.link_files import Taken
-from audit.time_travel.backups.files.manifest import (
-    NAME,
-    Damage,
-    Done,
-    FileEntry,
-    FileIdentity,
-    ReadNow,
-    entries_of,
-    files_in,
-)
+from audit.time_travel.backups.files.manifest import NAME, Done, FileIdentity, ReadNow, files_in
 from audit.time_travel.backups.files.parallel import each
 from audit.time_travel.backups.files.publish import folders_in
 from audit.time_travel.backups.store import s3_publish
@@ -34,6 +26,7 @@ from audit.time_travel.backups.store.backup_store import (
     Lock,
     Published,
     Source,
+    Verified,
     checked,
 )
 from audit.time_travel.backups.store.s3_address import S3_SCHEMES, S3Address
@@ -199,41 +192,31 @@ class S3Store:
         """See `BackupStore.unfinished`: also where nothing but uploads on their way is left."""
         return [one for one in self._folders(below) if not self.is_published(one)]
 
-    def files(self, folder: str) -> Iterator[FileEntry]:
-        """See `BackupStore.files`."""
-        place = self._folder(folder)
-        return entries_of(s3_publish.manifest_lines(self.client, place), str(place))
-
     def sources(self, folder: str) -> Iterator[Source]:
         """See `BackupStore.sources`: the backup's own versions, whatever lies over them."""
         place = self._folder(folder)
-        for pair in pairs(self.client, place):
+        for pair in pairs(self.client, place, s3_publish.CountedEntries(self.client, place)):
             if pair.entry is not None and pair.stored is None:
                 raise BackupDamagedError(f"{place.below(pair.path)} is gone", "verify the backup")
             if pair.entry is not None and pair.stored is not None:
                 yield Source(str(place.below(pair.path)), pair.path, pair.stored.version)
 
+    def read_back(self, folders: Iterable[str], done: Done = lambda _: None) -> Mapping[FileIdentity, str]:
+        """See `BackupStore.read_back`: no two backups share an object."""
+        del folders, done
+        return {}
+
     def verify(
         self,
         folder: str,
-        digest: str | None = None,
         done: Done = lambda _: None,
-        seen: dict[FileIdentity, str] | None = None,
-    ) -> tuple[Damage, ...]:
-        """See `BackupStore.verify`: no two backups share an object."""
-        del seen
-        place = self._folder(folder)
-        total = s3_publish.total_of(self.client, place)
-        own = [] if digest in {None, total.digest} else [Damage(NAME, "hash")]
-        found = [*own, *damages(self.client, place, done)]
-        return tuple(sorted(found, key=lambda one: one.path))
-
-    def uncover(self, folder: str) -> int:
-        """See `BackupStore.uncover`: newer versions and delete markers go, the backup's own stay."""
-        total = 0
-        while count := self._uncovered(self._folder(folder)):
-            total += count
-        return total
+        known: Mapping[FileIdentity, str] = MappingProxyType({}),
+    ) -> Verified:
+        """See `BackupStore.verify`."""
+        del known
+        total, found = damages(self.client, self._folder(folder), done)
+        made = Published(total.files, total.size, total.digest)
+        return Verified(made, tuple(sorted(found, key=lambda one: one.path)))
 
     def lock(self, folder: str, until: int) -> Enforcement:
         """See `BackupStore.lock`."""
@@ -298,22 +281,6 @@ class S3Store:
                 f"{place} is another file than the one to take, and is locked",
                 "make a backup of another identifier; a default lock of the bucket does this",
             )
-
-    def _uncovered(self, place: S3Address) -> int:
-        count = 0
-
-        def covers() -> Iterator[tuple[str, str]]:
-            nonlocal count
-            for one in stored_files(self.client, place.below("")):
-                count += len(one.covers)
-                yield from ((one.key, version) for version in one.covers)
-
-        if kept := delete_versions(self.client, place, covers()):
-            raise BackupLockedError(
-                f"what lies over {kept} of backup {place} is locked itself",
-                "restore the backup: its own versions are read, whatever lies over them",
-            )
-        return count
 
     def _set(self, folder: str, lock: Lock) -> Enforcement:
         enforcement = enforcement_of(self.client, self.root.bucket)

@@ -7,15 +7,15 @@ memory as a whole.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from audit.time_travel.backups.files.manifest import Damage, Done, FileEntry, Problem, entries_of
+from audit.time_travel.backups.files.manifest import Damage, Done, FileEntry, Problem
 from audit.time_travel.backups.files.parallel import each
 from audit.time_travel.backups.store.s3_address import S3Address
 from audit.time_travel.backups.store.s3_client import READS, S3Client
 from audit.time_travel.backups.store.s3_objects import StoredFile, read_digest
-from audit.time_travel.backups.store.s3_publish import data_files, manifest_lines
+from audit.time_travel.backups.store.s3_publish import CountedEntries, Total, data_files
 from audit.time_travel.errors import BackupStoreError
 
 
@@ -28,15 +28,20 @@ class Pair:
     stored: StoredFile | None
 
 
-def pairs(client: S3Client, folder: S3Address) -> Iterator[Pair]:
+def pairs(client: S3Client, folder: S3Address, entries: Iterable[FileEntry]) -> Iterator[Pair]:
     """All files of a manifest and of a bucket, ordered by path.
+
+    Args:
+        client: of S3.
+        folder: of the backup.
+        entries: of its manifest, ordered by path.
 
     Raises:
         BackupDamagedError: the manifest is not whole.
         BackupStoreError: S3 refuses, or cannot be reached.
     """
-    entries, found = entries_of(manifest_lines(client, folder), str(folder)), data_files(client, folder)
-    entry, stored = next(entries, None), next(found, None)
+    rest, found = iter(entries), data_files(client, folder)
+    entry, stored = next(rest, None), next(found, None)
     while entry is not None or stored is not None:
         paths = [] if entry is None else [entry.path]
         own = None if stored is None else stored.key[len(folder.key) + 1 :]
@@ -44,13 +49,13 @@ def pairs(client: S3Client, folder: S3Address) -> Iterator[Pair]:
         has_entry, has_stored = entry is not None and entry.path == path, own == path
         yield Pair(path, entry if has_entry else None, stored if has_stored else None)
         if has_entry:
-            entry = next(entries, None)
+            entry = next(rest, None)
         if has_stored:
             stored = next(found, None)
 
 
-def damages(client: S3Client, folder: S3Address, done: Done) -> list[Damage]:
-    """What of a backup is not as its manifest says.
+def damages(client: S3Client, folder: S3Address, done: Done) -> tuple[Total, list[Damage]]:
+    """What the manifest of a backup adds up to, and what is not as it says.
 
     Args:
         client: of S3.
@@ -71,8 +76,9 @@ def damages(client: S3Client, folder: S3Address, done: Done) -> list[Damage]:
                 found.append(Damage(pair.path, problem))
         done(0 if pair.entry is None else pair.entry.size)
 
-    each(pairs(client, folder), check, READS)
-    return found
+    entries = CountedEntries(client, folder)
+    each(pairs(client, folder, entries), check, READS)
+    return entries.total, found
 
 
 def _problem(client: S3Client, bucket: str, pair: Pair) -> Problem | None:

@@ -30,10 +30,11 @@ from audit.time_travel.errors import (
     BackupStoreError,
     BackupStoreUnknownError,
 )
+from tests.time_travel.backups.store.manifests import BACKUP, entries_in, verified
 
 MIB = 1 << 20
 SMALL = Sizes(one_request=6 * MIB, part=5 * MIB)
-BACKUP, PREFIX = "set/backup", "audit/backups/set/backup/"
+PREFIX = "audit/backups/set/backup/"
 FILES = {f"{number}.parquet": str(number).encode() * 100 for number in range(20)}
 
 
@@ -53,8 +54,8 @@ def test_a_large_file_is_copied_in_parts(s3):
     assert taken == Taken(copied=1, copied_bytes=len(data))
     assert store.take(sources(s3, {"large": data}), BACKUP) == Taken(kept=1)
     store.publish(BACKUP, Lock(store.clock() + 60_000_000))
-    assert [one.sha256 for one in store.files(BACKUP)] == [hashlib.sha256(data).hexdigest()]
-    assert store.verify(BACKUP) == ()
+    assert [one.sha256 for one in entries_in(store)] == [hashlib.sha256(data).hexdigest()]
+    assert store.verify(BACKUP).damages == ()
 
 
 def test_parts_are_as_many_as_s3_takes():
@@ -85,7 +86,7 @@ def test_a_killed_upload_is_listed_and_ended(s3):
     assert store.unfinished("set") == [BACKUP]
     store.take(sources(s3), BACKUP)
     store.publish(BACKUP)
-    assert (uploads(s3, bucket), store.verify(BACKUP)) == ([], ())
+    assert (uploads(s3, bucket), store.verify(BACKUP).damages) == ([], ())
     begun(s3, bucket, "0.parquet")
     store.remove(BACKUP)
     assert (uploads(s3, bucket), store.unfinished("set"), s3.rows(bucket, PREFIX)) == ([], [], ([], []))
@@ -155,11 +156,11 @@ def test_killed_at_any_point_it_goes_on(s3):
         time.sleep(pause)
         process.kill()
         process.communicate()
-        assert not store.is_published(BACKUP) or store.verify(BACKUP) == ()
+        assert not store.is_published(BACKUP) or store.verify(BACKUP).damages == ()
     process = child(s3, bucket, taken)
     assert b"ends" in process.communicate()[0]
-    assert store.verify(BACKUP) == ()
-    assert [(one.path, one.size) for one in store.files(BACKUP)] == sorted(
+    assert store.verify(BACKUP).damages == ()
+    assert [(one.path, one.size) for one in entries_in(store)] == sorted(
         (name, len(data)) for name, data in files.items()
     )
     assert uploads(s3, bucket) == []
@@ -186,7 +187,7 @@ def test_two_runners_make_one_backup(s3, kind):
         thread.join()
     assert len(made) == 2
     assert made[0] == made[1]
-    assert store.verify(BACKUP, made[0].digest) == ()
+    assert verified(store, made[0].digest) == ()
     assert made[0].files == len(FILES)
 
 
@@ -200,7 +201,7 @@ def test_a_second_runner_comes_late(s3):
     source = {"Bucket": one.location.split("/")[2], "Key": "warehouse/" + one.target}
     s3.boto.copy_object(Bucket=bucket, Key=PREFIX + one.target, CopySource=source)
     s3_publish.publish(store.client, store._folder(BACKUP), Lock(store.clock() + 120_000_000), lambda _: None)
-    assert store.verify(BACKUP, made.digest) == ()
+    assert verified(store, made.digest) == ()
     manifests = [row for row in s3.rows(bucket, PREFIX)[0] if row["Key"].endswith(NAME)]
     assert len(manifests) == 1
 
@@ -241,7 +242,7 @@ def test_bytes_that_rot_are_found(s3):
     key = s3_backends[DEFAULT_ACCOUNT_ID]["aws"].buckets[bucket].keys[PREFIX + "7.parquet"]
     key._value_buffer.seek(50)
     key._value_buffer.write(b"X")
-    assert store.verify(BACKUP) == (Damage("7.parquet", "hash"),)
+    assert store.verify(BACKUP).damages == (Damage("7.parquet", "hash"),)
 
 
 def test_a_published_backup_takes_no_other_file(s3):
@@ -251,7 +252,7 @@ def test_a_published_backup_takes_no_other_file(s3):
     store.publish(BACKUP)
     with pytest.raises(BackupDamagedError, match="is whole"):
         store.take(sources(s3, {"7.parquet": b"7" * 99}), BACKUP)
-    assert store.verify(BACKUP) == ()
+    assert store.verify(BACKUP).damages == ()
 
 
 def test_a_file_of_this_machine_is_uploaded(s3, tmp_path):
@@ -281,10 +282,8 @@ def test_more_files_than_a_page_has(s3, monkeypatch):
     for name in ("3.parquet", "7.parquet"):
         s3.boto.delete_object(Bucket=bucket, Key=PREFIX + name)
         s3.boto.put_object(Bucket=bucket, Key=PREFIX + name, Body=b"other")
-    assert [one.path for one in store.files(BACKUP)] == sorted(FILES)
-    assert store.verify(BACKUP) == (Damage("3.parquet", "covered"), Damage("7.parquet", "covered"))
-    assert store.uncover(BACKUP) == 4
-    assert store.verify(BACKUP) == ()
+    assert [one.path for one in entries_in(store)] == sorted(FILES)
+    assert store.verify(BACKUP).damages == (Damage("3.parquet", "covered"), Damage("7.parquet", "covered"))
     assert paginate.pages > 20
     store.remove(BACKUP)
     assert s3.rows(bucket) == ([], [])
