@@ -41,7 +41,7 @@ from audit.time_travel.backups.model.events import NAME as BACKUP_HISTORY
 from audit.time_travel.backups.model.witnesses import observation
 from audit.time_travel.backups.rules.requests import of_policy, of_set
 from audit.time_travel.backups.service import Backups
-from audit.time_travel.backups.store.choose import store_at
+from audit.time_travel.backups.store import choose
 from audit.time_travel.dropped.drop_registry import NAME as OBJECT_HISTORY
 from audit.time_travel.service import TimeTravel
 from lineage.model import Domain
@@ -164,13 +164,14 @@ def build(
     policies.exempt(own)
     governance = _Governance(policies, clock.now, ids.new, user)
     travel = TimeTravel(own, config.root, config.schema, clock.now, records, governance, sessions, failures)
+    store_at = cache(partial(_store_of, config, spark))
     backups = Backups(
         backup_log,
-        BackupFiles(config.other_backup_location, cache(partial(_store_of_backups, config, spark))),
+        BackupFiles(config.other_backup_location, store_at),
         travel.catalog,
         governance,
         partial(observation, clock),
-        travel.contents_of_backups(config.local_root or config.spool_home),
+        travel.contents_of_backups(config.local_root or config.spool_home, store_at),
         lambda: travel.maintenance,
     )
     plans = PlanFactsReader(jvm.view(spark.sparkContext))
@@ -194,13 +195,13 @@ def build(
     )
 
 
-def _store_of_backups(config: Config, spark: SparkSession, location: str) -> BackupStore:
+def _store_of(config: Config, spark: SparkSession, location: str) -> BackupStore:
     settings = {
         name: value
         for name, value in spark.sparkContext.getConf().getAll()
         if name.startswith("spark.hadoop.fs.s3a.")
     }
-    return store_at(config, location, settings)
+    return choose.store_at(config, location, settings)
 
 
 def _backup_named(log: BackupLog, domain: Domain, name: str) -> BackupSecurable | None:

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from audit.core.actor import Actor
     from audit.core.guard import Failures
     from audit.spark.handler import Handler, Run
+    from audit.time_travel.backups.store.backup_store import BackupStore
     from audit.time_travel.ports import Governance, RecordStore, Sessions
     from lineage.sql.statement import Statement
 
@@ -326,7 +327,7 @@ class TimeTravel:
         """The catalog and the Delta tables as a session sees them."""
         return self._catalog(spark)
 
-    def contents_of_backups(self, home: Path) -> Contents:
+    def contents_of_backups(self, home: Path, store_at: Callable[[str], BackupStore]) -> Contents:
         """What makes and restores the files of backups; a folder of this machine has its notes."""
         return Contents(
             self._own,
@@ -334,6 +335,7 @@ class TimeTravel:
             self.registry,
             self._copy_views,
             self._grants_on,
+            store_at,
             home / RESTORES,
             self._clock,
         )

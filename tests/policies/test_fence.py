@@ -51,7 +51,7 @@ SHAPES = [
     "SELECT id, EXISTS (SELECT 1 FROM VALUES (1) v(y) WHERE y = {e}) FROM {t} WHERE id < 9",
     "SELECT max((SELECT max(y) FROM VALUES (1) v(y) WHERE y = {e})) FROM {t}",
     "SELECT id, y FROM {t}, LATERAL (SELECT y FROM VALUES (1) v(y) WHERE y = {e})",
-    "SELECT a.id FROM {t} a JOIN {t} b ON EXISTS (SELECT 1 FROM VALUES (1) v(y) WHERE y = a.id AND {e} = 1)",
+    "SELECT id FROM {t} JOIN (SELECT 7) ON EXISTS (SELECT 1 FROM VALUES (1) v(y) WHERE y = {e})",
     "SELECT id FROM {t} b WHERE (SELECT max(id) FROM {t} c WHERE c.id = b.id AND {e} = 1) = 1",
     "SELECT id FROM {t} a WHERE EXISTS (SELECT {e} FROM {t} b WHERE b.id = a.id AND {e} = 1)",
 ]

@@ -9,8 +9,10 @@ import click
 from audit.cli.output import Output, json_option
 from audit.cli.tool import Tool, root_option
 from audit.core.errors import TableUnknown
+from audit.time_travel.errors import BackupStoreError
 
 if TYPE_CHECKING:
+    from audit.time_travel.backups.service import Backups
     from audit.time_travel.retention.storage import StorageBytes, StoredTable
 
 _NARROWEST, _WIDEST = 12, 60
@@ -60,7 +62,7 @@ def storage(tool: Tool, output: Output, name: str | None, past: int, days: int) 
     with tool.services() as services:
         maintenance = services.time_travel.maintenance
         found = maintenance.by_day(actor.time - past * DAY, past + days, actor.time, is_asked)
-        bound = None if wanted else services.backups.bytes_bound()
+        bound = None if wanted else _bound(services.backups, output)
     if wanted and not chosen:
         raise TableUnknown(
             f"there is no Delta table, nor schema with one, of the name {name}",
@@ -81,6 +83,15 @@ def storage(tool: Tool, output: Output, name: str | None, past: int, days: int) 
         from rich.filesize import decimal
 
         click.echo(f"Backups keep {decimal(bound)} more, which no table has any longer")
+
+
+def _bound(backups: Backups, output: Output) -> int | None:
+    """What backups alone keep; None where a bucket with backups does not answer, which is told."""
+    try:
+        return backups.bytes_bound()
+    except BackupStoreError as error:
+        output.progress(f"What backups keep is not known: {error}")
+        return None
 
 
 def _is_asked(one: StoredTable, wanted: tuple[str, ...]) -> bool:

@@ -109,7 +109,7 @@ class Privileges:
             UnknownPolicyError: there is no such privilege, object or role.
         """
         who = self._who(actor)
-        on = self._named(command.domain or Domain.TABLE, command.target, spark)
+        on = self.of_object(command.domain or Domain.TABLE, command.target, spark)
         # An administrator may grant anything, so the creator need not be looked up in the records.
         on = on if who.is_admin else self._with_maker(on)
         self._event_log.change(partial(_CHANGES[command.kind], command, on, who, actor))
@@ -156,7 +156,7 @@ class Privileges:
         if who.is_admin:
             return
         state, domain = self._event_log.state(), command.domain or Domain.TABLE
-        source = self._named(domain, command.source, spark)
+        source = self.of_object(domain, command.source, spark)
         grant_ddl.require("SELECT", source, who, state, f"clone {source}")
         if domain is Domain.SCHEMA:
             # No database lies above a schema of Spark, so CREATE SCHEMA is a privilege on the account.
@@ -165,7 +165,7 @@ class Privileges:
         name = qualify(command.target, current_schema(spark))
         grant_ddl.require("CREATE TABLE", _schema(name[:-1]), who, state, f"clone {source}")
         if command.replace and relation_exists(spark, name):
-            target = self._named(domain, name, spark)
+            target = self.of_object(domain, name, spark)
             grant_ddl.require("OWNERSHIP", target, who, state, f"replace {target}")
 
     def require_restore(self, domain: Domain, name: Sequence[str], spark: SparkSession, actor: Actor) -> None:
@@ -193,7 +193,7 @@ class Privileges:
             return
         grant_ddl.require("CREATE TABLE", _schema(full[:-1]), who, state, restore)
         if relation_exists(spark, full):
-            target = self._named(domain, full, spark)
+            target = self.of_object(domain, full, spark)
             grant_ddl.require("OWNERSHIP", target, who, state, f"replace {target}")
 
     def grants_on(
@@ -210,14 +210,6 @@ class Privileges:
         for (holder, privilege), grant in known.items():
             yield privilege, holder.kind, holder.name, grant.option
 
-    def of_object(self, domain: Domain, name: Sequence[str], spark: SparkSession) -> Securable:
-        """An object of the catalog, as the holder of privileges.
-
-        Raises:
-            UnknownPolicyError: there is no such object; for a table or view Spark raises its own error.
-        """
-        return self._named(domain, name, spark)
-
     def _who(self, actor: Actor) -> Principal:
         return Principal(actor.user, self._roles_of(self._event_log.state(), actor.user, actor.roles))
 
@@ -225,7 +217,7 @@ class Privileges:
         self, properties: Mapping[str, str | None], command: Command, spark: SparkSession, actor: Actor
     ) -> list[Row]:
         if properties["grants"] == "ON":
-            on = self._with_maker(self._named(Domain(properties["on"]), command.target, spark))
+            on = self._with_maker(self.of_object(Domain(properties["on"]), command.target, spark))
             return rows_on(self._event_log.state(), on)
         state = self._event_log.state()
         # SHOW GRANTS alone shows the privileges of the current user (Snowflake, SHOW GRANTS).
@@ -238,8 +230,8 @@ class Privileges:
 
     # -- objects -------------------------------------------------------------------------------
 
-    def _named(self, domain: Domain, parts: Sequence[str], spark: SparkSession) -> Securable:
-        """The object that a name stands for.
+    def of_object(self, domain: Domain, parts: Sequence[str], spark: SparkSession) -> Securable:
+        """The object of the catalog that a name stands for, as the holder of privileges.
 
         Raises:
             UnknownPolicyError: there is no such object; for a table or view Spark raises its own error.
@@ -301,7 +293,7 @@ class Privileges:
         return BackupPrivileges(
             self._who(actor),
             self._event_log.state(),
-            lambda on: self._with_maker(self._named(on.domain, split_name(on.name), spark)),
+            lambda on: self._with_maker(self.of_object(on.domain, split_name(on.name), spark)),
         )
 
     def of(self, found: CatalogObject) -> Securable:

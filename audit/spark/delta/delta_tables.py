@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from audit.spark.delta.commits import Commit
 from audit.spark.delta.delta_java import InSession
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _KEPT_SIZES = 10_000
+ClonedFiles = Literal["shared", "copied", "there"]
+"""What becomes of the files of a clone: it shares them, gets copies, or somebody has copied them already,
+under the names of `TableCopies.list_copies`."""
 
 
 class DeltaTables(InSession):
@@ -176,7 +179,7 @@ class DeltaTables(InSession):
         target: str,
         overrides: Mapping[str, str],
         *,
-        deep: bool,
+        files: ClonedFiles,
     ) -> dict[str, int]:
         """Commit the files of a version at another location.
 
@@ -185,7 +188,7 @@ class DeltaTables(InSession):
             version: None for the newest.
             target: of a Delta table, which is replaced, or of nothing yet.
             overrides: properties of the clone beside the source's.
-            deep: it gets a copy of each file. Else it shares them.
+            files: what becomes of them.
 
         Returns:
             The metrics of Delta's CLONE by name, in files and bytes.
@@ -204,7 +207,7 @@ class DeltaTables(InSession):
         given = json.dumps(dict(overrides))
         run = self._java.clones(self.spark.sparkContext).run
         metrics: dict[str, int] = json.loads(
-            run(self._session, source.location, number, name, target, identity, given, deep, False)  # noqa: FBT003  Java's
+            run(self._session, source.location, number, name, target, identity, given, files, False)  # noqa: FBT003  Java's
         )
         return metrics
 
@@ -219,7 +222,7 @@ class DeltaTables(InSession):
         state = self.state(source)
         identity, name = "" if state is None else state.table_id, quote_name(("delta", source))
         given, run = json.dumps(dict(overrides)), self._java.clones(self.spark.sparkContext).run
-        run(self._session, source, -1, name, target, identity, given, True, True)  # noqa: FBT003  Java's
+        run(self._session, source, -1, name, target, identity, given, "copied", True)  # noqa: FBT003  Java's
 
     def set_properties(self, location: str, properties: Mapping[str, str | None]) -> None:
         """Set properties of a Delta table in one commit, without a statement of Spark's; None unsets one."""

@@ -117,7 +117,9 @@ class TableCloner:
             return None
         location = self._location(clone, source, there)
         overrides = self.properties(clone, source, location, there)
-        metrics = self.catalog.clone(source, clone.version, location, overrides, deep=clone.statement.deep)
+        metrics = self.catalog.clone(
+            source, clone.version, location, overrides, files="copied" if clone.statement.deep else "shared"
+        )
         name = sql_name(clone.statement.name)
         # Files first, then the name: readers never find a table without its rows.
         if there is None and not is_path(clone.statement.name):
@@ -206,7 +208,7 @@ def share(
         location: of the clone.
         properties: of the clone, beside the source's.
     """
-    catalog.clone(table, version, location, properties, deep=False)
+    catalog.clone(table, version, location, properties, files="shared")
     catalog.spark.sql(f"CREATE TABLE {sql_name(name)} USING delta LOCATION {sql_text(location)}")
     pin(catalog, table)
 

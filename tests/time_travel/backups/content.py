@@ -12,6 +12,7 @@ from audit.core.clock import SystemClock
 from audit.core.file_paths import local_path
 from audit.core.ids import IdGenerator
 from audit.time_travel.attached import time_travel_of
+from audit.time_travel.backups.content.deliver import LocalDelivery
 from audit.time_travel.backups.content.restore_schema import SchemaRestorer
 from audit.time_travel.backups.content.restore_table import Restorer
 from audit.time_travel.backups.content.take_backup import BackupFolder, Watch, take_schema, take_table
@@ -64,7 +65,9 @@ class Backups:
         travel = time_travel_of(self.session)
         actor = Actor(self.clock.now(), "ann", None, IdGenerator(self.clock).new)
         notes = self.root / "restores"
-        return Restorer(self.catalog, travel._own, travel.registry, actor, notes, watch or self.watch)
+        origin = BackupFolder(LocalStore(self.root), "set")
+        delivery = LocalDelivery(origin, (watch or self.watch).taken)
+        return Restorer(self.catalog, travel._own, travel.registry, actor, notes, delivery)
 
     def restore_table(self, folder, name, *, replace=False, watch=None):
         """The table of a backup back under a name."""

@@ -90,6 +90,21 @@ def test_from_the_schedule_to_a_damage(session, schema, root):
     assert (code, row["damages"]) == (1, [{"file": f"tables/0000/{data.name}", "problem": "hash"}])
 
 
+def test_a_bucket_that_does_not_answer(root, session, schema, monkeypatch):
+    """What tables hold is shown all the same, and what is not known is named."""
+    session.sql("CREATE TABLE t AS SELECT 1 AS a")
+    monkeypatch.setenv("AUDIT_BACKUP_LOCATION", "s3a://kept/audit")
+    for name, value in (
+        ("AWS_ACCESS_KEY_ID", "key"), ("AWS_SECRET_ACCESS_KEY", "secret"), ("AWS_MAX_ATTEMPTS", "1"),
+        ("AWS_DEFAULT_REGION", "us-east-1"), ("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:9"),
+    ):  # fmt: skip
+        monkeypatch.setenv(name, value)
+    code, said, told = answer("storage", "--json", root=root)
+    assert (code, json.loads(said)[0]["backups"]) == (0, None)
+    assert "What backups keep is not known" in told
+    assert "kept" in told
+
+
 def test_an_estimate(session, schema, root):
     """Bytes now, and what a year of daily backups would bind."""
     session.sql("CREATE TABLE t AS SELECT id FROM range(1000)")

@@ -193,6 +193,18 @@ def is_description(path: str) -> bool:
     return path == NAME or _LOG in path
 
 
+def require_described(folder: Path) -> BackupContent:
+    """What a backup holds, if its logs are unchanged; its data files are not looked at.
+
+    Raises:
+        BackupDamagedError: a log is missing, or another one.
+    """
+    for one in read_manifest(folder).files:
+        if is_description(one.path):
+            _require_unchanged(folder, one.path, one)
+    return content_in(folder / NAME)
+
+
 def require_restorable(folder: Path) -> BackupContent:
     """What a backup holds, if all its files are there in their sizes, and its logs unchanged.
 
@@ -203,7 +215,6 @@ def require_restorable(folder: Path) -> BackupContent:
     """
     for one in read_manifest(folder).files:
         if is_description(one.path):
-            _require_unchanged(folder, one.path, one)
             continue
         try:
             size = (folder / one.path).lstat().st_size
@@ -211,7 +222,7 @@ def require_restorable(folder: Path) -> BackupContent:
             raise _damaged(folder, one.path, "is missing") from error
         if size != one.size:
             raise _damaged(folder, one.path, f"has {size} bytes instead of {one.size}")
-    return content_in(folder / NAME)
+    return require_described(folder)
 
 
 def _require_unchanged(folder: Path, path: str, known: Any) -> None:

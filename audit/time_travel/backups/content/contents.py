@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from audit.spark.delta.values import Table
+from audit.time_travel.backups.content.deliver import delivery_to
 from audit.time_travel.backups.content.restore_schema import CopyViews, SchemaRestorer
 from audit.time_travel.backups.content.restore_table import Restored, Restorer
 from audit.time_travel.backups.content.take_backup import (
+    NOBODY,
     BackupFolder,
     GrantsOn,
     Watch,
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from audit.core.actor import Actor
     from audit.spark.delta.delta_catalog import DeltaCatalog
     from audit.time_travel.backups.model.state import BackupSet
+    from audit.time_travel.backups.store.backup_store import BackupStore
     from audit.time_travel.dropped.drop_registry import DropRegistry
     from lineage.sql.commands.backups.statements import CreateFromBackup
 
@@ -46,6 +49,7 @@ class Contents:
         registry: has the parameters of the account, and what was dropped.
         copy_views: gives views, which are to be created, the policies of others.
         grants_on: the grants on an object.
+        store_at: the store of a location.
         notes: the folder of notes of restores, on this machine.
         clock: UTC microseconds.
     """
@@ -55,6 +59,7 @@ class Contents:
     registry: DropRegistry
     copy_views: CopyViews
     grants_on: GrantsOn
+    store_at: Callable[[str], BackupStore]
     notes: Path
     clock: Callable[[], int]
 
@@ -113,24 +118,46 @@ class Contents:
         """CREATE … FROM BACKUP SET.
 
         Raises:
-            BackupError: the backup is damaged, or another restore to that name runs.
+            BackupError: the backup is damaged, another restore to that name runs, or its files can go to
+                neither this machine nor S3.
             ObjectExistsError: the name is taken.
             UnknownObjectError: the schema does not exist.
         """
         catalog = self.catalog_of(session)
-        tables = Restorer(catalog, self.own, self.registry, actor, self.notes)
+
+        def restorer(place: str) -> Restorer:
+            delivery = delivery_to(place, backup, NOBODY.taken, self.store_at)
+            return Restorer(catalog, self.own, self.registry, actor, self.notes, delivery)
+
         if command.domain is Domain.SCHEMA:
             name = command.name[-1]
             if command.if_not_exists and catalog.schema_facts(name) is not None:
                 return Restored(f"{name} already exists, statement succeeded.")
-            schemas = SchemaRestorer(tables, self.copy_views)
-            with backup.store.fetched(backup.folder) as folder:
-                return schemas.schema(folder, name, replace=command.replace)
+            # Its tables lie outside of its folder, as those of UNDROP.
+            tables = restorer(catalog.warehouse)
+            with tables.delivery.opened() as folder:
+                return SchemaRestorer(tables, self.copy_views).schema(folder, name, replace=command.replace)
         full = qualify(command.name, catalog.current)
         if command.if_not_exists and catalog.find(full) is not None:
             return Restored(f"{full[-1]} already exists, statement succeeded.")
-        with backup.store.fetched(backup.folder) as folder:
+        tables = restorer(_place_of(catalog, full))
+        with tables.delivery.opened() as folder:
             return tables.table(folder, full, replace=command.replace)
+
+
+def _place_of(catalog: DeltaCatalog, name: tuple[str, ...]) -> str:
+    """Where the files of a table are, or will be: its own location, or that of its schema.
+
+    Raises:
+        UnknownObjectError: there is no such schema.
+    """
+    there = catalog.find(name)
+    if isinstance(there, Table) and there.location is not None:
+        return there.location
+    schema = catalog.schema_facts(name[-2])
+    if schema is None:
+        raise UnknownObjectError(f"there is no schema for {quote_name(name)}", "create it first")
+    return str(schema["location"])
 
 
 def _table_of(catalog: DeltaCatalog, backup_set: BackupSet) -> Table:

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from audit.spark.delta.values import View
-from audit.time_travel.backups.content.backup_content import BackupContent, require_restorable
-from audit.time_travel.backups.content.copy_version import require_local
+from audit.time_travel.backups.content.backup_content import BackupContent
 from audit.time_travel.backups.content.restore_notes import HeldNote, Placed, RestoreNote, held_note, note_for
 from audit.time_travel.backups.content.restore_table import Restored
 from audit.time_travel.clones.create import place_in
@@ -68,7 +67,7 @@ class SchemaRestorer:
             ObjectExistsError: there is a schema of that name.
             UnknownBackupError: it is the backup of a table.
         """
-        content = require_restorable(backup)
+        content = self.tables.delivery.content(backup)
         if content.domain is not Domain.SCHEMA:
             raise UnknownBackupError(
                 f"backup {backup.name} is of the table {quote_name(content.name)}, not of a schema",
@@ -112,8 +111,6 @@ class SchemaRestorer:
             Placed(one.folder, one.name[-1], place_in(warehouse, warehouse, one.name[-1]), str(uuid.uuid4()))
             for one in content.tables
         )
-        for one in placed:
-            require_local((*full, one.name), one.place)
         return RestoreNote(str(uuid.uuid4()), str(backup), full, placed)
 
     def _require_free(self, name: str, held: HeldNote, *, replace: bool) -> None:

@@ -10,17 +10,16 @@ from __future__ import annotations
 import dataclasses
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from audit.core.file_paths import without_scheme
 from audit.spark.delta.table_copies import NewTable
 from audit.spark.delta.values import Table
-from audit.time_travel.backups.content.backup_content import BackupTable, ObjectGrant, require_restorable
-from audit.time_travel.backups.content.copy_version import copy_version, link_listed, require_local
+from audit.time_travel.backups.content.backup_content import BackupTable, ObjectGrant
+from audit.time_travel.backups.content.deliver import Delivery
 from audit.time_travel.backups.content.restore_notes import HeldNote, Placed, RestoreNote, held_note, note_for
-from audit.time_travel.backups.content.take_backup import Watch
 from audit.time_travel.clones.copied_properties import copied_properties
 from audit.time_travel.clones.create import place_in
 from audit.time_travel.errors import ObjectExistsError, UnknownBackupError, UnknownObjectError
@@ -36,11 +35,6 @@ if TYPE_CHECKING:
     from audit.spark.delta.values import View
     from audit.time_travel.backups.content.backup_content import BackupContent
     from audit.time_travel.dropped.drop_registry import DropRegistry
-
-_OWN_VERSION = 0
-"""A table of a backup has one version."""
-_OTHER_NAME = "restore under another name, into a schema of this machine"
-_OTHER_SCHEMA = "restore into a schema whose location is on this machine"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +62,7 @@ class Restorer:
         registry: what was dropped, and the parameters of the account.
         actor: who asks, and when.
         notes: the folder of notes of restores.
-        watch: is told how it goes on.
+        delivery: takes the files to where they go.
     """
 
     catalog: DeltaCatalog
@@ -76,25 +70,24 @@ class Restorer:
     registry: DropRegistry
     actor: Actor
     notes: Path
-    watch: Watch = field(default_factory=Watch)
+    delivery: Delivery
 
     def table(self, backup: Path, name: tuple[str, ...], *, replace: bool = False) -> Restored:
         """CREATE [OR REPLACE] TABLE … FROM BACKUP SET.
 
         Args:
-            backup: the folder of a table's backup.
+            backup: the folder of a table's backup, as the delivery has opened it.
             name: of the table, in full.
             replace: a table that is there gets what the backup has as its newest version.
 
         Raises:
             BackupBusyError: another restore to that name runs.
             BackupDamagedError: the backup is not whole.
-            BackupNotLocalError: the table's place is not on this machine.
             ObjectExistsError: the name is taken.
             UnknownBackupError: it is the backup of a schema.
             UnknownObjectError: the schema does not exist.
         """
-        content = require_restorable(backup)
+        content = self.delivery.content(backup)
         if content.domain is not Domain.TABLE:
             raise UnknownBackupError(
                 f"backup {backup.name} is of the schema {quote_name(content.name)}, not of a table",
@@ -134,7 +127,6 @@ class Restorer:
 
         def new() -> RestoreNote:
             place = place_in(schema["location"], self.catalog.warehouse, name[-1])
-            require_local(name, place, _OTHER_SCHEMA)
             placed = Placed(source.folder, name[-1], place, str(uuid.uuid4()))
             return RestoreNote(str(uuid.uuid4()), str(backup), name, (placed,))
 
@@ -164,7 +156,7 @@ class Restorer:
         new = next(one for one in note.tables if one.folder == source.folder)
         if held.is_prepared(note, new):
             return
-        copy, folder = self._copy(backup, source), require_local((new.name,), new.place, _OTHER_SCHEMA)
+        copy = self._copy(backup, source)
         of_source = self._properties(copy)
         properties = copied_properties(
             of_source, new.place, schema, self._account, self.actor.time,
@@ -173,8 +165,7 @@ class Restorer:
         # Before its first commit: at no moment is it there without its source's policies.
         self.catalog.protect_copy(source.table_id, new.table_id, new.place)
         made = NewTable(new.table_id, self.actor.time, source.version, properties, self.actor.query_id)
-        pairs = held.pairs(new.folder)
-        copy_version(self.catalog, copy, _OWN_VERSION, folder, pairs, self.watch.taken, made)
+        self.delivery.new_table(self.catalog, backup, copy, new.place, held.pairs(new.folder), made)
         self.catalog.forget(copy.location or "")
         held.prepared(note, new)
 
@@ -206,22 +197,22 @@ class Restorer:
         name = quote_name(there.name)
         if not isinstance(there, Table) or there.provider != "delta" or there.location is None:
             raise ObjectExistsError(f"{name} exists and is no Delta table", "choose another name")
-        copy = self._copy(backup, source)
-        folder, pairs = require_local(there.name, there.location, _OTHER_NAME), held.pairs(source.folder)
-        now = self.catalog.state(there.location)
+        copy, place = self._copy(backup, source), there.location
+        now = self.catalog.state(place)
         if now is not None:
             # `clone` does it, too, but after the files are there.
-            self.catalog.protect_copy(source.table_id, now.table_id, there.location)
-        # `clone` takes files that are there as they are: their names say what they are copies of.
-        listed = self.catalog.list_copies(copy.location or "", _OWN_VERSION, folder, pairs)
-        link_listed(copy, listed, folder, pairs, self.watch.taken)
-        of_source, schema = self._properties(copy), self.catalog.schema_facts(there.name[-2]) or {}
-        properties = copied_properties(
-            of_source, there.location, schema.get("properties", {}), self._account, self.actor.time,
-            is_kept=has_retention(source.location, of_source),
-            before=self.catalog.properties(there.location, ""),
-        )  # fmt: skip
-        self.catalog.clone(copy, _OWN_VERSION, there.location, properties, deep=True)
+            self.catalog.protect_copy(source.table_id, now.table_id, place)
+
+        def properties() -> Mapping[str, str]:
+            of_source, schema = self._properties(copy), self.catalog.schema_facts(there.name[-2]) or {}
+            return copied_properties(
+                of_source, place, schema.get("properties", {}), self._account, self.actor.time,
+                is_kept=has_retention(source.location, of_source),
+                before=self.catalog.properties(place, ""),
+            )  # fmt: skip
+
+        pairs = held.pairs(source.folder)
+        self.delivery.into_table(self.catalog, backup, copy, place, pairs, properties)
         self.catalog.refresh(there.name)
         held.done()
 

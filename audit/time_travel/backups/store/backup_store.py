@@ -141,8 +141,14 @@ class BackupStore(Protocol):
         """
         ...
 
-    def fetched(self, folder: str) -> AbstractContextManager[Path]:
-        """The whole backup in a folder of this machine, to restore from; a copy of it is gone afterwards.
+    def fetched(
+        self, folder: str, wanted: Callable[[str], bool] = lambda _: True
+    ) -> AbstractContextManager[Path]:
+        """A backup in a folder of this machine, to restore from; a copy of it is gone afterwards.
+
+        Args:
+            folder: of the backup.
+            wanted: which files are needed, by their paths; others may be there.
 
         Raises:
             BackupDamagedError: it has no manifest, or a file is gone or not as it was.
@@ -223,7 +229,7 @@ class BackupStore(Protocol):
         """The files of a backup as `take` takes them, here or into another store of the same kind: a restore.
 
         Raises:
-            BackupDamagedError: a file is gone, or the manifest is not whole.
+            BackupDamagedError: a file is gone or has another size, or the manifest is not whole.
         """
         ...
 

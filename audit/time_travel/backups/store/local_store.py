@@ -72,8 +72,9 @@ class LocalStore:
         return self._folder(folder)
 
     @contextmanager
-    def fetched(self, folder: str) -> Iterator[Path]:
+    def fetched(self, folder: str, wanted: Callable[[str], bool] = lambda _: True) -> Iterator[Path]:
         """See `BackupStore.fetched`: it is there."""
+        del wanted
         yield self._folder(folder)
 
     def read(self, folder: str, path: str) -> bytes:
@@ -146,8 +147,8 @@ class LocalStore:
         """See `BackupStore.sources`."""
         for one in self._manifest(folder).files:
             path = self._folder(folder) / one.path
-            if not path.is_file():
-                raise BackupDamagedError(f"{path} is gone", "verify the backup")
+            if not path.is_file() or path.stat().st_size != one.size:
+                raise BackupDamagedError(f"{path} is gone, or another file", "verify the backup")
             yield Source(str(path), one.path)
 
     def read_back(self, folders: Iterable[str], done: Done = lambda _: None) -> Mapping[FileIdentity, str]:

@@ -119,7 +119,7 @@ def _uploaded(path: Path, target: Target) -> Taken:
             return _put(file, size, digest, target)
     except OSError as error:
         raise BackupIncompleteError(
-            f"{path} cannot be taken into backup {target.place}: {error.strerror}",
+            f"{path} cannot be copied to {target.place}: {error.strerror}",
             "run it again: it goes on where it was",
         ) from error
 
@@ -129,7 +129,7 @@ def _copied(source: Source, target: Target) -> Taken:
     head = target.client.find(origin.bucket, origin.key, source.version)
     if head is None:
         raise BackupIncompleteError(
-            f"{source.location} cannot be taken into backup {target.place}: there is no such object",
+            f"{source.location} cannot be copied to {target.place}: there is no such object",
             "run it again: it goes on where it was",
         )
     size, etag = int(head["ContentLength"]), str(head["ETag"]).strip('"')

@@ -7,6 +7,7 @@ compared with the manifest as it comes, so that nothing else than the backup is 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 
 from audit.time_travel.backups.files.manifest import NAME, PART
@@ -20,13 +21,14 @@ from audit.time_travel.errors import BackupDamagedError
 _WAY_OUT = "audit backup verify lists all; restore another backup"
 
 
-def fetch(client: S3Client, folder: S3Address, copy: Path) -> None:
-    """Copy a backup; files that an attempt before has copied are there already.
+def fetch(client: S3Client, folder: S3Address, copy: Path, wanted: Callable[[str], bool]) -> None:
+    """Copy files of a backup; those that an attempt before has copied are there already.
 
     Args:
         client: of S3.
         folder: of the backup.
         copy: the folder on this machine.
+        wanted: which files, by their paths.
 
     Raises:
         BackupDamagedError: it has no manifest, or a file is gone or not as it was.
@@ -35,7 +37,7 @@ def fetch(client: S3Client, folder: S3Address, copy: Path) -> None:
 
     def get(pair: Pair) -> None:
         # What is in no manifest is not of the backup.
-        if pair.entry is not None:
+        if pair.entry is not None and wanted(pair.path):
             _get(client, folder, pair, copy / pair.path)
 
     copy.mkdir(parents=True, exist_ok=True)

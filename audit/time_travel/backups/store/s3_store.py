@@ -102,7 +102,7 @@ class S3Store:
                 one = take(source, self._target(folder, source.target, is_new=is_new))
             except BackupStoreError as error:
                 raise BackupIncompleteError(
-                    f"{source.location} cannot be taken into backup {place}: {error.problem}", _AGAIN
+                    f"{source.location} cannot be copied to {place}: {error.problem}", _AGAIN
                 ) from error
             with lock:
                 total += one
@@ -116,11 +116,11 @@ class S3Store:
         return self.staging / checked(folder)
 
     @contextmanager
-    def fetched(self, folder: str) -> Iterator[Path]:
+    def fetched(self, folder: str, wanted: Callable[[str], bool] = lambda _: True) -> Iterator[Path]:
         """See `BackupStore.fetched`: a copy, which is compared with the manifest as it comes."""
         copy = self.staging / _FETCHED / checked(folder)
         try:
-            fetch(self.client, self._folder(folder), copy)
+            fetch(self.client, self._folder(folder), copy, wanted)
             yield copy
         finally:
             if copy.exists():
@@ -196,10 +196,13 @@ class S3Store:
         """See `BackupStore.sources`: the backup's own versions, whatever lies over them."""
         place = self._folder(folder)
         for pair in pairs(self.client, place, s3_publish.CountedEntries(self.client, place)):
-            if pair.entry is not None and pair.stored is None:
-                raise BackupDamagedError(f"{place.below(pair.path)} is gone", "verify the backup")
-            if pair.entry is not None and pair.stored is not None:
-                yield Source(str(place.below(pair.path)), pair.path, pair.stored.version)
+            if pair.entry is None:
+                continue
+            if pair.stored is None or pair.stored.size != pair.entry.size:
+                raise BackupDamagedError(
+                    f"{place.below(pair.path)} is gone, or another file", "verify the backup"
+                )
+            yield Source(str(place.below(pair.path)), pair.path, pair.stored.version)
 
     def read_back(self, folders: Iterable[str], done: Done = lambda _: None) -> Mapping[FileIdentity, str]:
         """See `BackupStore.read_back`: no two backups share an object."""

@@ -81,8 +81,10 @@ public class TableCloner implements Function<TableCloner.Copy, Long> {
    * Clones a version (-1: the newest) into what lies at `target`, or into nothing.
    *
    * <p>`id` is that of a new clone; one that is there keeps its own. `overrides` are properties as
-   * a JSON object. One that is there and is replaced gets the id and the comment, too. The answer
-   * is a JSON object: the metrics of Delta's CLONE.
+   * a JSON object. `kept` is what becomes of the files: `shared`, `copied`, or `there`, where
+   * somebody has copied them under the names that `TableCopies` lists. One that is there and is
+   * replaced gets the id and the comment, too. The answer is a JSON object: the metrics of Delta's
+   * CLONE.
    */
   public String run(
       SparkSession spark,
@@ -92,7 +94,7 @@ public class TableCloner implements Function<TableCloner.Copy, Long> {
       String target,
       String id,
       String overrides,
-      boolean deep,
+      String kept,
       boolean replacing)
       throws Exception {
     // A transaction asks the active session for its settings, the mark of its commit among them.
@@ -107,7 +109,7 @@ public class TableCloner implements Function<TableCloner.Copy, Long> {
           target,
           id,
           (ObjectNode) JSON.readTree(overrides),
-          deep,
+          kept,
           replacing);
     } finally {
       if (active.isEmpty()) SparkSession.clearActiveSession();
@@ -123,7 +125,7 @@ public class TableCloner implements Function<TableCloner.Copy, Long> {
       String target,
       String id,
       ObjectNode overrides,
-      boolean deep,
+      String kept,
       boolean replacing)
       throws Exception {
     DeltaLog from = DeltaLog.forTable(spark, source);
@@ -145,10 +147,10 @@ public class TableCloner implements Function<TableCloner.Copy, Long> {
     long bytes = 0;
     for (AddFile file : files) {
       bytes += file.size();
-      AddFile copy = deep ? of.copyOf(file, false) : of.sharing(file);
+      AddFile copy = kept.equals("shared") ? of.sharing(file) : of.copyOf(file, false);
       if (had.remove(identity(copy)) != null) continue;
       actions.add(copy);
-      if (!deep) continue;
+      if (!kept.equals("copied")) continue;
       add(copies, of.absolute(file), VersionFiles.absolute(to.dataPath(), copy.path()), "data");
       if (VersionFiles.isStored(file.deletionVector()))
         add(

@@ -1,0 +1,85 @@
+"""Tables in a bucket, their backups in another one: taken, and restored, without their bytes coming here."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from moto.server import ThreadedMotoServer
+
+from audit.spark.embedded import jars
+from tests.quick_spark import DRIVER_OF_ONE_TEST
+from tests.time_travel.backups import lake_on_s3
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.long("a JVM with Hadoop's client of S3; test_object_store has tables of this machine"),
+    pytest.mark.slow("each commit on S3 is a dozen requests to a server in Python"),
+]
+
+LOCK = Path(__file__).with_name("s3_jars.lock")
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    """What the driver saw, by name; its root; what a request for the bytes of a data file was answered."""
+    root = tmp_path_factory.mktemp("root")
+    paths = jars.resolve(os.environ, jars.read_lock(LOCK.read_text(encoding="utf-8")))
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    endpoint = f"http://{host}:{port}"
+    names = {
+        "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_ENDPOINT_URL_S3": endpoint, "PYTHONPATH": str(ROOT),
+    }  # fmt: skip
+    ran = subprocess.run(
+        [
+            sys.executable, lake_on_s3.__file__, str(root), endpoint, os.pathsep.join(map(str, paths)),
+            json.dumps(DRIVER_OF_ONE_TEST),
+        ],
+        capture_output=True, text=True, check=False, env={**os.environ, **names},
+    )  # fmt: skip
+    server.stop()
+    assert ran.returncode == 0, ran.stderr[-4000:]
+    return json.loads(ran.stdout.splitlines()[-1]), root
+
+
+@pytest.mark.parametrize(
+    ("what", "place"),
+    [
+        ("a new table", "s3a://lake/warehouse/_tables/again-"),
+        ("in place", "s3a://lake/warehouse/_tables/t-"),
+        ("on this machine", "file:{root}/here_tables/again-"),
+    ],
+)
+def test_a_table_comes_back(lake, what, place):
+    """With its deleted rows deleted, whatever was put over the files of the backup in the bucket."""
+    found, root = lake
+    location, rows = found[what]
+    assert location.startswith(place.format(root=root))
+    assert rows == [[9, 42]]
+
+
+def test_it_is_a_table_as_any(lake):
+    """It is written on; one that was restored in place has its past."""
+    found, _ = lake
+    assert found["is written on"] == [[10, 142]]
+    assert found["its past"] == [[1, 1]]
+
+
+def test_a_schema_comes_back(lake):
+    """With its views, whose tables are the restored ones."""
+    (location, rows), _ = lake[0]["a schema"], lake
+    assert location.startswith("s3a://lake/warehouse/_tables/t-")
+    assert rows == [[9]]
+
+
+def test_a_killed_restore_shows_nothing(lake):
+    """Its files were there, its log was not; the next attempt has made the table."""
+    assert lake[0]["killed"] == [True, False]
