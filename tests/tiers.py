@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 DURATIONS = Path(__file__).with_name("durations.json")
-LIMIT_SECONDS = 15.0
+# A test takes 15 at most where nothing else runs: on a loaded machine it may take three times as long.
+LIMIT_SECONDS = 60.0
 KEPT_SECONDS = 1.0  # shorter tests are a part of their module's sum alone
 LEFT_OUT = {"quick": {"spark", "long"}, "test": {"long"}, "all": set()}
 """Each tier, and the markers of the tests that it leaves out. A tier holds all tests of the one before it."""

@@ -33,11 +33,11 @@ class FileToTake:
     """A file of a table, and where it goes.
 
     Attributes:
-        source: a plain file of this machine.
+        source: a plain file of this machine; a text where there are many.
         target: the path in the backup's folder.
     """
 
-    source: Path
+    source: Path | str
     target: str
 
 
@@ -107,11 +107,11 @@ def take_files(
     return total
 
 
-def _taken(source: Path, target: str) -> Taken:
+def _taken(source: Path | str, target: str) -> Taken:
     try:
         os.link(source, target, follow_symlinks=False)
     except FileExistsError:
-        if _is_whole(source, Path(target)):
+        if _is_whole(Path(source), Path(target)):
             return Taken(kept=1)
         # Of another source: the same attempt has never made it.
         Path(target).unlink()
@@ -121,7 +121,7 @@ def _taken(source: Path, target: str) -> Taken:
             raise
     else:
         return Taken(linked=1)
-    return _cloned_or_copied(source, Path(target))
+    return _cloned_or_copied(Path(source), Path(target))
 
 
 def _is_whole(source: Path, target: Path) -> bool:

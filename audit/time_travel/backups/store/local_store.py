@@ -207,7 +207,8 @@ def _published(manifest: Manifest, enforcement: Enforcement = NO_ENFORCEMENT) ->
 
 
 def _to_take(source: Source) -> FileToTake:
-    path = local_path(source.location)
+    is_plain = source.location.startswith("/")
+    path = source.location if is_plain else local_path(source.location)
     if path is None:
         raise BackupIncompleteError(
             f"{source.location} is not on this machine, but the root of the backups is",

@@ -147,7 +147,7 @@ public class TableCloner implements Function<TableCloner.Copy, Long> {
     long bytes = 0;
     for (AddFile file : files) {
       bytes += file.size();
-      AddFile copy = kept.equals("shared") ? of.sharing(file) : of.copyOf(file, false);
+      AddFile copy = kept.equals("shared") ? of.sharing(file) : of.copyOf(file);
       if (had.remove(identity(copy)) != null) continue;
       actions.add(copy);
       if (!kept.equals("copied")) continue;

@@ -121,15 +121,17 @@ public class TableCopies {
     Iterator<AddFile> files = of.each();
     while (files.hasNext()) {
       AddFile file = files.next();
-      AddFile copy = of.copyOf(file, actions != null);
+      // As it stands in the log: an object of Delta's would be parsed and written once more each.
+      ObjectNode copy = of.copied(file, actions != null);
       total.files++;
       total.bytes += file.size();
-      if (actions != null) line(actions, copy.json());
-      pair(pairs, root, of.absolute(file), VersionFiles.absolute(root, copy.path()));
+      if (actions != null) line(actions, JSON.writeValueAsString(copy));
+      String path = copy.get("add").get("path").asText();
+      pair(pairs, root, of.absolute(file), VersionFiles.absolute(root, path));
       DeletionVectorDescriptor deleted = file.deletionVector();
       if (!VersionFiles.isStored(deleted)) continue;
       total.bytes += deleted.sizeInBytes();
-      Path stored = copy.deletionVector().absolutePath(root);
+      Path stored = of.copyOf(deleted).absolutePath(root);
       if (vectors.add(stored.toString()))
         pair(pairs, root, deleted.absolutePath(log.dataPath()), stored);
     }

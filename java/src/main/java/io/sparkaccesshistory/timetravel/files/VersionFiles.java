@@ -7,6 +7,7 @@ import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.Iterator;
 import java.util.List;
 import java.util.UUID;
@@ -37,6 +38,7 @@ import scala.jdk.javaapi.CollectionConverters;
 final class VersionFiles {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final long SHORT = 1L << 20;
+  private static final long MANY = 50_000;
   private static final int DIGEST_BYTES = 10;
   // The name of a copy of a copy does not grow.
   private static final Pattern COPY = Pattern.compile("^[0-9a-f]{20}-");
@@ -82,11 +84,10 @@ final class VersionFiles {
     return replay == null ? then.allFiles().collectAsList() : Scala.list(replay.allFiles());
   }
 
-  /** One by one: of a long log a part at a time is in memory. */
+  /** One by one: of very many a part at a time is in memory, and each part is a job. */
   Iterator<AddFile> each() {
-    return replay == null
-        ? then.allFiles().toLocalIterator()
-        : Scala.list(replay.allFiles()).iterator();
+    boolean isFew = replay != null || then.numOfFiles() <= MANY;
+    return isFew ? all().iterator() : then.allFiles().toLocalIterator();
   }
 
   /** Number and bytes of the data files. */
@@ -103,8 +104,13 @@ final class VersionFiles {
     return found;
   }
 
-  /** What a log says of the copy of a file, that of another table or of this one. */
-  AddFile copyOf(AddFile file, boolean ofThisTable) throws Exception {
+  /** What a log says of the copy of a file in another table. */
+  AddFile copyOf(AddFile file) throws Exception {
+    return parsed(copied(file, false));
+  }
+
+  /** The action of the copy of a file, in the log of another table or of this one. */
+  ObjectNode copied(AddFile file, boolean ofThisTable) throws Exception {
     ObjectNode action = (ObjectNode) JSON.readTree(file.json());
     ObjectNode found = (ObjectNode) action.get("add");
     String path = file.path();
@@ -115,15 +121,21 @@ final class VersionFiles {
         then.metadata().id() + "\n" + path + "\n" + file.size() + "\n" + file.modificationTime();
     String own = COPY.matcher(path.substring(name)).replaceFirst("");
     found.put("path", folder + digest(said) + "-" + own);
-    DeletionVectorDescriptor deleted = file.deletionVector();
-    if (isStored(deleted) && deleted.storageType().equals("p")) {
-      String stored = deleted.absolutePath(log.dataPath()).getName();
-      UUID id = DeletionVectorDescriptor.getUUIDFromDeletionVectorFileName(stored);
+    DeletionVectorDescriptor deleted = copyOf(file.deletionVector());
+    if (deleted != file.deletionVector()) {
       ObjectNode vector = (ObjectNode) found.get("deletionVector");
-      vector.put("storageType", "u");
-      vector.put("pathOrInlineDv", deleted.copyWithNewRelativePath(id, "").pathOrInlineDv());
+      vector.put("storageType", deleted.storageType());
+      vector.put("pathOrInlineDv", deleted.pathOrInlineDv());
     }
     return added(action, ofThisTable);
+  }
+
+  /** Deleted rows as the log of a copy names them: a full path becomes one in the table. */
+  DeletionVectorDescriptor copyOf(DeletionVectorDescriptor deleted) {
+    if (!isStored(deleted) || !deleted.storageType().equals("p")) return deleted;
+    String stored = deleted.absolutePath(log.dataPath()).getName();
+    UUID id = DeletionVectorDescriptor.getUUIDFromDeletionVectorFileName(stored);
+    return deleted.copyWithNewRelativePath(id, "");
   }
 
   /** What a shallow clone's log says of a file. */
@@ -137,26 +149,28 @@ final class VersionFiles {
       vector.put("storageType", deleted.storageType());
       vector.put("pathOrInlineDv", deleted.pathOrInlineDv());
     }
-    return added(action, false);
+    return parsed(added(action, false));
   }
 
   /** A file that is new to a table gives its rows ids of their own. */
-  private static AddFile added(ObjectNode action, boolean ofThisTable) throws Exception {
+  private static ObjectNode added(ObjectNode action, boolean ofThisTable) {
     ObjectNode found = (ObjectNode) action.get("add");
     found.put("dataChange", true);
     if (!ofThisTable) {
       found.remove("baseRowId");
       found.remove("defaultRowCommitVersion");
     }
+    return action;
+  }
+
+  private static AddFile parsed(ObjectNode action) throws Exception {
     return (AddFile) Action$.MODULE$.fromJson(JSON.writeValueAsString(action));
   }
 
   private static String digest(String text) throws Exception {
     byte[] bytes =
         MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
-    StringBuilder found = new StringBuilder();
-    for (int i = 0; i < DIGEST_BYTES; i++) found.append(String.format("%02x", bytes[i]));
-    return found.toString();
+    return HexFormat.of().formatHex(bytes, 0, DIGEST_BYTES);
   }
 
   /** Where a file of the version lies. */
