@@ -329,16 +329,8 @@ class TimeTravel:
 
     def contents_of_backups(self, home: Path, store_at: Callable[[str], BackupStore]) -> Contents:
         """What makes and restores the files of backups; a folder of this machine has its notes."""
-        return Contents(
-            self._own,
-            self._catalog,
-            self.registry,
-            self._copy_views,
-            self._grants_on,
-            store_at,
-            home / RESTORES,
-            self._clock,
-        )
+        own, catalog, views, grants = self._own, self._catalog, self._copy_views, self._grants_on
+        return Contents(own, catalog, self.registry, views, grants, store_at, home / RESTORES, self._clock)
 
     def _catalog(self, spark: SparkSession) -> DeltaCatalog:
         if self._helpers is None:
