@@ -1,4 +1,4 @@
-"""Tables in a bucket, their backups in another one: taken, and restored, without their bytes coming here."""
+"""Tables in a bucket, their backups in another one: taken, and restored to both places."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
-    """What the driver saw, by name; its root; what a request for the bytes of a data file was answered."""
+    """What the driver saw, by name; its root."""
     root = tmp_path_factory.mktemp("root")
     paths = jars.resolve(os.environ, jars.read_lock(LOCK.read_text(encoding="utf-8")))
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
@@ -75,7 +75,7 @@ def test_it_is_a_table_as_any(lake):
 
 def test_a_schema_comes_back(lake):
     """With its views, whose tables are the restored ones."""
-    (location, rows), _ = lake[0]["a schema"], lake
+    location, rows = lake[0]["a schema"]
     assert location.startswith("s3a://lake/warehouse/_tables/t-")
     assert rows == [[9]]
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from audit.time_travel.backups.files.manifest import sha256_of
+from audit.time_travel.backups.files.manifest import FileEntry, sha256_of
 from audit.time_travel.backups.files.publish import read_manifest
 from audit.time_travel.errors import BackupDamagedError
 from lineage.model import Domain
@@ -199,10 +199,7 @@ def require_described(folder: Path) -> BackupContent:
     Raises:
         BackupDamagedError: a log is missing, or another one.
     """
-    for one in read_manifest(folder).files:
-        if is_description(one.path):
-            _require_unchanged(folder, one.path, one)
-    return content_in(folder / NAME)
+    return _described(folder, read_manifest(folder).files)
 
 
 def require_restorable(folder: Path) -> BackupContent:
@@ -213,7 +210,8 @@ def require_restorable(folder: Path) -> BackupContent:
     Raises:
         BackupDamagedError: a file is missing, of another size, or a log is another one.
     """
-    for one in read_manifest(folder).files:
+    files = read_manifest(folder).files
+    for one in files:
         if is_description(one.path):
             continue
         try:
@@ -222,7 +220,14 @@ def require_restorable(folder: Path) -> BackupContent:
             raise _damaged(folder, one.path, "is missing") from error
         if size != one.size:
             raise _damaged(folder, one.path, f"has {size} bytes instead of {one.size}")
-    return require_described(folder)
+    return _described(folder, files)
+
+
+def _described(folder: Path, files: Iterable[FileEntry]) -> BackupContent:
+    for one in files:
+        if is_description(one.path):
+            _require_unchanged(folder, one.path, one)
+    return content_in(folder / NAME)
 
 
 def _require_unchanged(folder: Path, path: str, known: Any) -> None:
