@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from audit.core.clock import SystemClock
 from audit.core.file_paths import local_path
 from audit.core.ids import IdGenerator
 from audit.time_travel.attached import time_travel_of
-from audit.time_travel.backups.content.deliver import LocalDelivery
+from audit.time_travel.backups.content.deliver import opened_for
 from audit.time_travel.backups.content.restore_schema import SchemaRestorer
 from audit.time_travel.backups.content.restore_table import Restorer
 from audit.time_travel.backups.content.take_backup import BackupFolder, Watch, take_schema, take_table
@@ -60,23 +61,26 @@ class Backups:
         take_schema(self.catalog, name, target, self.clock.now(), watch or self.watch, no_grants)
         return folder
 
-    def restorer(self, watch=None):
-        """Restores tables."""
+    @contextmanager
+    def restorer(self, folder, watch=None):
+        """Restores the tables of a backup."""
         travel = time_travel_of(self.session)
         actor = Actor(self.clock.now(), "ann", None, IdGenerator(self.clock).new)
         notes = self.root / "restores"
-        origin = BackupFolder(LocalStore(self.root), "set")
-        delivery = LocalDelivery(origin, (watch or self.watch).taken)
-        return Restorer(self.catalog, travel._own, travel.registry, actor, notes, delivery)
+        origin = BackupFolder(LocalStore(self.root), f"set/{folder.name}")
+        with opened_for("/", origin, (watch or self.watch).taken, LocalStore) as delivery:
+            yield Restorer(self.catalog, travel._own, travel.registry, actor, notes, delivery)
 
     def restore_table(self, folder, name, *, replace=False, watch=None):
         """The table of a backup back under a name."""
         full = ("spark_catalog", *name.split("."))
-        return self.restorer(watch).table(folder, full, replace=replace)
+        with self.restorer(folder, watch) as restorer:
+            return restorer.table(full, replace=replace)
 
     def restore_schema(self, folder, name, *, replace=False, copy_views=lambda _: None):
         """The schema of a backup back under a name."""
-        return SchemaRestorer(self.restorer(), copy_views).schema(folder, name, replace=replace)
+        with self.restorer(folder) as restorer:
+            return SchemaRestorer(restorer, copy_views).schema(name, replace=replace)
 
     def location(self, table):
         """Where a table lies."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 
 import boto3
 
@@ -96,19 +97,25 @@ def main(root, endpoint, jars, conf):
     run("INSERT OVERWRITE t VALUES (1, 'x')")
     cover(s3, backup)
 
+    def restored(text):
+        """Run a restore, and note from when to when it ran."""
+        begin = time.time()
+        run(text)
+        found.setdefault("windows", []).append((begin, time.time()))
+
     restore = f"CREATE TABLE again FROM BACKUP SET tables IDENTIFIER '{backup}'"
     found["killed"] = (kill_before_the_log(run, restore), session.catalog.tableExists("again"))
-    run(restore)
+    restored(restore)
     found["a new table"] = (place("again"), run("SELECT count(*), sum(id) FROM again"))
     run("INSERT INTO again VALUES (100, 'x')")
     found["is written on"] = run("SELECT count(*), sum(id) FROM again")
 
-    run(f"CREATE OR REPLACE TABLE t FROM BACKUP SET tables IDENTIFIER '{backup}'")
+    restored(f"CREATE OR REPLACE TABLE t FROM BACKUP SET tables IDENTIFIER '{backup}'")
     found["in place"] = (place("t"), run("SELECT count(*), sum(id) FROM t"))
     found["its past"] = run(
         f"SELECT count(*), sum(id) FROM t VERSION AS OF {run('DESCRIBE HISTORY t')[0][0] - 1}"
     )
-    run(f"CREATE SCHEMA db2 FROM BACKUP SET schemas IDENTIFIER '{of_schema}'")
+    restored(f"CREATE SCHEMA db2 FROM BACKUP SET schemas IDENTIFIER '{of_schema}'")
     found["a schema"] = (place("db2.t"), run("SELECT * FROM db2.v"))
     run(f"CREATE SCHEMA here LOCATION 'file:{root}/here'")
     run(f"CREATE TABLE here.again FROM BACKUP SET tables IDENTIFIER '{backup}'")

@@ -13,7 +13,7 @@ from audit.core.actor import Actor
 from audit.core.ids import IdGenerator
 from audit.time_travel import errors
 from audit.time_travel.attached import time_travel_of
-from audit.time_travel.backups.content.backup_content import read_content
+from audit.time_travel.backups.content.backup_content import NAME, content_in
 from audit.time_travel.backups.content.take_backup import Watch
 from audit.time_travel.backups.files.publish import is_published
 from tests.sessions import NO_TABLES
@@ -116,7 +116,7 @@ def test_a_schema_comes_back_as_it_was(session, schema, backups):
     ids = rows(session, "SELECT a, _metadata.row_id FROM tracked")
 
     folder = backups.schema(schema)
-    content = read_content(folder)
+    content = content_in(folder / NAME)
     assert (damages(folder), [one.name for one in content.left_out]) == ((), ["other"])
     assert backups.taken["copied"] == 0
     assert content.files == sum(one.files for one in content.tables) >= 14
@@ -225,7 +225,7 @@ def test_a_restored_table_is_one_of_its_own(session, schema, backups, stored):
     session.sql("INSERT INTO u VALUES (2)")
     assert stored("u")["delta.deletedFileRetentionDuration"] == "interval 240 hours"
     detail = {name: session.sql(f"DESCRIBE DETAIL {name}").first().id for name in ("t", "u")}
-    assert detail["t"] == read_content(folder).tables[0].table_id != detail["u"]
+    assert detail["t"] == content_in(folder / NAME).tables[0].table_id != detail["u"]
     session.sql("DROP TABLE u")
     session.sql("UNDROP TABLE u")
     again = backups.table(f"{schema}.u", backup="two")
@@ -268,7 +268,7 @@ def test_a_missing_file_is_named_and_nothing_published(session, schema, backups)
     away.rename(file)
     session.sql("INSERT INTO t VALUES (2)")
     backups.table(f"{schema}.t")
-    (table,) = read_content(folder).tables
+    (table,) = content_in(folder / NAME).tables
     assert (table.version, table.files) == (1, 1)
     assert rows(session, f"SELECT a FROM delta.`{folder}/tables/0000`") == ["(1,)"]
 
@@ -291,7 +291,7 @@ def test_a_killed_backup_goes_on(session, schema, backups):
     folder = backups.schema(schema)
     assert backups.taken["kept"] >= 3
     assert damages(folder) == ()
-    assert [one.files for one in read_content(folder).tables] == [8, 0]
+    assert [one.files for one in content_in(folder / NAME).tables] == [8, 0]
 
 
 def test_a_schema_comes_back_as_a_whole_or_not_at_all(session, schema, backups):

@@ -14,13 +14,13 @@ from audit.time_travel.backups.content.backup_content import (
     BackupTable,
     LeftOut,
     ObjectGrant,
-    read_content,
     require_restorable,
     write_content,
 )
 from audit.time_travel.backups.content.copy_version import require_local
 from audit.time_travel.backups.content.restore_notes import Placed, RestoreNote, held_note, note_for
 from audit.time_travel.backups.files.publish import publish
+from audit.time_travel.backups.store.local_store import LocalStore
 from audit.time_travel.clones.copied_properties import copied_properties
 from audit.time_travel.errors import BackupBusyError, BackupDamagedError, BackupNotLocalError
 from lineage.model import Domain
@@ -47,9 +47,15 @@ def backup(tmp_path):
     return folder
 
 
+def restorable(folder):
+    """What a backup of this machine holds."""
+    with LocalStore(folder.parent).fetched(folder.name) as backup:
+        return require_restorable(backup)
+
+
 def test_a_content_is_read_as_it_was_written(backup):
     """With the sums of its tables; its file is part of the manifest."""
-    assert read_content(backup) == require_restorable(backup) == CONTENT
+    assert restorable(backup) == CONTENT
     assert (CONTENT.bytes, CONTENT.files) == (4, 1)
 
 
@@ -57,7 +63,7 @@ def test_an_unpublished_folder_is_no_backup(tmp_path):
     """Whatever lies in it."""
     write_content(tmp_path / NAME, CONTENT)
     with pytest.raises(BackupDamagedError, match="has no manifest"):
-        read_content(tmp_path)
+        restorable(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +81,7 @@ def test_a_damaged_backup_is_not_restored(backup, path, text, what):
     if text is not None:
         (backup / path).write_text(text)
     with pytest.raises(BackupDamagedError, match=rf"backup {backup} is damaged: .*{what}"):
-        require_restorable(backup)
+        restorable(backup)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +104,7 @@ def test_what_is_no_content_is_refused(tmp_path, change):
     (tmp_path / NAME).write_text(json.dumps({**found, **change}))
     publish(tmp_path)
     with pytest.raises(BackupDamagedError, match=str(tmp_path)):
-        read_content(tmp_path)
+        restorable(tmp_path)
 
 
 def test_a_place_elsewhere_is_refused():

@@ -6,7 +6,9 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from moto.server import ThreadedMotoServer
@@ -32,6 +34,8 @@ def lake(tmp_path_factory):
     paths = jars.resolve(os.environ, jars.read_lock(LOCK.read_text(encoding="utf-8")))
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
+    requests: list[Request] = []
+    server._server.app = noted(server._server.app, requests)
     host, port = server.get_host_and_port()
     endpoint = f"http://{host}:{port}"
     names = {
@@ -47,7 +51,32 @@ def lake(tmp_path_factory):
     )  # fmt: skip
     server.stop()
     assert ran.returncode == 0, ran.stderr[-4000:]
-    return json.loads(ran.stdout.splitlines()[-1]), root
+    return json.loads(ran.stdout.splitlines()[-1]), root, requests
+
+
+def is_data(path):
+    """Whether an object is data of a table; a checkpoint is of its log."""
+    return path.endswith((".parquet", ".bin")) and "/_delta_log/" not in path
+
+
+class Request(NamedTuple):
+    """A request to the server: when it came, and whether S3 is to copy."""
+
+    time: float
+    method: str
+    path: str
+    is_copy: bool
+
+
+def noted(app, requests):
+    """A WSGI application that notes each request."""
+
+    def call(environ, start):
+        is_copy = "HTTP_X_AMZ_COPY_SOURCE" in environ
+        requests.append(Request(time.time(), environ["REQUEST_METHOD"], environ["PATH_INFO"], is_copy))
+        return app(environ, start)
+
+    return call
 
 
 @pytest.mark.parametrize(
@@ -60,7 +89,7 @@ def lake(tmp_path_factory):
 )
 def test_a_table_comes_back(lake, what, place):
     """With its deleted rows deleted, whatever was put over the files of the backup in the bucket."""
-    found, root = lake
+    found, root, _ = lake
     location, rows = found[what]
     assert location.startswith(place.format(root=root))
     assert rows == [[9, 42]]
@@ -68,7 +97,7 @@ def test_a_table_comes_back(lake, what, place):
 
 def test_it_is_a_table_as_any(lake):
     """It is written on; one that was restored in place has its past."""
-    found, _ = lake
+    found, *_ = lake
     assert found["is written on"] == [[10, 142]]
     assert found["its past"] == [[1, 1]]
 
@@ -78,6 +107,19 @@ def test_a_schema_comes_back(lake):
     location, rows = lake[0]["a schema"]
     assert location.startswith("s3a://lake/warehouse/_tables/t-")
     assert rows == [[9]]
+
+
+def test_s3_copies_the_data(lake):
+    """From bucket to bucket no byte of a data file comes by this machine, by Python or by the JVM."""
+    found, _, requests = lake
+    data = [
+        one
+        for begin, end in found["windows"]
+        for one in requests
+        if begin < one.time < end and one.method != "HEAD" and is_data(one.path)
+    ]
+    assert any(one.is_copy for one in data)
+    assert [(one.method, one.path) for one in data if not one.is_copy] == []
 
 
 def test_a_killed_restore_shows_nothing(lake):

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from audit.time_travel.backups.files.manifest import FileEntry, sha256_of
-from audit.time_travel.backups.files.publish import read_manifest
+from audit.time_travel.backups.store.backup_store import Fetched
 from audit.time_travel.errors import BackupDamagedError
 from lineage.model import Domain
 
@@ -128,17 +128,6 @@ def write_content(path: Path, content: BackupContent) -> None:
     part.replace(path)
 
 
-def read_content(folder: Path) -> BackupContent:
-    """What a published backup holds.
-
-    Raises:
-        BackupDamagedError: it is no whole backup, or what it says of itself is not what its manifest says.
-    """
-    manifest = {one.path: one for one in read_manifest(folder).files}
-    _require_unchanged(folder, NAME, manifest.get(NAME))
-    return content_in(folder / NAME)
-
-
 def content_in(path: Path) -> BackupContent:
     """The content that a file says.
 
@@ -193,16 +182,19 @@ def is_description(path: str) -> bool:
     return path == NAME or _LOG in path
 
 
-def require_described(folder: Path) -> BackupContent:
+def require_described(backup: Fetched) -> BackupContent:
     """What a backup holds, if its logs are unchanged; its data files are not looked at.
 
     Raises:
         BackupDamagedError: a log is missing, or another one.
     """
-    return _described(folder, read_manifest(folder).files)
+    for one in backup.manifest.files:
+        if is_description(one.path):
+            _require_unchanged(backup.folder, one)
+    return content_in(backup.folder / NAME)
 
 
-def require_restorable(folder: Path) -> BackupContent:
+def require_restorable(backup: Fetched) -> BackupContent:
     """What a backup holds, if all its files are there in their sizes, and its logs unchanged.
 
     The bytes of data files are not read: `verify` does that.
@@ -210,8 +202,8 @@ def require_restorable(folder: Path) -> BackupContent:
     Raises:
         BackupDamagedError: a file is missing, of another size, or a log is another one.
     """
-    files = read_manifest(folder).files
-    for one in files:
+    folder = backup.folder
+    for one in backup.manifest.files:
         if is_description(one.path):
             continue
         try:
@@ -220,23 +212,16 @@ def require_restorable(folder: Path) -> BackupContent:
             raise _damaged(folder, one.path, "is missing") from error
         if size != one.size:
             raise _damaged(folder, one.path, f"has {size} bytes instead of {one.size}")
-    return _described(folder, files)
+    return require_described(backup)
 
 
-def _described(folder: Path, files: Iterable[FileEntry]) -> BackupContent:
-    for one in files:
-        if is_description(one.path):
-            _require_unchanged(folder, one.path, one)
-    return content_in(folder / NAME)
-
-
-def _require_unchanged(folder: Path, path: str, known: Any) -> None:
+def _require_unchanged(folder: Path, known: FileEntry) -> None:
     try:
-        found = sha256_of(folder / path)
+        found = sha256_of(folder / known.path)
     except OSError as error:
-        raise _damaged(folder, path, "cannot be read") from error
-    if known is None or found != (known.size, known.sha256):
-        raise _damaged(folder, path, "is not the file of its manifest")
+        raise _damaged(folder, known.path, "cannot be read") from error
+    if found != (known.size, known.sha256):
+        raise _damaged(folder, known.path, "is not the file of its manifest")
 
 
 def _damaged(folder: Path, path: str, what: str) -> BackupDamagedError:

@@ -6,13 +6,14 @@ In: a backup set, a folder of a store. Out: what is noted with the backup; objec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from audit.spark.delta.values import Table
-from audit.time_travel.backups.content.deliver import delivery_to
+from audit.time_travel.backups.content.deliver import opened_for
 from audit.time_travel.backups.content.restore_schema import CopyViews, SchemaRestorer
 from audit.time_travel.backups.content.restore_table import Restored, Restorer
 from audit.time_travel.backups.content.take_backup import (
@@ -125,24 +126,23 @@ class Contents:
         """
         catalog = self.catalog_of(session)
 
-        def restorer(place: str) -> Restorer:
-            delivery = delivery_to(place, backup, NOBODY.taken, self.store_at)
-            return Restorer(catalog, self.own, self.registry, actor, self.notes, delivery)
+        @contextmanager
+        def restorer(place: str) -> Iterator[Restorer]:
+            with opened_for(place, backup, NOBODY.taken, self.store_at) as delivery:
+                yield Restorer(catalog, self.own, self.registry, actor, self.notes, delivery)
 
         if command.domain is Domain.SCHEMA:
             name = command.name[-1]
             if command.if_not_exists and catalog.schema_facts(name) is not None:
                 return Restored(f"{name} already exists, statement succeeded.")
             # Its tables lie outside of its folder, as those of UNDROP.
-            tables = restorer(catalog.warehouse)
-            with tables.delivery.opened() as folder:
-                return SchemaRestorer(tables, self.copy_views).schema(folder, name, replace=command.replace)
+            with restorer(catalog.warehouse) as tables:
+                return SchemaRestorer(tables, self.copy_views).schema(name, replace=command.replace)
         full = qualify(command.name, catalog.current)
         if command.if_not_exists and catalog.find(full) is not None:
             return Restored(f"{full[-1]} already exists, statement succeeded.")
-        tables = restorer(_place_of(catalog, full))
-        with tables.delivery.opened() as folder:
-            return tables.table(folder, full, replace=command.replace)
+        with restorer(_place_of(catalog, full)) as tables:
+            return tables.table(full, replace=command.replace)
 
 
 def _place_of(catalog: DeltaCatalog, name: tuple[str, ...]) -> str:

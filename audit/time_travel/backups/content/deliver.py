@@ -1,19 +1,19 @@
-"""Takes the files of a backup to where its tables are restored: folders of this machine, or of a bucket.
+"""Opens a backup, and takes its files to where its tables are restored: this machine, or a bucket.
 
-In: a place. Out: a `Delivery`. On this machine files are linked. In a bucket S3 copies those of a backup that
-lies on S3, and those of this machine are uploaded; a table's log is the last of its files.
+In: a backup, a place. Out: a `Delivery`. On this machine files are linked. In a bucket S3 copies those of a
+backup that lies on S3, and those of this machine are uploaded; a table's log is the last of its files.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from audit.core.file_paths import local_path
 from audit.time_travel.backups.content.backup_content import (
@@ -23,7 +23,7 @@ from audit.time_travel.backups.content.backup_content import (
     require_restorable,
 )
 from audit.time_travel.backups.content.copy_version import Progress, copy_version, link_listed, require_local
-from audit.time_travel.backups.store.backup_store import BackupStore, Source
+from audit.time_travel.backups.store.backup_store import BackupStore, Fetched, Source
 from audit.time_travel.backups.store.s3_address import S3_SCHEMES
 from audit.time_travel.errors import BackupDamagedError, BackupNotLocalError
 from lineage.names import quote_name
@@ -39,34 +39,26 @@ OWN_VERSION = 0
 _LOG_FILE = "_delta_log/00000000000000000000.json"
 
 
-class Delivery(Protocol):
-    """Delivers what a backup holds; `backup` is always the folder that `opened` gives."""
+@dataclass(frozen=True, slots=True)
+class Delivery(ABC):
+    """A backup that is open, and the way of its files to a place.
 
-    @contextmanager
-    def opened(self) -> Iterator[Path]:
-        """A folder of this machine with what is needed of the backup, as long as it is needed.
+    Attributes:
+        backup: its folder on this machine, with what is needed of it, and its files.
+        content: what it holds.
+        done: is told of each file.
+    """
 
-        Raises:
-            BackupDamagedError: it is not whole.
-        """
-        ...
+    backup: Fetched
+    content: BackupContent
+    done: Progress
 
-    def content(self, backup: Path) -> BackupContent:
-        """What the backup holds.
-
-        Raises:
-            BackupDamagedError: it is not whole.
-        """
-        ...
-
-    def new_table(
-        self, catalog: DeltaCatalog, backup: Path, copy: Table, place: str, pairs: Path, new: NewTable
-    ) -> None:
+    @abstractmethod
+    def new_table(self, catalog: DeltaCatalog, copy: Table, place: str, pairs: Path, new: NewTable) -> None:
         """Make the files and the log of a table that has no name yet; a killed one is made again.
 
         Args:
             catalog: reads the log of the backup.
-            backup: its folder.
             copy: the table in it.
             place: of the new table.
             pairs: a file for what is on its way.
@@ -75,12 +67,11 @@ class Delivery(Protocol):
         Raises:
             BackupIncompleteError: a file cannot be taken.
         """
-        ...
 
+    @abstractmethod
     def into_table(
         self,
         catalog: DeltaCatalog,
-        backup: Path,
         copy: Table,
         place: str,
         pairs: Path,
@@ -94,49 +85,25 @@ class Delivery(Protocol):
         Raises:
             BackupIncompleteError: a file cannot be taken.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
-class LocalDelivery:
-    """To folders of this machine; the methods are those of `Delivery`.
+class LocalDelivery(Delivery):
+    """To folders of this machine."""
 
-    Attributes:
-        origin: the backup.
-        done: is told of each file.
-    """
-
-    origin: BackupFolder
-    done: Progress
-
-    @contextmanager
-    def opened(self) -> Iterator[Path]:
-        """See `Delivery.opened`: all of it."""
-        with self.origin.store.fetched(self.origin.folder) as folder:
-            yield folder
-
-    def content(self, backup: Path) -> BackupContent:
-        """See `Delivery.content`."""
-        return require_restorable(backup)
-
-    def new_table(
-        self, catalog: DeltaCatalog, backup: Path, copy: Table, place: str, pairs: Path, new: NewTable
-    ) -> None:
+    def new_table(self, catalog: DeltaCatalog, copy: Table, place: str, pairs: Path, new: NewTable) -> None:
         """See `Delivery.new_table`."""
-        del backup
         copy_version(catalog, copy, OWN_VERSION, require_local(copy.name, place), pairs, self.done, new)
 
     def into_table(
         self,
         catalog: DeltaCatalog,
-        backup: Path,
         copy: Table,
         place: str,
         pairs: Path,
         properties: Callable[[], Mapping[str, str]],
     ) -> None:
         """See `Delivery.into_table`."""
-        del backup
         folder = require_local(copy.name, place)
         # `clone` takes files that are there as they are: their names say what they are copies of.
         listed = catalog.list_copies(copy.location or "", OWN_VERSION, folder, pairs)
@@ -144,40 +111,22 @@ class LocalDelivery:
         catalog.clone(copy, OWN_VERSION, place, properties(), files="copied")
 
 
-@dataclass(frozen=True)
-class BucketDelivery:
-    """To a bucket; the methods are those of `Delivery`.
+@dataclass(frozen=True, slots=True)
+class BucketDelivery(Delivery):
+    """To a bucket.
 
     Attributes:
-        origin: the backup.
-        done: is told of each file.
         store_at: the store of a location.
     """
 
-    origin: BackupFolder
-    done: Progress
     store_at: Callable[[str], BackupStore]
 
-    @contextmanager
-    def opened(self) -> Iterator[Path]:
-        """See `Delivery.opened`: of a backup on S3 its logs alone."""
-        with self.origin.store.fetched(self.origin.folder, is_description) as folder:
-            yield folder
-
-    def content(self, backup: Path) -> BackupContent:
-        """See `Delivery.content`."""
-        found = require_described(backup)
-        _ = self._sources
-        return found
-
-    def new_table(
-        self, catalog: DeltaCatalog, backup: Path, copy: Table, place: str, pairs: Path, new: NewTable
-    ) -> None:
+    def new_table(self, catalog: DeltaCatalog, copy: Table, place: str, pairs: Path, new: NewTable) -> None:
         """See `Delivery.new_table`."""
         work = pairs.with_suffix(".log.part")
         try:
             catalog.copy_log(copy.location or "", OWN_VERSION, quote_name(copy.name), work, pairs, new)
-            self._send(backup, place, pairs)
+            self._send(place, pairs)
             store, folder = self._target(place)
             store.take([Source(str(work / _LOG_FILE), _LOG_FILE)], folder, self.done)
         finally:
@@ -186,7 +135,6 @@ class BucketDelivery:
     def into_table(
         self,
         catalog: DeltaCatalog,
-        backup: Path,
         copy: Table,
         place: str,
         pairs: Path,
@@ -195,48 +143,58 @@ class BucketDelivery:
         """See `Delivery.into_table`."""
         # The folder stands for that of the table: the pairs have paths in it.
         catalog.list_copies(copy.location or "", OWN_VERSION, pairs.with_suffix(".table"), pairs)
-        self._send(backup, place, pairs)
+        self._send(place, pairs)
         catalog.clone(copy, OWN_VERSION, place, properties(), files="there")
-
-    @cached_property
-    def _sources(self) -> Mapping[str, Source]:
-        """The files of the backup by path; its own versions, whatever lies over them."""
-        return {one.target: one for one in self.origin.store.sources(self.origin.folder)}
 
     def _target(self, place: str) -> tuple[BackupStore, str]:
         above, _, folder = place.rstrip("/").rpartition("/")
         return self.store_at(above), folder
 
-    def _send(self, backup: Path, place: str, pairs: Path) -> None:
+    def _send(self, place: str, pairs: Path) -> None:
         store, folder = self._target(place)
         with pairs.open(encoding="utf-8") as lines:
-            files = (self._source(backup, *json.loads(line)) for line in lines)
+            files = (self._source(*json.loads(line)) for line in lines)
             store.take(files, folder, self.done)
         pairs.unlink()
 
-    def _source(self, backup: Path, path: str, target: str) -> Source:
-        own = Path(path).relative_to(backup).as_posix()
-        found = self._sources.get(own)
+    def _source(self, path: str, target: str) -> Source:
+        own = Path(path).relative_to(self.backup.folder).as_posix()
+        found = self.backup.sources.get(own)
         if found is None:
             raise BackupDamagedError(
-                f"{own} of backup {self.origin.folder} is in no manifest", "restore another backup"
+                f"{own} of backup {self.backup.folder} is in no manifest", "restore another backup"
             )
         return Source(found.location, target, found.version)
 
 
-def delivery_to(
+@contextmanager
+def opened_for(
     place: str, origin: BackupFolder, done: Progress, store_at: Callable[[str], BackupStore]
-) -> Delivery:
-    """The delivery to a place, as Hadoop's `Path.toString` writes it.
+) -> Iterator[Delivery]:
+    """A backup that is to go to a place.
+
+    Args:
+        place: as Hadoop's `Path.toString` writes it.
+        origin: the backup.
+        done: is told of each file.
+        store_at: the store of a location.
 
     Raises:
-        BackupNotLocalError: it is neither on this machine nor on S3.
+        BackupDamagedError: the backup is not whole.
+        BackupNotLocalError: the place is neither on this machine nor on S3.
     """
-    if local_path(place) is not None:
-        return LocalDelivery(origin, done)
-    if place.partition(":")[0] in S3_SCHEMES:
-        return BucketDelivery(origin, done, store_at)
-    raise BackupNotLocalError(
-        f"{place} is neither on a file system of this machine nor on S3",
-        "restore into a schema whose location is on one of them",
-    )
+    is_local = local_path(place) is not None
+    if not is_local and place.partition(":")[0] not in S3_SCHEMES:
+        raise BackupNotLocalError(
+            f"{place} is neither on a file system of this machine nor on S3",
+            "restore into a schema whose location is on one of them",
+        )
+    store = origin.store
+    if is_local:
+        with store.fetched(origin.folder) as backup:
+            yield LocalDelivery(backup, require_restorable(backup), done)
+    else:
+        # Of a backup on S3 its logs are enough: S3 copies the other files itself.
+        with store.fetched(origin.folder, is_description) as backup:
+            content = require_restorable(backup) if store.is_local else require_described(backup)
+            yield BucketDelivery(backup, content, done, store_at)

@@ -1,6 +1,6 @@
 """Gives a schema back from a backup: all of it, or nothing.
 
-In: the folder of a schema's backup, a new name. Out: a schema with its Delta tables, views and functions.
+In: a schema's backup, a new name. Out: a schema with its Delta tables, views and functions.
 All tables are made first, without names. Then the schema appears, and its objects in it; Spark's catalogs
 have no step for both at once, so the schema carries a mark, and a note tells that it is not whole yet. An
 error takes the schema away again. After a kill the next attempt goes on; one with another backup takes it
@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from audit.spark.delta.values import View
@@ -52,33 +51,32 @@ class SchemaRestorer:
     tables: Restorer
     copy_views: CopyViews
 
-    def schema(self, backup: Path, name: str, *, replace: bool = False) -> Restored:
+    def schema(self, name: str, *, replace: bool = False) -> Restored:
         """CREATE SCHEMA … FROM BACKUP SET.
 
         Args:
-            backup: the folder of a schema's backup.
             name: of the new schema.
             replace: refused where there is one: Spark's catalogs cannot put one schema in the place of
                 another in one step, so that for a moment there would be half of one.
 
         Raises:
             BackupBusyError: another restore to that name runs.
-            BackupDamagedError: the backup is not whole.
             ObjectExistsError: there is a schema of that name.
             UnknownBackupError: it is the backup of a table.
         """
-        content = self.tables.delivery.content(backup)
+        content = self.tables.delivery.content
         if content.domain is not Domain.SCHEMA:
+            table = quote_name(content.name)
             raise UnknownBackupError(
-                f"backup {backup.name} is of the table {quote_name(content.name)}, not of a schema",
+                f"backup {self.tables.backup.name} is of the table {table}, not of a schema",
                 "write CREATE TABLE … FROM BACKUP SET",
             )
         full = (SESSION_CATALOG, name)
         with held_note(self.tables.notes, full) as held:
             self._require_free(name, held, replace=replace)
-            note = note_for(held, backup, full, self, lambda: self._note(backup, full, content))
+            note = note_for(held, self.tables.backup, full, self, lambda: self._note(full, content))
             properties = (content.schema or {}).get("properties", {})
-            self._prepare(backup, content, note, held, properties)
+            self._prepare(content, note, held, properties)
             with self._all_or_nothing(note):
                 refused = self._appear(note, content)
             held.done()
@@ -105,13 +103,13 @@ class SchemaRestorer:
         self._drop(note)
         self.tables.take_back(note)
 
-    def _note(self, backup: Path, full: tuple[str, str], content: BackupContent) -> RestoreNote:
+    def _note(self, full: tuple[str, str], content: BackupContent) -> RestoreNote:
         warehouse = self.tables.catalog.warehouse
         placed = tuple(
             Placed(one.folder, one.name[-1], place_in(warehouse, warehouse, one.name[-1]), str(uuid.uuid4()))
             for one in content.tables
         )
-        return RestoreNote(str(uuid.uuid4()), str(backup), full, placed)
+        return RestoreNote(str(uuid.uuid4()), str(self.tables.backup), full, placed)
 
     def _require_free(self, name: str, held: HeldNote, *, replace: bool) -> None:
         if self.tables.catalog.schema_facts(name) is None:
@@ -135,12 +133,7 @@ class SchemaRestorer:
         return facts is not None and facts["properties"].get(MARK) == note.restore_id
 
     def _prepare(
-        self,
-        backup: Path,
-        content: BackupContent,
-        note: RestoreNote,
-        held: HeldNote,
-        properties: Mapping[str, str],
+        self, content: BackupContent, note: RestoreNote, held: HeldNote, properties: Mapping[str, str]
     ) -> None:
         from pyspark.util import inheritable_thread_target
 
@@ -148,7 +141,7 @@ class SchemaRestorer:
         waiting = [one for one in content.tables if one.name[-1].lower() not in there]
         # The threads carry the statement's job tag, so that its record has what they run.
         work = inheritable_thread_target(self.tables.catalog.spark)(
-            lambda one: self.tables.prepare(backup, one, note, held, properties)
+            lambda one: self.tables.prepare(one, note, held, properties)
         )
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             list(pool.map(work, waiting))

@@ -1,8 +1,8 @@
 """Gives the table of a backup back: as a new table, or as a new version of one that is there.
 
-In: the folder of a backup, a name. Out: a table whose files are links to the backup's. A new table gets its
-files and its log first, and its name last, so that nobody sees half of it; a killed run is run again and goes
-on. A table that is there gets one commit more, and keeps its past.
+In: a backup, a name. Out: a table whose files are links to the backup's. A new table gets its files and its
+log first, and its name last, so that nobody sees half of it; a killed run is run again and goes on. A table
+that is there gets one commit more, and keeps its past.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from audit.core.actor import Actor
     from audit.spark.delta.delta_catalog import DeltaCatalog
     from audit.spark.delta.values import View
-    from audit.time_travel.backups.content.backup_content import BackupContent
     from audit.time_travel.dropped.drop_registry import DropRegistry
 
 
@@ -62,7 +61,7 @@ class Restorer:
         registry: what was dropped, and the parameters of the account.
         actor: who asks, and when.
         notes: the folder of notes of restores.
-        delivery: takes the files to where they go.
+        delivery: the backup, and the way of its files to where they go.
     """
 
     catalog: DeltaCatalog
@@ -72,31 +71,34 @@ class Restorer:
     notes: Path
     delivery: Delivery
 
-    def table(self, backup: Path, name: tuple[str, ...], *, replace: bool = False) -> Restored:
+    @property
+    def backup(self) -> Path:
+        """The folder of the backup."""
+        return self.delivery.backup.folder
+
+    def table(self, name: tuple[str, ...], *, replace: bool = False) -> Restored:
         """CREATE [OR REPLACE] TABLE … FROM BACKUP SET.
 
         Args:
-            backup: the folder of a table's backup, as the delivery has opened it.
             name: of the table, in full.
             replace: a table that is there gets what the backup has as its newest version.
 
         Raises:
             BackupBusyError: another restore to that name runs.
-            BackupDamagedError: the backup is not whole.
             ObjectExistsError: the name is taken.
             UnknownBackupError: it is the backup of a schema.
             UnknownObjectError: the schema does not exist.
         """
-        content = self.delivery.content(backup)
+        content = self.delivery.content
         if content.domain is not Domain.TABLE:
             raise UnknownBackupError(
-                f"backup {backup.name} is of the schema {quote_name(content.name)}, not of a table",
+                f"backup {self.backup.name} is of the schema {quote_name(content.name)}, not of a table",
                 "write CREATE SCHEMA … FROM BACKUP SET",
             )
         (source,) = content.tables
         with held_note(self.notes, name) as held:
             there = self.catalog.find(name)
-            if there is not None and not self._is_ours(there, held, backup):
+            if there is not None and not self._is_ours(there, held):
                 if held.found is not None:
                     # It could not get its name any more.
                     self.take_back(held.found)
@@ -106,49 +108,43 @@ class Restorer:
                         f"{quote_name(name)} exists", "choose another name, or CREATE OR REPLACE TABLE"
                     )
                 # It keeps its owner.
-                self._in_place(backup, source, there, held)
+                self._in_place(source, there, held)
                 return Restored(_said(name))
-            self._new(backup, content, name, held)
+            self._new(name, held)
         grants = tuple(dataclasses.replace(one, name=name[-1]) for one in content.grants)
         return Restored(_said(name), ((Domain.TABLE, name),), grants)
 
-    def _is_ours(self, there: Table | View, held: HeldNote, backup: Path) -> bool:
+    def _is_ours(self, there: Table | View, held: HeldNote) -> bool:
         """Whether an attempt that was killed has registered the table, and did not come to its end."""
         note = held.found
-        if note is None or note.backup != str(backup) or not isinstance(there, Table):
+        if note is None or note.backup != str(self.backup) or not isinstance(there, Table):
             return False
         return [without_scheme(one.place) for one in note.tables] == [without_scheme(there.location or "")]
 
-    def _new(self, backup: Path, content: BackupContent, name: tuple[str, ...], held: HeldNote) -> None:
+    def _new(self, name: tuple[str, ...], held: HeldNote) -> None:
         schema = self.catalog.schema_facts(name[-2])
         if schema is None:
             raise UnknownObjectError(f"there is no schema for {quote_name(name)}", "create it first")
-        (source,) = content.tables
+        (source,) = self.delivery.content.tables
 
         def new() -> RestoreNote:
             place = place_in(schema["location"], self.catalog.warehouse, name[-1])
             placed = Placed(source.folder, name[-1], place, str(uuid.uuid4()))
-            return RestoreNote(str(uuid.uuid4()), str(backup), name, (placed,))
+            return RestoreNote(str(uuid.uuid4()), str(self.backup), name, (placed,))
 
-        note = note_for(held, backup, name, self, new)
+        note = note_for(held, self.backup, name, self, new)
         if self.catalog.find(name) is None:
-            self.prepare(backup, source, note, held, schema["properties"])
+            self.prepare(source, note, held, schema["properties"])
             self.register(name, note.tables[0])
         held.done()
 
     def prepare(
-        self,
-        backup: Path,
-        source: BackupTable,
-        note: RestoreNote,
-        held: HeldNote,
-        schema: Mapping[str, str],
+        self, source: BackupTable, note: RestoreNote, held: HeldNote, schema: Mapping[str, str]
     ) -> None:
         """Make the files and the log of a new table, which has no name yet.
 
         Args:
-            backup: the folder of the backup.
-            source: the table in it.
+            source: the table in the backup.
             note: has its place and its id.
             held: where that is noted.
             schema: the properties of its schema.
@@ -156,7 +152,7 @@ class Restorer:
         new = next(one for one in note.tables if one.folder == source.folder)
         if held.is_prepared(note, new):
             return
-        copy = self._copy(backup, source)
+        copy = self._copy(source)
         of_source = self._properties(copy)
         properties = copied_properties(
             of_source, new.place, schema, self._account, self.actor.time,
@@ -165,7 +161,7 @@ class Restorer:
         # Before its first commit: at no moment is it there without its source's policies.
         self.catalog.protect_copy(source.table_id, new.table_id, new.place)
         made = NewTable(new.table_id, self.actor.time, source.version, properties, self.actor.query_id)
-        self.delivery.new_table(self.catalog, backup, copy, new.place, held.pairs(new.folder), made)
+        self.delivery.new_table(self.catalog, copy, new.place, held.pairs(new.folder), made)
         self.catalog.forget(copy.location or "")
         held.prepared(note, new)
 
@@ -193,11 +189,11 @@ class Restorer:
     def _account(self) -> Mapping[str, float]:
         return self.registry.state(self.catalog).parameters
 
-    def _in_place(self, backup: Path, source: BackupTable, there: Table | View, held: HeldNote) -> None:
+    def _in_place(self, source: BackupTable, there: Table | View, held: HeldNote) -> None:
         name = quote_name(there.name)
         if not isinstance(there, Table) or there.provider != "delta" or there.location is None:
             raise ObjectExistsError(f"{name} exists and is no Delta table", "choose another name")
-        copy, place = self._copy(backup, source), there.location
+        copy, place = self._copy(source), there.location
         now = self.catalog.state(place)
         if now is not None:
             # `clone` does it, too, but after the files are there.
@@ -212,13 +208,13 @@ class Restorer:
             )  # fmt: skip
 
         pairs = held.pairs(source.folder)
-        self.delivery.into_table(self.catalog, backup, copy, place, pairs, properties)
+        self.delivery.into_table(self.catalog, copy, place, pairs, properties)
         self.catalog.refresh(there.name)
         held.done()
 
-    def _copy(self, backup: Path, source: BackupTable) -> Table:
+    def _copy(self, source: BackupTable) -> Table:
         """The table in the backup, under the name of its source."""
-        return Table(source.name, str(backup / source.folder), "delta", managed=False)
+        return Table(source.name, str(self.backup / source.folder), "delta", managed=False)
 
     def _properties(self, copy: Table) -> dict[str, str]:
         # `state` refreshes what Delta has cached.

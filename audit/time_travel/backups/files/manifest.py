@@ -37,8 +37,6 @@ _BUFFERS = threading.local()
 """What a thread reads into: a new mebibyte for each of many small files costs more than reading them."""
 
 Problem = Literal["missing", "size", "hash", "unknown", "unreadable", "covered"]
-_NOT_READ: Problem = "unreadable"
-"""Of a file that is there: its bytes have not been looked at."""
 Done = Callable[[int], None]
 """Is told the bytes of each file that has been read; by several threads."""
 
@@ -331,8 +329,18 @@ def verify(
         known: the hashes of files that `read_back` has read for this backup and others.
     """
     files = manifest.files
-    found = [_problem(f"{folder}/{one.path}", one, known) for one in files]
-    unread = [at for at, problem in enumerate(found) if problem == _NOT_READ]
+    found: list[Problem | None] = []
+    unread = []
+    for at, one in enumerate(files):
+        status = _status(f"{folder}/{one.path}")
+        found.append("missing" if status is None else "size" if status.st_size != one.size else None)
+        if status is None or found[at] or not one.sha256:
+            continue
+        digest = known.get(FileIdentity.from_status(status))
+        if digest is None:
+            unread.append(at)
+        elif digest != one.sha256:
+            found[at] = "hash"
 
     def read(at: int) -> None:
         try:
@@ -395,19 +403,6 @@ def sha256_of(path: str | Path) -> tuple[int, str]:
     finally:
         os.close(file)
     return size, digest.hexdigest()
-
-
-def _problem(path: str, entry: FileEntry, known: Mapping[FileIdentity, str]) -> Problem | None:
-    """What the file of an entry is, or is not; it is not read."""
-    status = _status(path)
-    if status is None:
-        return "missing"
-    if status.st_size != entry.size:
-        return "size"
-    if not entry.sha256:
-        return None
-    digest = known.get(FileIdentity.from_status(status), "")
-    return _NOT_READ if not digest else None if digest == entry.sha256 else "hash"
 
 
 def _status(path: str) -> os.stat_result | None:

@@ -10,7 +10,7 @@ manifest. Each method can be killed at any point and run again, by several machi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from audit.time_travel.backups.files.link_files import Taken
-from audit.time_travel.backups.files.manifest import Damage, Done, FileIdentity, ReadNow
+from audit.time_travel.backups.files.manifest import Damage, Done, FileIdentity, Manifest, ReadNow
 from audit.time_travel.errors import BackupStoreUnknownError
 
 
@@ -91,6 +91,22 @@ class Published:
 
 
 @dataclass(frozen=True, slots=True)
+class Fetched:
+    """A backup to restore from.
+
+    Attributes:
+        folder: of this machine, with the files that were asked for.
+        manifest: of the backup.
+        sources: all of its files by their paths, as `BackupStore.take` takes them: its own versions, whatever
+            lies over them. Their targets are those paths.
+    """
+
+    folder: Path
+    manifest: Manifest
+    sources: Mapping[str, Source]
+
+
+@dataclass(frozen=True, slots=True)
 class Verified:
     """A backup that was read back.
 
@@ -143,7 +159,7 @@ class BackupStore(Protocol):
 
     def fetched(
         self, folder: str, wanted: Callable[[str], bool] = lambda _: True
-    ) -> AbstractContextManager[Path]:
+    ) -> AbstractContextManager[Fetched]:
         """A backup in a folder of this machine, to restore from; a copy of it is gone afterwards.
 
         Args:
@@ -151,7 +167,8 @@ class BackupStore(Protocol):
             wanted: which files are needed, by their paths; others may be there.
 
         Raises:
-            BackupDamagedError: it has no manifest, or a file is gone or not as it was.
+            BackupDamagedError: it has no manifest, or a file is gone or not as it was. Files of this machine
+                are not looked at.
         """
         ...
 
@@ -223,14 +240,6 @@ class BackupStore(Protocol):
 
     def unfinished(self, below: str) -> list[str]:
         """The folders in a folder that are no backups yet, or no more, by name."""
-        ...
-
-    def sources(self, folder: str) -> Iterator[Source]:
-        """The files of a backup as `take` takes them, here or into another store of the same kind: a restore.
-
-        Raises:
-            BackupDamagedError: a file is gone or has another size, or the manifest is not whole.
-        """
         ...
 
     def read_back(self, folders: Iterable[str], done: Done = lambda _: None) -> Mapping[FileIdentity, str]:

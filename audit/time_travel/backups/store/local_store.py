@@ -29,6 +29,7 @@ from audit.time_travel.backups.store.backup_store import (
     NO_ENFORCEMENT,
     NO_LOCK,
     Enforcement,
+    Fetched,
     Lock,
     Published,
     Source,
@@ -72,10 +73,12 @@ class LocalStore:
         return self._folder(folder)
 
     @contextmanager
-    def fetched(self, folder: str, wanted: Callable[[str], bool] = lambda _: True) -> Iterator[Path]:
+    def fetched(self, folder: str, wanted: Callable[[str], bool] = lambda _: True) -> Iterator[Fetched]:
         """See `BackupStore.fetched`: it is there."""
         del wanted
-        yield self._folder(folder)
+        place, manifest = self._folder(folder), self._manifest(folder)
+        sources = {one.path: Source(f"{place}/{one.path}", one.path) for one in manifest.files}
+        yield Fetched(place, manifest, sources)
 
     def read(self, folder: str, path: str) -> bytes:
         """See `BackupStore.read`."""
@@ -142,14 +145,6 @@ class LocalStore:
     def unfinished(self, below: str) -> list[str]:
         """See `BackupStore.unfinished`."""
         return [f"{below}/{one.name}" for one in folders.unfinished(self._folder(below))]
-
-    def sources(self, folder: str) -> Iterator[Source]:
-        """See `BackupStore.sources`."""
-        for one in self._manifest(folder).files:
-            path = self._folder(folder) / one.path
-            if not path.is_file() or path.stat().st_size != one.size:
-                raise BackupDamagedError(f"{path} is gone, or another file", "verify the backup")
-            yield Source(str(path), one.path)
 
     def read_back(self, folders: Iterable[str], done: Done = lambda _: None) -> Mapping[FileIdentity, str]:
         """See `BackupStore.read_back`."""

@@ -23,6 +23,7 @@ from audit.time_travel.backups.store import s3_publish
 from audit.time_travel.backups.store.backup_store import (
     NO_LOCK,
     Enforcement,
+    Fetched,
     Lock,
     Published,
     Source,
@@ -45,7 +46,7 @@ from audit.time_travel.backups.store.s3_objects import (
     stored_file,
     stored_files,
 )
-from audit.time_travel.backups.store.s3_verify import damages, pairs
+from audit.time_travel.backups.store.s3_verify import damages
 from audit.time_travel.errors import (
     BackupDamagedError,
     BackupHeldError,
@@ -116,12 +117,11 @@ class S3Store:
         return self.staging / checked(folder)
 
     @contextmanager
-    def fetched(self, folder: str, wanted: Callable[[str], bool] = lambda _: True) -> Iterator[Path]:
+    def fetched(self, folder: str, wanted: Callable[[str], bool] = lambda _: True) -> Iterator[Fetched]:
         """See `BackupStore.fetched`: a copy, which is compared with the manifest as it comes."""
         copy = self.staging / _FETCHED / checked(folder)
         try:
-            fetch(self.client, self._folder(folder), copy, wanted)
-            yield copy
+            yield fetch(self.client, self._folder(folder), copy, wanted)
         finally:
             if copy.exists():
                 shutil.rmtree(copy)
@@ -191,18 +191,6 @@ class S3Store:
     def unfinished(self, below: str) -> list[str]:
         """See `BackupStore.unfinished`: also where nothing but uploads on their way is left."""
         return [one for one in self._folders(below) if not self.is_published(one)]
-
-    def sources(self, folder: str) -> Iterator[Source]:
-        """See `BackupStore.sources`: the backup's own versions, whatever lies over them."""
-        place = self._folder(folder)
-        for pair in pairs(self.client, place, s3_publish.CountedEntries(self.client, place)):
-            if pair.entry is None:
-                continue
-            if pair.stored is None or pair.stored.size != pair.entry.size:
-                raise BackupDamagedError(
-                    f"{place.below(pair.path)} is gone, or another file", "verify the backup"
-                )
-            yield Source(str(place.below(pair.path)), pair.path, pair.stored.version)
 
     def read_back(self, folders: Iterable[str], done: Done = lambda _: None) -> Mapping[FileIdentity, str]:
         """See `BackupStore.read_back`: no two backups share an object."""

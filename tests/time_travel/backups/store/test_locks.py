@@ -208,7 +208,8 @@ def test_what_lies_over_a_locked_backup_is_found(s3, attack):
         Damage(name, "covered") for name in sorted(FILES)
     )
     assert vault.store.read(BACKUP, "a.parquet") == FILES["a.parquet"]
-    vault.store.take(vault.store.sources(BACKUP), "set/restored")
+    with vault.store.fetched(BACKUP, lambda _: False) as backup:
+        vault.store.take(backup.sources.values(), "set/restored")
     assert vault.store.publish("set/restored").size == vault.published.size
 
 
