@@ -216,15 +216,12 @@ public class PredicateFence {
     return child == below ? plan : plan.withNewChildren(Scala.seq(List.of(child)));
   }
 
-  /** Whether an expression is a part of a subquery that refers to the plan around, or has one. */
+  /**
+   * Whether an expression is a part of a subquery that refers to the plan around, or has one: the
+   * patterns of a subquery's expression are those of its plan, too (PlanExpression, Spark 4.2).
+   */
   private static boolean isCorrelated(Expression e) {
-    if (e.containsPattern(TreePattern.OUTER_REFERENCE())) return true;
-    if (!e.containsPattern(TreePattern.PLAN_EXPRESSION())) return false;
-    if (e instanceof SubqueryExpression
-        && ((SubqueryExpression) e).plan().containsPattern(TreePattern.OUTER_REFERENCE()))
-      return true;
-    for (Expression one : Scala.list(e.children())) if (isCorrelated(one)) return true;
-    return false;
+    return e.containsPattern(TreePattern.OUTER_REFERENCE());
   }
 
   private static List<Expression> conjuncts(Expression condition) {
