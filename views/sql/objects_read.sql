@@ -12,7 +12,11 @@ CREATE OR REPLACE VIEW {schema}.objects_read (
   read_kind COMMENT 'direct: the statement names the object; base: the object holds the data'
 ) COMMENT 'Reads: one row for each query, object and kind of read' AS
 SELECT query_id, query_start_time, query_date, user_name,
-  o.objectDomain, o.objectName, o.objectId, o.columns, read_kind
+  o.objectDomain, o.objectName, o.objectId, o.columns, 'direct' AS read_kind
 FROM {schema}.access_history
-LATERAL VIEW explode(array('direct', 'base')) AS read_kind
-LATERAL VIEW explode(if(read_kind = 'direct', direct_objects_accessed, base_objects_accessed)) AS o
+LATERAL VIEW explode(direct_objects_accessed) AS o
+UNION ALL
+SELECT query_id, query_start_time, query_date, user_name,
+  o.objectDomain, o.objectName, o.objectId, o.columns, 'base'
+FROM {schema}.access_history
+LATERAL VIEW explode(base_objects_accessed) AS o

@@ -31,8 +31,8 @@ SELECT query_id, query_start_time, query_date, user_name, role_name, query_type,
   lag(user_name) OVER (
     PARTITION BY object_domain, thing, subject ORDER BY query_start_time, query_id) AS changed_before_by
 FROM (
-  SELECT d.query_id, d.query_start_time, d.query_date, d.user_name, q.role_name, q.query_type, d.operation_type,
-    d.object_domain, d.object_name, d.properties, d.query_text,
+  SELECT /*+ BROADCAST(d) */ d.query_id, d.query_start_time, d.query_date, d.user_name, q.role_name, q.query_type,
+    d.operation_type, d.object_domain, d.object_name, d.properties, q.query_text,
     coalesce(CAST(d.object_id AS STRING), d.object_name) AS thing,
     CASE
       WHEN get_json_object(d.properties, '$.grantee.value') IS NOT NULL
@@ -42,10 +42,16 @@ FROM (
       ELSE regexp_replace(
         d.properties, ',?"(tagValue":[{]"value":"[^"]*"[}]|subOperationType":"[A-Z]+"|value":[0-9]+),?', '')
     END AS subject
-  FROM {schema}.ddl_history d
-  LEFT JOIN {schema}.query_history q
+  FROM (
+    SELECT query_id, query_start_time, query_date, user_name, object_modified_by_ddl.operationType AS operation_type,
+      object_modified_by_ddl.objectDomain AS object_domain, object_modified_by_ddl.objectName AS object_name,
+      object_modified_by_ddl.objectId AS object_id, object_modified_by_ddl.properties AS properties
+    FROM {schema}.access_history
+    WHERE object_modified_by_ddl.objectDomain IS NOT NULL AND (
+      object_modified_by_ddl.objectDomain IN ('MASKING POLICY', 'ROW ACCESS POLICY', 'TAG', 'ROLE')
+      OR get_json_object(object_modified_by_ddl.properties, '$.grantee.value') IS NOT NULL
+      OR object_modified_by_ddl.properties RLIKE '"(tags|maskingPolicies|rowAccessPolicies)":[{]')
+  ) d
+  JOIN {schema}.query_history q
     ON q.query_id = d.query_id AND q.start_time = d.query_start_time AND q.query_date = d.query_date
-  WHERE d.object_domain IN ('MASKING POLICY', 'ROW ACCESS POLICY', 'TAG', 'ROLE')
-    OR get_json_object(d.properties, '$.grantee.value') IS NOT NULL
-    OR d.properties RLIKE '"(tags|maskingPolicies|rowAccessPolicies)":[{]'
 )

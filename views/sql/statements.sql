@@ -3,9 +3,13 @@
 -- What has happened to the logging itself is no statement: logging_history has it.
 CREATE OR REPLACE VIEW {schema}.statements COMMENT 'Statements: query_history with how each was analysed' AS
 SELECT q.* EXCEPT (calls), coalesce(q.calls, 1) AS calls, a.captured_by, a.analysis, a.analysis_reason,
-  if(a.query_id IS NULL, NULL, coalesce(size(a.base_objects_accessed), 0) > 0) AS reads_data,
-  if(a.query_id IS NULL, NULL, coalesce(size(a.objects_modified), 0) > 0) AS writes_data,
-  if(a.query_id IS NULL, NULL, a.object_modified_by_ddl IS NOT NULL) AS is_ddl
+  a.reads_data, a.writes_data, a.is_ddl
 FROM {schema}.query_history q
-LEFT JOIN {schema}.access_history a ON a.query_id = q.query_id AND a.query_start_time = q.start_time
+LEFT JOIN (
+  SELECT query_id, query_start_time, user_name, captured_by, analysis, analysis_reason,
+    coalesce(size(base_objects_accessed), 0) > 0 AS reads_data,
+    coalesce(size(objects_modified), 0) > 0 AS writes_data,
+    object_modified_by_ddl IS NOT NULL AS is_ddl
+  FROM {schema}.access_history
+) a ON a.query_id = q.query_id AND a.query_start_time = q.start_time AND a.user_name = q.user_name
 WHERE NOT startswith(q.query_type, 'AUDIT_')
