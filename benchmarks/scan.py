@@ -1,6 +1,6 @@
 """What a query has opened, from the metrics of its own scans.
 
-In: a DataFrame that has run. Out: files and partitions that Spark read, summed over its scans.
+In: a DataFrame that has run. Out: files and partitions that Spark read.
 """
 
 from __future__ import annotations
@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What the scans of a query opened; `megabytes` is the size of the files, not what was read of them."""
+    """What the scans of a query opened.
+
+    Attributes:
+        files: of all scans; one that two of them open counts twice.
+        partitions: of the scan that opened the most.
+        megabytes: the size of the files, not what was read of them.
+    """
 
     files: int
     partitions: int
@@ -25,11 +31,10 @@ class Opened:
 
 
 def opened(frame: DataFrame) -> Opened:
-    """Sum the metrics of all file scans of a plan that has run."""
+    """What the metrics of all file scans of a plan that has run say."""
     scans = [s.metrics() for s in _scans(frame._jdf.queryExecution().executedPlan())]
-    files, partitions, size = (
-        sum(_value(metrics, name) for metrics in scans) for name in ("numFiles", "numPartitions", "filesSize")
-    )
+    files, size = (sum(_value(one, name) for one in scans) for name in ("numFiles", "filesSize"))
+    partitions = max((_value(one, "numPartitions") for one in scans), default=0)
     return Opened(files, partitions, size / 1e6)
 
 
