@@ -172,6 +172,7 @@ def test_each_expectation_has_a_damage():
     assert sorted(sum(TOGETHER, ())) == sorted(DAMAGES)
 
 
+@pytest.mark.slow("the first check of a process: Spark compiles each query of it")
 def test_a_clean_history(spark, clean):
     """Everything holds, of all days and of some; what is counted is what is there."""
     root, _ = clean
