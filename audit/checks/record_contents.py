@@ -43,11 +43,13 @@ def ambiguous_columns(access: DataFrame) -> DataFrame:
     )
     named = columns.where("object_id IS NOT NULL AND column_id IS NOT NULL")
     key = ["query_date", "object_id", "column_id"]
-    # The smallest query_id of each name would be had in one step, yet Spark (4.2) sorts all rows for the minimum
-    # of a string. Distinct names are few, and those of one id fewer.
+    # Of the names first: distinct ones are few, and those of one id fewer. For the minimum of a string, as a
+    # query_id is, Spark (4.2) would sort all rows.
     names = named.select(*key, "name").distinct()
     doubled = names.groupBy(key).agg(f.count("name").alias("names")).where("names > 1")
     changed = access.selectExpr("query_date", "object_modified_by_ddl.objectId AS object_id").distinct()
     wanted = doubled.join(changed, ["query_date", "object_id"], "left_anti").select(key)
-    found = named.join(f.broadcast(wanted), key).groupBy(*key, "name").agg(f.min("query_id").alias("query_id"))
+    found = (
+        named.join(f.broadcast(wanted), key).groupBy(*key, "name").agg(f.min("query_id").alias("query_id"))
+    )
     return found.select("query_date", "query_id").distinct()
