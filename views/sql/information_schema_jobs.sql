@@ -74,19 +74,16 @@ SELECT start_time AS creation_time, database_name AS project_id, CAST(NULL AS BI
   named_struct('code', 'REQUESTED') AS job_creation_reason, CAST(NULL AS STRING) AS query_dialect,
   CAST(NULL AS BOOLEAN) AS continuous, query_date
 FROM (
-  SELECT q.*, a.is_clone, a.written, coalesce(a.names, q.objects_tried, array()) AS names
+  SELECT q.*,
+    get_json_object(a.object_modified_by_ddl.properties, '$.creationMode.value') = 'CLONE' AS is_clone,
+    get(transform(filter(a.objects_modified, o -> o.objectDomain = 'Table'), o -> o.objectName), 0) AS written,
+    if(a.query_id IS NULL, coalesce(q.objects_tried, array()), concat(
+      transform(filter(coalesce(a.direct_objects_accessed, array()), o -> o.objectDomain IN ('Table', 'VIEW')),
+        o -> o.objectName),
+      transform(filter(coalesce(a.base_objects_accessed, array()), o -> o.objectDomain IN ('Table', 'VIEW')),
+        o -> o.objectName))) AS names
   FROM {schema}.query_history q
-  LEFT JOIN (
-    SELECT query_id, query_start_time, query_date, user_name,
-      get_json_object(object_modified_by_ddl.properties, '$.creationMode.value') = 'CLONE' AS is_clone,
-      get(transform(filter(objects_modified, o -> o.objectDomain = 'Table'), o -> o.objectName), 0) AS written,
-      concat(
-        transform(filter(coalesce(direct_objects_accessed, array()), o -> o.objectDomain IN ('Table', 'VIEW')),
-          o -> o.objectName),
-        transform(filter(coalesce(base_objects_accessed, array()), o -> o.objectDomain IN ('Table', 'VIEW')),
-          o -> o.objectName)) AS names
-    FROM {schema}.access_history
-  ) a ON a.query_id = q.query_id AND a.query_start_time = q.start_time AND a.query_date = q.query_date
-    AND a.user_name = q.user_name
+  LEFT JOIN {schema}.access_history a
+    ON a.query_id = q.query_id AND a.query_start_time = q.start_time AND a.query_date = q.query_date
   WHERE NOT startswith(q.query_type, 'AUDIT_') AND q.query_type <> 'GAP'
 )

@@ -17,15 +17,8 @@ SELECT r.query_date, r.user_name, r.object_domain, r.object_name, r.object_id,
   coalesce(sum(q.rows_produced), 0) AS rows_produced, coalesce(sum(q.bytes_scanned), 0) AS bytes_scanned,
   min(r.query_start_time) AS first_read, max(r.query_start_time) AS last_read
 FROM (
-  SELECT query_id, query_start_time, query_date, user_name,
-    o.objectDomain AS object_domain, o.objectName AS object_name, o.objectId AS object_id
-  FROM {schema}.access_history
-  LATERAL VIEW explode(direct_objects_accessed) AS o
-  UNION ALL
-  SELECT query_id, query_start_time, query_date, user_name, o.objectDomain, o.objectName, o.objectId
-  FROM {schema}.access_history
-  LATERAL VIEW explode(base_objects_accessed) AS o
-  WHERE NOT array_contains(transform(coalesce(direct_objects_accessed, array()), d -> d.objectName), o.objectName)
+  SELECT DISTINCT query_id, query_start_time, query_date, user_name, object_domain, object_name, object_id
+  FROM {schema}.objects_read
 ) r
 LEFT JOIN {schema}.query_history q
   ON q.query_id = r.query_id AND q.start_time = r.query_start_time AND q.query_date = r.query_date

@@ -198,6 +198,9 @@ def test_verify_finds_each_damage(place):
         Damage("p=1/b c.parquet", "size"),
     ]
     assert verified(place.store, made.digest) == tuple(expected)
+    if not place.store.is_local:  # there whoever restores looks, as test_content_values shows
+        with pytest.raises(BackupDamagedError, match="empty"), place.store.fetched(BACKUP, lambda _: False):
+            pass
 
 
 def test_without_a_manifest_it_is_no_backup(place):
