@@ -13,7 +13,9 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 import views
+from audit.core.clock import ManualClock, to_micros
 from audit.query import tables
+from audit.store.days.summary import forget_since, last_finished, summarize
 from audit.store.registration import register_tables
 from audit.store.tables import ACCESS_HISTORY, path_name
 from benchmarks import sessions, year_data
@@ -33,6 +35,15 @@ _OF_MANY = frozenset({
     "failed_and_denied_attempts", "top_readers", "aggregate_query_history", "aggregate_access_history",
 })  # fmt: skip
 """The views a row of which stands for many statements of a day."""
+_OF_ALL_DAYS = {
+    "the newest sessions of all days": (
+        "SELECT * FROM account_usage.sessions ORDER BY created_on DESC LIMIT 1000"
+    ),
+    "who reads most, of all days": (
+        "SELECT user_name, object_name, sum(statements) AS statements FROM account_usage.top_readers"
+        " GROUP BY ALL ORDER BY statements DESC LIMIT 1000"
+    ),
+}
 _ASKED = 40  # of the templates: one whose statement runs about once in 300
 
 _ANSWER = "SELECT user_name, count(*) AS reads, max(query_start_time) AS last_read FROM"
@@ -68,9 +79,10 @@ def run(options: Options, say: Say) -> Result:
     passes = options.pick("passes", full=5, quick=2)
     with sessions.folder("year") as folder, sessions.session(folder) as spark:
         root = year_data.history(spark, days, records, say)
+        midnight = year_data.FIRST_DAY + timedelta(days=days)
+        summed = _summed(spark, str(root), midnight, say)
         register_tables(spark, str(root), "account_usage")
         views.install(spark)
-        midnight = year_data.FIRST_DAY + timedelta(days=days)
         asked = {
             (shape, now): _question(shape, root, now)
             for now in (midnight, midnight - timedelta(hours=9))
@@ -85,14 +97,19 @@ def run(options: Options, say: Say) -> Result:
                 answer = _timed(spark, sql)
                 if number:
                     found[key].append(answer)
-    say("each view, over a day")
-    daily = {name: [_timed(spark, _of_day(name, midnight)) for _ in range(2)][-1] for name in _bounded()}
+        say("each view, over a day; those of all days")
+        views_asked = {f"the newest of a day of {name}": _of_day(name, midnight) for name in _bounded()}
+        of_a_view = {
+            what: [_timed(spark, sql) for _ in range(2)][-1]
+            for what, sql in (views_asked | _OF_ALL_DAYS).items()
+        }
     of_views = {key: sql for key, sql in asked.items() if "account_usage" in sql}
     say("the views without a JVM")
     without = {key: [_in_duckdb(root, sql) for _ in range(passes)] for key, sql in of_views.items()}
     size = sum(path.stat().st_size for path in root.rglob("*.parquet")) / 1e9
     rows = tuple(_row(shape, now, answers, days) for (shape, now), answers in found.items())
-    rows += tuple(_row_of_view(name, answer) for name, answer in daily.items())
+    rows += tuple(_row_of_view(what, answer) for what, answer in of_a_view.items())
+    rows += (Row("audit summarize, for one more day", f"{summed:.1f} s"),)
     rows += tuple(_row_of_duckdb(shape, now, answers) for (shape, now), answers in without.items())
     return Result(
         f"Who read this column in the last {_WINDOW_DAYS} days, out of {days} days of {records:,} records",
@@ -139,10 +156,20 @@ def _of_day(name: str, now: datetime) -> str:
     return f"SELECT * FROM account_usage.{name} WHERE {bound} ORDER BY {when} DESC LIMIT {_SHOWN}"  # noqa: S608 - our own names
 
 
-def _row_of_view(name: str, answer: tuple[float, Opened, int]) -> Row:
+def _summed(spark: SparkSession, root: str, now: datetime, say: Say) -> float:
+    """Seconds to sum up one more day; the days before it are summed up, if they were not yet."""
+    clock = ManualClock(to_micros(now))
+    summarize(spark, root, clock, say)
+    forget_since(spark, root, last_finished(clock.now()), clock.now())
+    began = time.perf_counter()
+    summarize(spark, root, clock)
+    return time.perf_counter() - began
+
+
+def _row_of_view(what: str, answer: tuple[float, Opened, int]) -> Row:
     seconds, scan, rows = answer
     return Row(
-        f"the newest {rows:,} rows of a day of {name}",
+        f"{what}: {rows:,} rows",
         f"{seconds:.2f} s",
         f"{scan.files} files, {scan.megabytes:,.0f} MB",
         target=f"≤ {_TARGET_OF_VIEWS:g} s",

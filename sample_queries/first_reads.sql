@@ -1,4 +1,4 @@
--- Who has read an object for the first time lately, and after how many days without a read?
+-- Who has read an object lately for the first time, or again after 30 days or more without a read?
 -- Reads account_usage.first_time_access.
 -- :days = 7   how far back
 SELECT query_start_time, user_name, object_domain, object_name, if(is_direct, 'by name', 'through a view') AS how,

@@ -2,11 +2,11 @@
 -- A view that only other views read shows here, since a record names what the statement named and the
 -- tables below, not the views between.
 -- Reads account_usage.catalog_tables, which is as an attached session has measured it last,
--- account_usage.objects_read and account_usage.access_history.
+-- account_usage.top_readers and account_usage.access_history.
 -- :days = 90   how far back
 WITH read AS (
-  SELECT lower(object_name) AS object_name, max(query_start_time) AS last_read
-  FROM account_usage.objects_read
+  SELECT lower(object_name) AS object_name, max(last_read) AS last_read
+  FROM account_usage.top_readers
   GROUP BY 1
 ), written AS (
   SELECT lower(o.objectName) AS object_name, max(query_start_time) AS last_written,

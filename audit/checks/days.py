@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from audit.checks.expectations import COUNTS, EXAMPLES, TOTALS, columns, ids_column
 from audit.checks.record_contents import altered_records, ambiguous_columns
 from audit.checks.statements import FLAGS, statements
-from audit.store.kept_days import all_kept_since, oldest_kept
+from audit.store.days.kept_days import all_kept_since, oldest_kept
 from audit.store.tables import (
     ACCESS_HISTORY,
     COLUMN_LINEAGE,

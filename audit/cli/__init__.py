@@ -23,6 +23,7 @@ __all__ = ["main"]
         "lineage",
         "retain",
         "setup",
+        "summarize",
         "time_travel.backup",
         "time_travel.failsafe",
         "time_travel.purge",

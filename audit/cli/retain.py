@@ -24,7 +24,7 @@ def retain(tool: Tool, output: Output, days: int | None, dry_run: bool) -> None:
     """
     # Imported here: `audit --help` needs no PySpark.
     from audit.core.clock import SystemClock
-    from audit.store.retention import retain as delete
+    from audit.store.days.retention import retain as delete
 
     days_of = (lambda _table: days) if days else tool.config.days_of
     own = "" if days else tool.config.retention_by_table

@@ -22,18 +22,20 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from audit.core.clock import to_datetime
+from audit.core.clock import SystemClock, to_datetime
 from audit.core.file_paths import local_path
 from audit.core.ids import id_micros
 from audit.ingest.aggregates import HAS_AGGREGATE, aggregate_rows, aggregate_schema, has_aggregates
 from audit.ingest.edges import HAS_EDGES, edge_rows, edge_schema, has_edges
+from audit.ingest.missing_rows import missing_rows
 from audit.ingest.running import Published, publish
 from audit.record.access_record import Started
 from audit.spark.delta.conflicts import retried
 from audit.spool import ingest_lock, remove_checkpoint, remove_ingested
 from audit.spool.layout import Layout
 from audit.store.commit_lock import commit_lock
-from audit.store.compaction import compact
+from audit.store.days.compaction import compact
+from audit.store.days.summary import forget_since
 from audit.store.error_translation import as_ingest_error
 from audit.store.tables import (
     ACCESS_HISTORY,
@@ -43,7 +45,6 @@ from audit.store.tables import (
     QUERY_HISTORY,
     TABLE_LINEAGE,
     AuditTable,
-    missing_rows,
     require_tables,
 )
 
@@ -130,6 +131,7 @@ def _take_in(spark: SparkSession, folder: Path, root: str, running: tuple[Starte
         if removed.first_id is not None:
             # A UUIDv7 holds its time, which is near enough for what to compact.
             since = to_datetime(id_micros(removed.first_id)).date()
+            forget_since(spark, root, since, SystemClock().now())
             for table in AUDIT_TABLES:
                 if batches[table]:
                     compact(spark, table, root, since, batches[table] + 1)

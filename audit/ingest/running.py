@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from audit.core.json_text import to_json
+from audit.ingest.missing_rows import missing_rows
 from audit.record.access_record import Ended, Started, build_row
 from audit.spark.delta.conflicts import retried
 from audit.spool import read_segment
 from audit.spool.layout import Layout, write_file
-from audit.store.tables import QUERY_HISTORY, missing_rows, path_name
+from audit.store.tables import QUERY_HISTORY, path_name
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -26,11 +26,18 @@ from audit.policies.model.events import GovernanceEvent, event_from
 from audit.query.answer import WAY_OUT, Answer
 from audit.query.functions import MACROS
 from audit.query.governance import governance_json, structure
-from audit.query.translation import quoted, to_duckdb
+from audit.query.translation import PARTITION, quoted, to_duckdb
+from audit.store.days.finished_tables import FINISHED_TABLES
 from audit.store.delta_files import UnsupportedStore, column_types, data_files, open_table, size
 from audit.store.measured.names import GOVERNANCE, MEASURED
-from audit.store.tables import AUDIT_TABLES, DATA_QUALITY, HISTORY_TABLES, QUERY_HISTORY, current_types
-from audit.store.views import BELOW, OF_LINEAGE, OF_RECORDS, VIEWS, definition
+from audit.store.tables import (
+    AUDIT_TABLES,
+    DATA_QUALITY,
+    HISTORY_TABLES,
+    QUERY_HISTORY,
+    current_types,
+)
+from audit.store.views import BELOW, FINISHED, NO_DAY, OF_LINEAGE, OF_RECORDS, VIEWS, definition
 from lineage.sql.mentions import named_in
 
 if TYPE_CHECKING:
@@ -39,7 +46,8 @@ if TYPE_CHECKING:
 
 TIMES = {
     **{table.name: table.time for table in (*AUDIT_TABLES, DATA_QUALITY)},
-    **dict.fromkeys(OF_RECORDS, "query_start_time"),
+    # A session may be open for many days.
+    **{name: "query_start_time" for name in OF_RECORDS if name != "sessions"},
     "statements": "start_time",
     "logging_history": "event_time",
     "data_quality": DATA_QUALITY.time,
@@ -48,6 +56,7 @@ TIMES = {
     "aggregate_access_history": "interval_start_time",
     "failed_and_denied_attempts": "last_attempt",
     "top_readers": "last_read",
+    "sessions_by_day": "first_record_on",
     "tagged_data_spread": "query_start_time",
     # In the words of other systems.
     **dict.fromkeys(("system_access_audit", *OF_LINEAGE), "event_time"),
@@ -57,7 +66,7 @@ TIMES = {
 """The column that the partition is made of, by table and view."""
 _LOGGING_HISTORY, _WAITING = "logging_history", "waiting_events"
 _OF_AUDIT = {table.name: table for table in AUDIT_TABLES}
-_TABLES = (*(table.name for table in (*AUDIT_TABLES, DATA_QUALITY)), *MEASURED)
+_TABLES = (*(table.name for table in (*AUDIT_TABLES, DATA_QUALITY, *FINISHED_TABLES)), *MEASURED)
 
 
 _UNKNOWN = "Catalog Error: Table with name "
@@ -206,7 +215,7 @@ class Tables:
 
     def _show_view(self, name: str) -> None:
         self._require_below(name)
-        made = parse_one(definition(name, self.schema), read="spark")
+        made = parse_one(definition(name, self.schema, self._newest_finished(name)), read="spark")
         columns = [one.name for one in made.this.expressions] if isinstance(made.this, exp.Schema) else []
         listed = f" ({', '.join(map(quoted, columns))})" if columns else ""
         sql = self.translated(made.expression.sql("spark"))
@@ -217,6 +226,18 @@ class Tables:
             sql += f" UNION ALL {self.translated(made.expression.sql('spark'))}"
         with self._failures_named():
             self.connection.execute(f"CREATE VIEW {self._full(name)}{listed} AS {sql}")
+
+    def _newest_finished(self, view: str) -> str | None:
+        """SQL of the newest day in a view's table of finished days; None: it has no such table."""
+        table = FINISHED.get(view)
+        if table is None or self._table(table.name) is None:
+            return None
+        self._show(f"{self.schema}.{table.name}")
+        with self._failures_named():
+            query = f"SELECT max({PARTITION}) FROM {self._full(table.name)}"  # noqa: S608 - our own names
+            ((day,),) = self.connection.execute(query).fetchall()
+        # A literal: DuckDB leaves out no files by the answer of a query.
+        return NO_DAY if day is None else f"DATE'{day}'"
 
     def _make_waiting(self) -> None:
         """The rows that wait; not those that an ingest has written since they were read."""

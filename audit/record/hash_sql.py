@@ -1,6 +1,7 @@
 """The hash of a record as Spark's SQL: the same bytes as `audit.record.record_hash` takes.
 
-In: the columns of a row, with their types. Out: an expression, which Spark and DuckDB work out alike.
+In: the columns of a row, with their types. Out: an expression, which Spark and DuckDB work out alike; and one
+for Spark alone, which is faster and the same for nearly all rows.
 """
 
 from __future__ import annotations
@@ -46,6 +47,45 @@ def text_hash(text: str) -> str:
     return f"sha2(CASE WHEN {text} RLIKE '\\\\p{{Cc}}' THEN {escaped} ELSE {text} END, 256)"
 
 
+def row_json(columns: Mapping[str, str]) -> str:
+    """The canonical JSON of a row by Spark's own writer; some control characters are escaped otherwise.
+
+    Of two rows with different contents the texts differ, too.
+
+    >>> print(row_json({"b": "array<string>", "a": "int"}))
+    to_json(named_struct('a', `a`, 'b', `b`), map('ignoreNullFields', 'true'))
+
+    Args:
+        columns: Spark's types by name; those outside the hash are left out.
+    """
+    fields = [(sql_name([name]), name, kind) for name, kind in columns.items() if name not in EXCLUDED]
+    return f"to_json({_struct(fields, 0)}, map('ignoreNullFields', 'true'))"
+
+
+def _struct(fields: Sequence[tuple[str, str, str]], depth: int) -> str:
+    by_name = sorted(fields, key=lambda one: one[1])
+    parts = [f"'{name}', {_ordered(value, kind, depth)}" for value, name, kind in by_name]
+    return f"named_struct({', '.join(parts)})"
+
+
+def _ordered(value: str, kind: str, depth: int) -> str:
+    """A value whose structs have their fields in the order of their names."""
+    element, fields = element_type(kind), struct_fields(kind)
+    if element is not None:
+        one = f"e{depth}"
+        inner = _ordered(one, element, depth + 1)
+        return value if inner == one else f"transform({value}, {one} -> {inner})"
+    if fields:
+        named = [(f"{value}.{sql_name([name])}", name, inner) for name, inner in fields]
+        return f"CASE WHEN {value} IS NOT NULL THEN {_struct(named, depth)} END"
+    return _time(value) if kind.upper() == "TIMESTAMP" else value
+
+
+def _time(value: str) -> str:
+    day, time = (f"date_format({value}, '{form}')" for form in ("yyyy-MM-dd", "HH:mm:ss.SSSSSS"))
+    return f"{day} || 'T' || {time} || 'Z'"
+
+
 def _escape(code: int) -> str:
     return f"\\\\{_SHORT[code]}" if code in _SHORT else f"\\\\u{code:04x}"
 
@@ -72,8 +112,7 @@ def _plain(value: str, kind: str) -> str:
     if kind == "STRING":
         return rf"""'"' || replace(replace({value}, '\\', '\\\\'), '"', '\\"') || '"'"""
     if kind == "TIMESTAMP":
-        day, time = (f"date_format({value}, '{form}')" for form in ("yyyy-MM-dd", "HH:mm:ss.SSSSSS"))
-        return f"'\"' || {day} || 'T' || {time} || 'Z\"'"
+        return f"'\"' || {_time(value)} || '\"'"
     if kind in _AS_IT_STANDS:
         return f"CAST({value} AS STRING)"
     # A record holds no other: whatever stands there was put there by hand, and is no JSON.

@@ -7,9 +7,12 @@ from contextlib import contextmanager
 
 from audit.core.errors import AuditError, IngestError
 
+IN_THE_SPOOL = "they are safe in the spool; mend the cause and run `audit ingest`"
+"""Of records that could not be taken in: what to do."""
+
 
 @contextmanager
-def as_ingest_error(problem: str) -> Iterator[None]:
+def as_ingest_error(problem: str, way_out: str = IN_THE_SPOOL) -> Iterator[None]:
     """A block whose errors of Spark, Delta and the file system become an IngestError about `problem`."""
     from audit.spark.java_errors import CALL_ERRORS
 
@@ -21,7 +24,7 @@ def as_ingest_error(problem: str) -> Iterator[None]:
     except (*CALL_ERRORS, OSError) as error:
         raise IngestError(
             f"{problem} ({first_lines(str(error))})",
-            "they are safe in the spool; mend the cause and run `audit ingest`",
+            way_out,
         ) from error
 
 

@@ -14,6 +14,7 @@ from audit.core.file_paths import local_path
 from audit.spark.delta.catalog_entries import CatalogEntries
 from audit.spark.delta.delta_java import DeltaJava
 from audit.spark.delta.values import Table
+from audit.store.days.finished_tables import FINISHED_TABLES
 from audit.store.tables import AUDIT_TABLES, DATA_QUALITY, exists
 from lineage.names import split_name, sql_name, sql_text
 
@@ -30,7 +31,7 @@ def register_tables(
     tables: Sequence[AuditTable] = AUDIT_TABLES,
     former: Collection[str] = (),
 ) -> None:
-    """Make the tables known by name; that of results of `audit.expect` as well, where it is there.
+    """Make the tables known by name; those that come later as well, where they are there.
 
     Args:
         spark: a session with the metastore.
@@ -44,8 +45,8 @@ def register_tables(
     """
     spark.sql(f"CREATE SCHEMA IF NOT EXISTS {sql_name(split_name(schema))}")
     entries = CatalogEntries(spark, DeltaJava.load(spark, lambda *_: None))
-    validated = (DATA_QUALITY,) if exists(spark, DATA_QUALITY, root) else ()
-    for table in (*tables, *validated):
+    later = [table for table in (DATA_QUALITY, *FINISHED_TABLES) if exists(spark, table, root)]
+    for table in (*tables, *later):
         parts, location = (*split_name(schema), table.name), table.location(root)
         known = entries.find(parts)
         there = (known.location or "") if isinstance(known, Table) else location

@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from audit.core.errors import TableAlteredError, TableMissingError
 from audit.core.file_paths import local_path
@@ -23,7 +23,7 @@ from lineage.names import delta_path
 from lineage.types import simple_type
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 _COLUMN = "columnName: STRING, columnId: BIGINT, objectDomain: STRING, objectId: BIGINT, objectName: STRING"
 _SIGNATURE = "argumentSignature: STRING, dataType: STRING"
@@ -48,13 +48,23 @@ _REFERENCED = (
 
 
 @dataclass(frozen=True, slots=True)
-class AuditTable:
+class TableOfRoot:
+    """A table under a root, by its name."""
+
+    name: str
+
+    def location(self, root: str) -> str:
+        """Where the table lies under a root."""
+        return f"{root.rstrip('/')}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class AuditTable(TableOfRoot):
     """An audit table: `columns` are (name, SQL type, comment), `time` is the column of its partition.
 
     `stats_columns` are further columns with file statistics, for data skipping, beside id, time and user.
     """
 
-    name: str
     time: str
     columns: tuple[tuple[str, str, str], ...]
     stats_columns: tuple[str, ...] = ()
@@ -63,10 +73,6 @@ class AuditTable:
     def row_schema(self) -> str:
         """The DDL of a row as the spool carries it (without the generated partition column)."""
         return ", ".join(f"{name} {kind}" for name, kind, _ in self.columns)
-
-    def location(self, root: str) -> str:
-        """Where the table lies under a root."""
-        return f"{root.rstrip('/')}/{self.name}"
 
     def create_sql(self, root: str) -> str:
         """CREATE TABLE by path; safe to run when the table is there.
@@ -409,29 +415,21 @@ def _require_there(missing: list[AuditTable], root: str) -> None:
         raise _missing(missing[0], root)
 
 
-def missing_rows(table: AuditTable, root: str, rows: DataFrame, existing_where: str = "true") -> DataFrame:
-    """The rows whose statements are not yet among the rows of a table for which a condition is true."""
-    # The time span lets Delta skip files: without it every file of the table would be read.
-    span = rows.selectExpr(f"unix_micros(min({table.time}))", f"unix_micros(max({table.time}))").collect()[0]
-    if span[0] is None:
-        return rows
-    existing = rows.sparkSession.read.format("delta").load(table.location(root))
-    times = f"{table.time} BETWEEN timestamp_micros({span[0]}) AND timestamp_micros({span[1]})"
-    existing = existing.where(times).where(existing_where)
-    return rows.join(existing.select("query_id"), "query_id", "left_anti")
-
-
-def path_name(table: AuditTable, root: str) -> str:
+def path_name(table: TableOfRoot, root: str) -> str:
     """A table by its path, as SQL names it."""
     return delta_path(table.location(root))
 
 
-def exists(spark: SparkSession, table: AuditTable, root: str) -> bool:
+def exists(spark: SparkSession, table: TableOfRoot, root: str) -> bool:
     """Whether a table has a commit; `DeltaTable.isDeltaTable` goes by the folder of the log alone."""
-    nothing, stale = scala_values.some(spark.sparkContext, None), False
-    log = delta_log.delta_log(spark, table.location(root))
     # A log without a commit has version -1 (Delta 4.4).
-    return int(log.update(stale, nothing, nothing).version()) >= 0
+    return int(newest_snapshot(spark, table, root).version()) >= 0
+
+
+def newest_snapshot(spark: SparkSession, table: TableOfRoot, root: str) -> Any:
+    """Delta's own snapshot of the newest version of a table; the log is listed."""
+    nothing, stale = scala_values.some(spark.sparkContext, None), False
+    return delta_log.delta_log(spark, table.location(root)).update(stale, nothing, nothing)
 
 
 def _remove_remains(table: AuditTable, root: str) -> None:

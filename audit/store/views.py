@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from importlib import resources
 from typing import TYPE_CHECKING
 
+from audit.store.days.finished_tables import FINISHED_TABLES
 from audit.store.measured.names import STANDS_ON
 from audit.store.tables import COLUMN_LINEAGE, DATA_QUALITY, TABLE_LINEAGE
 from lineage.names import split_name, sql_name
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 
 OF_RECORDS = (
     "objects_read", "columns_read", "columns_written", "ddl_history", "statements", "policies_in_force",
-    "logging_history", "first_time_access", "exports", "failed_and_denied_attempts", "top_readers",
-    "administrator_access", "policy_changes", "sessions", "aggregate_query_history",
+    "logging_history", "top_readers", "first_time_access", "exports", "failed_and_denied_attempts",
+    "administrator_access", "policy_changes", "sessions_by_day", "sessions", "aggregate_query_history",
     "aggregate_access_history", "system_access_audit", "system_query_history", "information_schema_jobs",
 )  # fmt: skip
 """The views over the two tables of statements. The last three have names of other systems: what is
@@ -37,6 +38,11 @@ BELOW: Mapping[str, str] = {**OF_LINEAGE, **STANDS_ON, "data_quality": DATA_QUAL
 first validation by `audit.expect`."""
 VIEWS = (*OF_RECORDS, *BELOW)
 """Each after those that it reads."""
+FINISHED = {table.view: table for table in FINISHED_TABLES}
+"""The table that holds the finished days of a view, where it is there."""
+_FROM_TABLE = "\n-- Finished days, as `audit summarize` has written them:\n"
+NO_DAY = "DATE'1970-01-01'"
+"""SQL: the newest finished day of a table without rows."""
 
 
 def with_those_below(names: Collection[str]) -> tuple[str, ...]:
@@ -68,15 +74,37 @@ def create_views(spark: SparkSession, schema: str, wanted: Sequence[str] = VIEWS
     made = {table for table in {*BELOW.values()} if spark.catalog.tableExists(f"{full}.{table}")}
     names = [name for name in wanted if BELOW.get(name) in (None, *made)]
     for name in names:
-        spark.sql(definition(name, schema))
+        finished = FINISHED.get(name)
+        newest = None
+        if finished is not None and spark.catalog.tableExists(f"{full}.{finished.name}"):
+            # Asked at each query. Spark leaves out the files of other days by its answer.
+            newest = f"coalesce((SELECT max(query_date) FROM {full}.{finished.name}), {NO_DAY})"  # noqa: S608 - our own names
+        spark.sql(definition(name, schema, newest))
     return tuple(names)
 
 
-def definition(name: str, schema: str = "account_usage") -> str:
+def definition(name: str, schema: str = "account_usage", finished: str | None = None) -> str:
     """The statement that creates a view.
+
+    Args:
+        name: of the view.
+        schema: of the audit tables.
+        finished: SQL of the newest day in the view's table of finished days; None: without that table.
 
     >>> definition("statements").splitlines()[0]
     '-- One row for each statement: query_history beside what the analysis made of it. The flags are null for'
     """
+    return _text(name, finished).replace("{schema}", sql_name(split_name(schema)))
+
+
+def temporary_definition(name: str) -> str:
+    """The statement that creates a temporary view of that name over temporary views and the records alone."""
+    text = _text(name, None).replace("OR REPLACE VIEW {schema}.", "OR REPLACE TEMPORARY VIEW ")
+    return text.replace("{schema}.", "")
+
+
+def _text(name: str, finished: str | None) -> str:
     text = (resources.files("views") / "sql" / f"{name}.sql").read_text(encoding="utf-8")
-    return text.replace("{schema}", sql_name(split_name(schema)))
+    if finished is None:
+        return text.partition(_FROM_TABLE)[0].replace("{unfinished}", "true")
+    return text.replace("{unfinished}", f"query_date > {finished}")

@@ -151,6 +151,7 @@ def api() -> str:
 
 def tables() -> str:
     """The page of the audit tables: name, type and comment of each column."""
+    from audit.store.days.finished_tables import FINISHED_TABLES
     from audit.store.tables import AUDIT_TABLES, DATA_QUALITY
 
     about = {
@@ -182,6 +183,14 @@ def tables() -> str:
         lines += [f"## {table.name}", "", about[table.name], "", "| column | type | holds |", "|---|---|---|"]
         lines += [_row(f"`{name}`", f"`{kind}`", text) for name, kind, text in table.columns]
         lines.append("")
+    for finished in FINISHED_TABLES:
+        lines += [
+            f"## {finished.name}",
+            "",
+            f"The rows of the view [`{finished.view}`](views.md#{finished.view}) for days that are over, with its"
+            " columns: `audit summarize` writes them, and the view takes them from here.",
+            "",
+        ]
     return "\n".join(lines)
 
 

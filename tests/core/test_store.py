@@ -14,9 +14,9 @@ from pyspark.errors import AnalysisException, PySparkException
 from audit.core.clock import to_micros
 from audit.core.errors import AuditError, IngestError, SpoolBusyError
 from audit.spark.delta.conflicts import TRIES, is_conflict, retried
-from audit.store.compaction import is_due
+from audit.store.days.compaction import is_due
+from audit.store.days.kept_days import oldest_kept
 from audit.store.error_translation import as_ingest_error
-from audit.store.kept_days import oldest_kept
 from audit.store.tables import (
     ACCESS_HISTORY,
     AUDIT_TABLES,

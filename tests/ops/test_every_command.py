@@ -30,6 +30,7 @@ COMMANDS = {
     "setup": [],
     "status": [],
     "storage": [],
+    "summarize": [],
     "verify": [],
 }
 MAKES_ROOTS = {"doctor", "setup"}
@@ -67,6 +68,7 @@ MISTAKES = {
     "setup": [["x"], ["--archiv"]],
     "status": [["x"], ["--conf", "x"]],
     "storage": [["s.t", "t"], ["--days", "-1"], ["--past", "x"]],
+    "summarize": [["x"], ["--days", "1"]],
     "verify": [
         ["--from", "soon"], ["--to", "1"], ["x"], ["--from", "2026-02-01", "--to", "2026-01-01"],
     ],

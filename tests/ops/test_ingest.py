@@ -202,7 +202,7 @@ def test_a_gap_is_a_row(spark, source, tmp_path):
 @pytest.mark.slow("nine batches")
 def test_small_files_are_compacted(spark, source, tmp_path, monkeypatch):
     """However many small ingests there were, a partition has a bounded number of files, and every row."""
-    monkeypatch.setattr("audit.store.compaction.EVERY", 3)
+    monkeypatch.setattr("audit.store.days.compaction.EVERY", 3)
     ids = []
     for _ in range(8):
         ids += source.run()

@@ -22,7 +22,7 @@ from audit.spark.embedded import jars
 
 COMMANDS = [
     "backup", "check", "coverage", "doctor", "failsafe", "ingest", "lineage", "purge", "query", "report",
-    "retain", "setup", "status", "storage", "verify",
+    "retain", "setup", "status", "storage", "summarize", "verify",
 ]  # fmt: skip
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from audit.core.clock import ManualClock
 from audit.ingest.folder import ingest_folder
-from audit.store.kept_days import oldest_kept
-from audit.store.retention import retain
+from audit.store.days.kept_days import oldest_kept
+from audit.store.days.retention import retain
 
 from .helpers import DAY, NOON, WRITE, Source, make_tables, read
 

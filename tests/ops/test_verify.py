@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from hashlib import sha256
 
 import pytest
 from click.testing import CliRunner
@@ -13,7 +15,7 @@ from audit.cli.tool import Tool
 from audit.core.config import load
 from audit.query.tables import opened
 from audit.query.verification import verify
-from audit.record.hash_sql import row_text, text_hash
+from audit.record.hash_sql import row_json, row_text, text_hash
 from audit.record.record_hash import record_hash
 from tests.query.hashed_rows import HOSTILE, KINDS
 
@@ -33,6 +35,18 @@ def test_the_hash_is_that_of_python(spark):
     frame = spark.createDataFrame(HOSTILE, ", ".join(f"`{name}` {kind}" for name, kind in KINDS.items()))
     found = frame.selectExpr(f"{row_text(KINDS)} AS text").selectExpr(f"{text_hash('text')} AS hash")
     assert [row.hash for row in found.collect()] == [record_hash(row) for row in HOSTILE]
+
+
+def test_the_json_of_spark_is_the_canonical_one(spark):
+    """But for the control characters that it escapes with capital letters, and for no others."""
+    frame = spark.createDataFrame(HOSTILE, ", ".join(f"`{name}` {kind}" for name, kind in KINDS.items()))
+    found = [row.text for row in frame.selectExpr(f"{row_json(KINDS)} AS text").collect()]
+    same = [
+        sha256(text.encode()).hexdigest() == record_hash(row)
+        for text, row in zip(found, HOSTILE, strict=True)
+    ]
+    assert same == [re.search(r"(?<!\\)(?:\\\\)*\\u00[01]\d?[A-F]", text) is None for text in found]
+    assert True in same
 
 
 @pytest.fixture

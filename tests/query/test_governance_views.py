@@ -130,6 +130,7 @@ BOUNDED = (
     ("system_access_audit", "event_time"), ("system_access_audit", "event_date"),
     ("system_access_table_lineage", "event_time"), ("system_access_column_lineage", "event_time"),
     ("system_query_history", "start_time"), ("information_schema_jobs", "creation_time"),
+    ("sessions_by_day", "first_record_on"), ("sessions_by_day", "query_date"),
 )  # fmt: skip
 
 
@@ -146,10 +147,36 @@ def test_only_the_days_asked_for_are_opened(root, view, time):
 
 
 def test_first_time_access(root):
-    """One row for each user and object, with what the user had read before."""
+    """One row for each user and object; the reads of the next days are none."""
     assert ask(
         root, "SELECT query_id, object_name, days_since_previous_read FROM usage.first_time_access"
     ) == [("q0", "c.s.t", None)]
+
+
+def test_access_after_a_pause(tmp_path):
+    """After 30 days without a read it is as a first one; of one day's reads the first counts."""
+    moments = [NOON, NOON + timedelta(days=29), NOON + timedelta(days=59), NOON + timedelta(days=59, hours=1)]
+    rows = [unload(number, at) for number, at in enumerate(moments)]
+    made = make_root(tmp_path, {name: [row for one in rows for row in one[name]] for name in rows[0]})
+    found = ask(
+        made, "SELECT query_id, previous_read_time, days_since_previous_read FROM usage.first_time_access"
+        " ORDER BY query_start_time",
+    )  # fmt: skip
+    assert found == [("q0", None, None), ("q2", moments[1], 30)]
+
+
+def test_top_readers_of_one_name(tmp_path):
+    """A function and a table below a view may have one name: the reads of both are there."""
+    made = unload(0, NOON)
+    (record,) = made["access_history"]
+    table = record["base_objects_accessed"][0]
+    record["direct_objects_accessed"] = [{**table, "objectDomain": "FUNCTION", "objectId": 99, "columns": []}]
+    record["base_objects_accessed"] = [table]
+    root = make_root(tmp_path, made)
+    found = ask(
+        root, "SELECT object_domain, object_id, first_is_direct, columns FROM usage.top_readers ORDER BY 1"
+    )
+    assert found == [("FUNCTION", 99, True, []), ("Table", TABLE_ID, False, ["a"])]
 
 
 def test_exports(root):

@@ -30,6 +30,7 @@ NO_SQL = {
     "audit/spark/redaction_patterns.py": "patterns of Spark's settings, for `lineage.sql.redaction`",
     "audit/spool/liveness.py": "a driver's id, a file's name",
     "audit/spool/segment.py": "the head of a record of the spool",
+    "audit/store/days/summary.py": "the day in the path of a file",
     "audit/store/delta_files.py": "names of files of Delta's log",
     "audit/time_travel/clones/create.py": "a name that becomes part of a path",
     "audit/time_travel/retention/periods.py": "an interval among a table's properties",

@@ -153,7 +153,7 @@ def test_a_command_starts_without_pyspark() -> None:
     """Importing it takes a quarter of a second: who does not start Spark does without."""
     of_spark = {"audit.cli.doctor", "audit.cli.setup"}  # look at what is installed
     commands = sorted(name for name in modules() if name.startswith("audit.cli") and name not in of_spark)
-    names = [*commands, "audit", "audit.store.tables", "audit.store.compaction", "lineage"]
+    names = [*commands, "audit", "audit.store.tables", "audit.store.days.compaction", "lineage"]
     code = f"import importlib, sys; [importlib.import_module(name) for name in {names}]; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert {"pyspark", "py4j"}.isdisjoint(done.stdout.split())

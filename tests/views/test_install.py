@@ -123,7 +123,7 @@ BOUNDED = (
     ("aggregate_query_history", "query_date"), ("aggregate_access_history", "query_date"),
     ("system_access_audit", "event_date"), ("system_access_table_lineage", "event_time"),
     ("system_access_column_lineage", "event_time"), ("system_query_history", "start_time"),
-    ("information_schema_jobs", "creation_time"),
+    ("information_schema_jobs", "creation_time"), ("sessions_by_day", "query_date"),
 )  # fmt: skip
 
 

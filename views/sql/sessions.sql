@@ -17,19 +17,12 @@ CREATE OR REPLACE VIEW {schema}.sessions (
   os_user COMMENT 'The user of the operating system, whoever user_name is'
 ) COMMENT 'Sessions, with their first and last statement' AS
 SELECT session_id, max(application_id) AS application_id,
-  coalesce(min_by(user_name, start_time) FILTER (WHERE query_type = 'AUDIT_ATTACH'), min_by(user_name, start_time))
-    AS user_name,
-  count(DISTINCT user_name) FILTER (WHERE NOT is_event) AS users,
-  coalesce(min(start_time) FILTER (WHERE query_type = 'AUDIT_ATTACH'), min(start_time)) AS created_on,
-  max(start_time) FILTER (WHERE query_type = 'AUDIT_DETACH') AS detached_on,
-  max(start_time) FILTER (WHERE NOT is_event) AS last_statement_on,
-  CAST(sum(if(is_event, 0, coalesce(calls, 1))) AS BIGINT) AS statements,
-  count_if(NOT is_event AND execution_status IN ('FAIL', 'DENIED', 'INCOMPLETE')) AS failed_statements,
+  coalesce(min_by(attached_by, attached_on), min_by(first_user, first_record_on)) AS user_name,
+  CAST(size(array_distinct(flatten(collect_list(users)))) AS BIGINT) AS users,
+  coalesce(min(attached_on), min(first_record_on)) AS created_on,
+  max(detached_on) AS detached_on, max(last_statement_on) AS last_statement_on,
+  CAST(sum(statements) AS BIGINT) AS statements, CAST(sum(failed_statements) AS BIGINT) AS failed_statements,
   max(client_address) AS client_address, max(client_host) AS client_host, max(client_program) AS client_program,
   max(client_version) AS client_version, max(os_user) AS os_user
-FROM (
-  SELECT *, startswith(coalesce(query_type, ''), 'AUDIT_') AS is_event
-  FROM {schema}.query_history
-  WHERE session_id IS NOT NULL AND coalesce(query_type, '') <> 'GAP'
-)
+FROM {schema}.sessions_by_day
 GROUP BY session_id

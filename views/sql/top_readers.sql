@@ -10,16 +10,36 @@ CREATE OR REPLACE VIEW {schema}.top_readers (
   rows_produced COMMENT 'Rows that these returned or wrote, where Spark knows them',
   bytes_scanned COMMENT 'Bytes of the files that these read, where Spark knows them',
   first_read COMMENT 'When the first one started (UTC)',
-  last_read COMMENT 'When the last one started (UTC)'
+  last_read COMMENT 'When the last one started (UTC)',
+  first_query_id COMMENT 'The first one',
+  first_is_direct COMMENT 'The first one names the object; otherwise it is below a view',
+  columns COMMENT 'The names of the columns that they read, each once; empty where they read none'
 ) COMMENT 'Readers: one row for each day, user and object' AS
 SELECT r.query_date, r.user_name, r.object_domain, r.object_name, r.object_id,
   CAST(sum(coalesce(q.calls, 1)) AS BIGINT) AS statements,
   coalesce(sum(q.rows_produced), 0) AS rows_produced, coalesce(sum(q.bytes_scanned), 0) AS bytes_scanned,
-  min(r.query_start_time) AS first_read, max(r.query_start_time) AS last_read
+  min(r.query_start_time) AS first_read, max(r.query_start_time) AS last_read,
+  min(named_struct('at', r.query_start_time, 'query_id', r.query_id)).query_id AS first_query_id,
+  min(named_struct('at', r.query_start_time, 'query_id', r.query_id, 'is_direct', r.is_direct)).is_direct
+    AS first_is_direct,
+  sort_array(array_distinct(flatten(collect_set(r.columns)))) AS columns
 FROM (
-  SELECT DISTINCT query_id, query_start_time, query_date, user_name, object_domain, object_name, object_id
+  SELECT query_id, query_start_time, query_date, user_name, object_domain, object_name, object_id,
+    bool_or(read_kind = 'direct') AS is_direct,
+    flatten(collect_set(transform(columns, c -> c.columnName))) AS columns
   FROM {schema}.objects_read
+  WHERE {unfinished}
+  GROUP BY query_id, query_start_time, query_date, user_name, object_domain, object_name, object_id
 ) r
-LEFT JOIN {schema}.query_history q
+LEFT JOIN (
+  SELECT query_id, start_time, query_date, calls, rows_produced, bytes_scanned
+  FROM {schema}.query_history
+  WHERE {unfinished}
+) q
   ON q.query_id = r.query_id AND q.start_time = r.query_start_time AND q.query_date = r.query_date
 GROUP BY r.query_date, r.user_name, r.object_domain, r.object_name, r.object_id
+-- Finished days, as `audit summarize` has written them:
+UNION ALL
+SELECT query_date, user_name, object_domain, object_name, object_id, statements, rows_produced, bytes_scanned,
+  first_read, last_read, first_query_id, first_is_direct, columns
+FROM {schema}.finished_reads

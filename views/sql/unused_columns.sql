@@ -18,9 +18,9 @@ FROM {schema}.columns c
 JOIN {schema}.catalog_tables t ON t.object_id = c.table_id AND t.object_domain = 'Table' AND t.deleted IS NULL
 CROSS JOIN (SELECT min(start_time) AS history_begins FROM {schema}.query_history) h
 LEFT JOIN (
-  SELECT object_id, max(query_start_time) AS last_read FROM {schema}.objects_read GROUP BY object_id
+  SELECT object_id, max(last_read) AS last_read FROM {schema}.top_readers GROUP BY object_id
 ) u ON u.object_id = c.table_id
 LEFT JOIN (
-  SELECT DISTINCT object_id, lower(column_name) AS column_name FROM {schema}.columns_read WHERE column_name IS NOT NULL
+  SELECT DISTINCT object_id, lower(c) AS column_name FROM {schema}.top_readers LATERAL VIEW explode(columns) AS c
 ) r ON r.object_id = c.table_id AND r.column_name = lower(c.column_name)
 WHERE r.object_id IS NULL

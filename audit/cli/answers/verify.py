@@ -31,7 +31,7 @@ def verify(context: click.Context, tool: Tool, output: Output, first: date | Non
     Exit code 1 if something is wrong.
     """
     from audit.query.verification import verify as check
-    from audit.store.kept_days import all_kept_since
+    from audit.store.days.kept_days import all_kept_since
 
     require_order(first, last)
     output.progress(f"Reading the records under {tool.root}")

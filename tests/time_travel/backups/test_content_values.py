@@ -84,6 +84,17 @@ def test_a_damaged_backup_is_not_restored(backup, path, text, what):
         restorable(backup)
 
 
+def test_a_content_that_no_manifest_has_is_not_believed(backup):
+    """Whoever puts it there afterwards could name other tables."""
+    content = (backup / NAME).read_text()
+    (backup / NAME).unlink()
+    (backup / "manifest.jsonl").unlink()
+    publish(backup)
+    (backup / NAME).write_text(content)
+    with pytest.raises(BackupDamagedError, match=rf"{NAME} is in no manifest"):
+        restorable(backup)
+
+
 @pytest.mark.parametrize(
     "change",
     [

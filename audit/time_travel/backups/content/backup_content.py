@@ -186,8 +186,10 @@ def require_described(backup: Fetched) -> BackupContent:
     """What a backup holds, if its logs are unchanged; its data files are not looked at.
 
     Raises:
-        BackupDamagedError: a log is missing, or another one.
+        BackupDamagedError: a log is missing, or another one; what the backup holds is in no manifest.
     """
+    if all(one.path != NAME for one in backup.manifest.files):
+        raise _damaged(backup.folder, NAME, "is in no manifest")
     for one in backup.manifest.files:
         if is_description(one.path):
             _require_unchanged(backup.folder, one)

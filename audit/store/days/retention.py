@@ -22,9 +22,17 @@ from typing import TYPE_CHECKING
 from audit.spark.delta.conflicts import retried
 from audit.spark.sessions import own_session
 from audit.store.commit_lock import commit_lock
+from audit.store.days.finished_tables import FINISHED_TABLES
+from audit.store.days.kept_days import oldest_kept
 from audit.store.error_translation import as_ingest_error
-from audit.store.kept_days import oldest_kept
-from audit.store.tables import AUDIT_TABLES, DATA_QUALITY, AuditTable, exists, path_name, require_tables
+from audit.store.tables import (
+    AUDIT_TABLES,
+    DATA_QUALITY,
+    TableOfRoot,
+    exists,
+    path_name,
+    require_tables,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -66,14 +74,22 @@ def retain(
     spark.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", _LISTING_TASKS)
     with commit_lock(spark, root), as_ingest_error(f"retention under {root} could not be done"):
         require_tables(spark, root, upgrade=True)
-        validated = (DATA_QUALITY,) if exists(spark, DATA_QUALITY, root) else ()
+        later = [table for table in (DATA_QUALITY, *FINISHED_TABLES) if exists(spark, table, root)]
+        # The sums of finished days go with the records that they were made of.
+        kept_as = {table.name: table.source for table in FINISHED_TABLES}
         return tuple(
-            _retain(spark, table, root, oldest_kept(now, days_of(table.name)), dry_run=dry_run)
-            for table in (*AUDIT_TABLES, *validated)
+            _retain(
+                spark,
+                table,
+                root,
+                oldest_kept(now, days_of(kept_as.get(table.name, table.name))),
+                dry_run=dry_run,
+            )
+            for table in (*AUDIT_TABLES, *later)
         )
 
 
-def _retain(spark: SparkSession, table: AuditTable, root: str, first: date, *, dry_run: bool) -> Deleted:
+def _retain(spark: SparkSession, table: TableOfRoot, root: str, first: date, *, dry_run: bool) -> Deleted:
     old = f"query_date < DATE'{first}'"
     frame = spark.read.format("delta").load(table.location(root))
     counts = frame.where(old).groupBy("query_date").count().orderBy("query_date").collect()

@@ -1,0 +1,205 @@
+"""Sums up finished days: a few rows a day in place of all its statements, for views that ask all days.
+
+In: a root, a clock. Out: Delta tables with the rows of some views for the days that are over. `top_readers`
+over a year of 36.5 million statements would explode each of them; the table `finished_reads` holds its rows.
+
+The views give the same rows with the tables and without them: a day after the newest one in a table comes
+from the records. So a table need not be there, and its newest days may be taken out at any time. Records of
+a finished day may come late (a driver that died is taken in days afterwards). Whoever appends such records
+takes their day, and all days after it, out of the tables (`forget_since`). Should that be missed, the next
+run finds the day: a table remembers the version of query_history that it was made from, and days that have
+other files now are summed up again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from audit.core.clock import to_datetime
+from audit.spark.delta.conflicts import retried
+from audit.spark.sessions import own_session
+from audit.store.commit_lock import commit_lock
+from audit.store.days.finished_tables import FINISHED_TABLES, FinishedTable
+from audit.store.error_translation import as_ingest_error
+from audit.store.tables import (
+    HISTORY_TABLES,
+    QUERY_HISTORY,
+    exists,
+    newest_snapshot,
+    path_name,
+    require_tables,
+)
+from audit.store.views import temporary_definition, with_those_below
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from audit.core.clock import Clock
+
+DAYS_TO_WAIT = 1
+"""A day is finished when it has been over for so many days: a statement may run over midnight."""
+_DAYS_A_COMMIT = 31
+_DAY = re.compile(r"/query_date=(\d{4}-\d{2}-\d{2})/")
+_DAY = re.compile(r"/query_date=(\d{4}-\d{2}-\d{2})/")
+_SOURCE = "audit.query_history"
+"""The application of Delta's transactions whose number is the version of query_history."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summed:
+    """What was done to one table: the days that were written, oldest first, and their rows."""
+
+    table: str
+    days: tuple[date, ...]
+    rows: int
+
+
+def last_finished(now: int) -> date:
+    """The newest day (UTC) that is finished.
+
+    Args:
+        now: microseconds since the epoch, UTC.
+
+    >>> last_finished(3 * 86_400_000_000).isoformat()
+    '1970-01-02'
+    """
+    return to_datetime(now).date() - timedelta(days=1 + DAYS_TO_WAIT)
+
+
+def summarize(
+    spark: SparkSession, root: str, clock: Clock, progress: Callable[[str], None] = lambda _said: None
+) -> tuple[Summed, ...]:
+    """Write the finished days that the tables lack, and those whose records have changed since.
+
+    It can be killed at any point and run again, also by two at once.
+
+    Args:
+        spark: a session with Delta.
+        root: folder of the audit tables.
+        clock: tells the time.
+        progress: is told what is done.
+
+    Raises:
+        IngestError: Spark or Delta refused.
+        TableAlteredError: an audit table is not as this version made it, or gone.
+    """
+    last = last_finished(clock.now())
+    spark = own_session(spark)
+    failed = f"the finished days under {root} could not be summed up"
+    with commit_lock(spark, root), as_ingest_error(failed, "the views have all rows without; run it again"):
+        require_tables(spark, root, upgrade=True)
+        return tuple(_summarize(spark, table, root, last, progress) for table in FINISHED_TABLES)
+
+
+def forget_since(spark: SparkSession, root: str, first: date, now: int) -> None:
+    """Take the days from `first` on out of the tables, if that day is finished: it has new records.
+
+    Args:
+        spark: a session of the audit's own.
+        root: folder of the audit tables.
+        first: the first day (UTC) with a new record.
+        now: microseconds since the epoch, UTC. If the clocks of two machines differ by more than a day, the
+            next `summarize` finds what was missed here.
+    """
+    if first > last_finished(now):
+        return
+    for table in FINISHED_TABLES:
+        if exists(spark, table, root):
+            delete = f"DELETE FROM {path_name(table, root)} WHERE query_date >= DATE'{first}'"  # noqa: S608 - our own path and day
+            retried(partial(spark.sql, delete))
+
+
+def _summarize(
+    spark: SparkSession, table: FinishedTable, root: str, last: date, progress: Callable[[str], None]
+) -> Summed:
+    """Write the days of one table, a month a commit."""
+    # Read before the records are: what is appended meanwhile has a later version, which the next run sees.
+    version = int(newest_snapshot(spark, QUERY_HISTORY, root).version())
+    computed = _computed(spark, table, root)
+    before = _version_summed(spark, table, root, computed)
+    days = _days_to_do(spark, table, root, last, before, version)
+    rows = 0
+    for first in range(0, len(days), _DAYS_A_COMMIT):
+        some = days[first : first + _DAYS_A_COMMIT]
+        progress(f"{table.name}: {some[0]} to {some[-1]}")
+        # With the last commit alone: a run that is killed has not seen all that has changed.
+        seen = version if some[-1] == days[-1] and version != before else None
+        rows += _replace(computed, table, root, some, seen)
+    return Summed(table.name, tuple(days), rows)
+
+
+def _computed(spark: SparkSession, table: FinishedTable, root: str) -> DataFrame:
+    """The rows of the view for all days, from the records alone."""
+    for source in HISTORY_TABLES:
+        spark.read.format("delta").load(source.location(root)).createOrReplaceTempView(source.name)
+    for name in with_those_below([table.view]):
+        spark.sql(temporary_definition(name))
+    return spark.table(table.view)
+
+
+def _version_summed(spark: SparkSession, table: FinishedTable, root: str, computed: DataFrame) -> int | None:
+    """The version of query_history that the table was made from; None where all days have to be made."""
+    if not exists(spark, table, root):
+        return None
+    location = table.location(root)
+    if spark.read.format("delta").load(location).dtypes != computed.dtypes:
+        # Of an older version. Nothing is lost: the records are there.
+        empty = computed.where("false").write.format("delta").partitionBy("query_date").mode("overwrite")
+        retried(lambda: empty.option("overwriteSchema", "true").save(location))
+        return None
+    found = newest_snapshot(spark, table, root).transactions().get(_SOURCE)
+    return int(found.get()) if found.isDefined() else None
+
+
+def _days_to_do(
+    spark: SparkSession, table: FinishedTable, root: str, last: date, before: int | None, now: int
+) -> list[date]:
+    """The days after the newest one in the table, and older ones whose files are others; in their order."""
+    from audit.spark.java_errors import JVM_ERRORS
+
+    files = _files_by_day(spark, root, now, last)
+    if before is None:
+        return sorted(files)
+    summed = (
+        spark.read.format("delta").load(table.location(root)).selectExpr("max(query_date) AS day").first()
+    )
+    newest = (summed and summed["day"]) or date.min
+    try:
+        earlier = _files_by_day(spark, root, before, last)
+    except JVM_ERRORS:  # Delta keeps the log of a version for 30 days
+        earlier = {}
+    changed = {day for day in files.keys() | earlier.keys() if files.get(day) != earlier.get(day)}
+    return sorted({day for day in changed if day <= newest} | {day for day in files if day > newest})
+
+
+def _files_by_day(spark: SparkSession, root: str, version: int, last: date) -> dict[date, set[str]]:
+    """The data files of query_history at a version, by day, to the last day that is finished."""
+    frame = spark.read.format("delta").option("versionAsOf", version).load(QUERY_HISTORY.location(root))
+    found: dict[date, set[str]] = {}
+    for file in frame.where(f"query_date <= DATE'{last}'").inputFiles():
+        named = _DAY.search(file)
+        if named is not None:
+            found.setdefault(date.fromisoformat(named[1]), set()).add(file)
+    return found
+
+
+def _replace(
+    computed: DataFrame, table: FinishedTable, root: str, days: list[date], version: int | None
+) -> int:
+    """Write some days anew, and remember the version of query_history if it is given; returns their rows."""
+    listed = ", ".join(f"DATE'{day}'" for day in days)
+    chosen, location = f"query_date IN ({listed})", table.location(root)
+    # A file a day.
+    rows = computed.where(chosen).repartition("query_date")
+    writer: Any = rows.write.format("delta").partitionBy("query_date").mode("overwrite")
+    # As for the other tables: any Delta reader opens it.
+    writer = writer.option("replaceWhere", chosen).option("delta.enableDeletionVectors", "false")
+    if version is not None:
+        writer = writer.option("txnAppId", _SOURCE).option("txnVersion", version)
+    retried(lambda: writer.save(location))
+    return int(computed.sparkSession.read.format("delta").load(location).where(chosen).count())

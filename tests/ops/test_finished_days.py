@@ -1,0 +1,251 @@
+"""Finished days: views over sums and records give the rows that the records alone give."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+from click.testing import CliRunner
+
+from audit.cli import main
+from audit.core.clock import ManualClock, SystemClock, to_datetime
+from audit.ingest import folder as ingest
+from audit.ingest.folder import ingest_folder
+from audit.query.tables import opened
+from audit.record.access_record import Ended, Finding, Started, build_row
+from audit.spark.sessions import own_session
+from audit.store.days.retention import retain
+from audit.store.days.summary import forget_since, last_finished, summarize
+from audit.store.registration import register_tables
+from audit.store.tables import HISTORY_TABLES
+from audit.store.views import create_views, temporary_definition, with_those_below
+from lineage import MemoryCatalog, analyze
+
+from .helpers import DAY, NOON, Source, make_tables
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow("sums up with Spark, several times")]
+
+VIEWS = ("top_readers", "first_time_access", "sessions_by_day", "sessions")
+CATALOG = MemoryCatalog(
+    {"s.t": {"a": "int", "b": "int"}, "s.u": {"c": "int"}},
+    views={"s.v": "SELECT a FROM s.t"},
+    current_schema="s",
+)
+READS = tuple(
+    analyze(text, CATALOG)
+    for text in (
+        "SELECT a FROM t", "SELECT a + b FROM t", "SELECT a FROM v", "SELECT count(*) FROM u, t", "SELECT 1",
+    )
+)  # fmt: skip
+
+
+class Readers(Source):
+    """Statements of several users and sessions, read at a time that the test says."""
+
+    def read(self, at, who, number, status="SUCCESS"):
+        """A statement that has run."""
+        self.clock.set(at)
+        access = READS[number]
+        started = Started(
+            self.ids.new(), self.clock.now(), who, "SELECT", "SELECT", "SparkSession.sql", is_sql=True,
+            session_id=f"{who}-{at // (3 * DAY)}", application_id="app",
+        )  # fmt: skip
+        self.spool.start(started.query_id, started.to_dict())
+        ended = Ended(status, self.clock.now())
+        found = Finding(access, "text", rows_produced=number) if status == "SUCCESS" else None
+        self.spool.end(started.query_id, ended.to_dict())
+        self.spool.record(started.query_id, build_row(started, ended, found))
+
+
+@pytest.fixture
+def source(spark, tmp_path):
+    """The spool of a driver on a root with empty tables."""
+    make_tables(spark, tmp_path)
+    return Readers(tmp_path, NOON)
+
+
+def take(spark, source):
+    """Seal, and ingest."""
+    source.spool.rotate()
+    ingest_folder(spark, source.spool.path, str(source.home))
+
+
+def take_late(spark, root, *reads):
+    """Of a driver that died days ago; its ids are of that time."""
+    for at, who, number, *status in reads:
+        driver = Readers(root, at)
+        driver.read(at, who, number, *status)
+        take(spark, driver)
+        driver.die()
+
+
+def rows(frame):
+    """Rows that can be compared, in an order of their own."""
+    return sorted(repr(tuple(row)) for row in frame.collect())
+
+
+def by_records(spark, root):
+    """The rows of the views, from the records alone."""
+    own = own_session(spark)
+    for table in HISTORY_TABLES:
+        own.read.format("delta").load(f"{root}/{table.name}").createOrReplaceTempView(table.name)
+    for name in with_those_below(VIEWS):
+        own.sql(temporary_definition(name))
+    return {name: rows(own.table(name)) for name in VIEWS}
+
+
+def by_views(spark, root, schema):
+    """The rows of the views as users name them."""
+    register_tables(spark, str(root), schema, former=[str(root)])
+    create_views(spark, schema, with_those_below(VIEWS))
+    return {name: rows(spark.table(f"{schema}.{name}")) for name in VIEWS}
+
+
+def days_of(spark, root, table):
+    """The days that a table holds, as numbers from the first."""
+    found = spark.read.format("delta").load(f"{root}/{table}").select("query_date").distinct().collect()
+    first = to_datetime(NOON).date()
+    return sorted((row.query_date - first).days for row in found)
+
+
+def assert_same(spark, root, schema):
+    """Both engines give what the records give."""
+    wanted = by_records(spark, root)
+    assert by_views(spark, root, schema) == wanted
+    with opened(str(root)) as tables:
+        found = {name: tables.ask(f"SELECT * FROM account_usage.{name}", {}).rows for name in VIEWS}
+    assert {name: sorted(map(repr, map(tuple, answer))) for name, answer in found.items()} == wanted
+
+
+@pytest.fixture
+def schema(spark):
+    """A schema of the metastore for one test."""
+    name = "finished_usage"
+    yield name
+    spark.sql(f"DROP SCHEMA IF EXISTS {name} CASCADE")
+
+
+def test_late_records_and_changed_days(spark, source, tmp_path, schema, monkeypatch):
+    """A day that gains records leaves the table at once; where that was missed, the next run finds it."""
+    root = str(tmp_path)
+    for day in (0, 1, 3, 4, 5):
+        for number in range(len(READS)):
+            source.read(NOON + day * DAY + number, "ann" if number % 2 else "bob", number)
+    take(spark, source)
+    clock = ManualClock(NOON + 6 * DAY)
+    said = []
+    done = summarize(spark, root, clock, said.append)
+    assert [(one.table, len(one.days)) for one in done] == [("finished_reads", 4), ("finished_sessions", 4)]
+    assert said == [f"{table}: 2026-01-01 to 2026-01-05" for table in ("finished_reads", "finished_sessions")]
+    assert days_of(spark, root, "finished_reads") == [0, 1, 3, 4]
+    assert_same(spark, root, schema)
+    # Nothing new: nothing is done.
+    assert [one.days for one in summarize(spark, root, clock)] == [(), ()]
+    take_late(spark, tmp_path, (NOON + DAY + 7, "carol", 2))
+    assert days_of(spark, root, "finished_reads") == [0]
+    assert_same(spark, root, schema)
+    assert [len(one.days) for one in summarize(spark, root, clock)] == [3, 3]
+    # As by an ingest whose clock is days behind.
+    monkeypatch.setattr(ingest, "forget_since", lambda *_: None)
+    take_late(spark, tmp_path, (NOON + 3 * DAY + 8, "carol", 0, "FAIL"), (NOON + 3 * DAY + 9, "carol", 1))
+    clock.advance(days=1)
+    assert [[day.day for day in one.days] for one in summarize(spark, root, clock)] == [[4, 6], [4, 6]]
+    assert_same(spark, root, schema)
+
+
+def test_retention_takes_the_sums_with_the_records(spark, source, tmp_path, schema):
+    """The sums of a table of statements are kept as long as its records."""
+    root = str(tmp_path)
+    for day in range(4):
+        source.read(NOON + day * DAY, "ann", 0)
+    take(spark, source)
+    clock = ManualClock(NOON + 9 * DAY)
+    summarize(spark, root, clock)
+    kept = {"access_history": 8, "query_history": 7}
+    deleted = {one.table: one.rows for one in retain(spark, root, lambda table: kept.get(table, 365), clock)}
+    assert (deleted["finished_reads"], deleted["finished_sessions"]) == (1, 2)
+    assert days_of(spark, root, "finished_reads") == [1, 2, 3]
+    assert [len(one.days) for one in summarize(spark, root, clock)] == [2, 2]
+    assert_same(spark, root, schema)
+
+
+def test_a_table_of_an_older_version_is_made_anew(spark, source, tmp_path, schema):
+    """Its rows are in the records."""
+    root = str(tmp_path)
+    source.read(NOON, "ann", 0)
+    take(spark, source)
+    spark.sql(
+        f"CREATE TABLE delta.`{root}/finished_reads` USING delta PARTITIONED BY (query_date)"
+        " AS SELECT DATE'2026-01-01' AS query_date, 'eve' AS user_name"
+    )
+    assert [one.rows for one in summarize(spark, root, ManualClock(NOON + 5 * DAY))] == [1, 1]
+    assert_same(spark, root, schema)
+
+
+def test_without_records_nothing_is_finished(spark, source, tmp_path, schema):
+    """No table is made; an empty one, from which all days were taken, is as none."""
+    root = str(tmp_path)
+    assert [one.days for one in summarize(spark, root, SystemClock())] == [(), ()]
+    assert not (tmp_path / "finished_reads").exists()
+    source.read(NOON, "ann", 0)
+    take(spark, source)
+    summarize(spark, root, SystemClock())
+    forget_since(spark, root, to_datetime(NOON).date(), SystemClock().now())
+    assert days_of(spark, root, "finished_reads") == []
+    assert_same(spark, root, schema)
+
+
+def test_days_asked_for_are_opened(spark, source, tmp_path, schema):
+    """A filter on the day reaches the table, and of the records those of days without a sum are opened."""
+    root = str(tmp_path)
+    for day in range(5):
+        source.read(NOON + day * DAY, "ann", 0)
+    take(spark, source)
+    summarize(spark, root, ManualClock(NOON + 5 * DAY))
+    with opened(root) as tables:
+        explain = (
+            f"EXPLAIN (ANALYZE, FORMAT json) {tables.translated('SELECT * FROM account_usage.sessions')}"
+        )
+        ((_, plan),) = tables.connection.execute(explain).fetchall()
+    assert {f"query_history/query_date=2026-01-0{day}" in plan for day in range(1, 5)} == {False}
+    assert "query_history/query_date=2026-01-05" in plan
+    assert "finished_sessions/query_date=2026-01-04" in plan
+
+
+def test_the_command(spark, source, tmp_path):
+    """It says what it does, on a root of the past."""
+    source.read(NOON, "ann", 0)
+    take(spark, source)
+    answer = CliRunner().invoke(main, ["summarize", "--root", str(tmp_path), "--json"])
+    assert answer.exit_code == 0, answer.output
+    assert [(row["table"], row["days"], row["rows"], row["first"]) for row in json.loads(answer.stdout)] == [
+        ("finished_reads", 1, 1, "2026-01-01"), ("finished_sessions", 1, 1, "2026-01-01"),
+    ]  # fmt: skip
+
+
+@pytest.mark.long("eight sums each")
+@pytest.mark.parametrize("seed", range(4))
+def test_random_histories(spark, source, tmp_path, schema, seed):
+    """Records early and late, sums at any time, days that are deleted: the views never say anything else."""
+    chance = random.Random(seed)  # noqa: S311 - a test's own
+    root, today = str(tmp_path), 0
+    for _ in range(8):
+        today += chance.choice((0, 1, 1, 2, 40))
+        for number in range(chance.randint(1, 5)):
+            late = chance.choice((1, 2, 3, 30)) if number == 4 else 0  # days
+            at = NOON + max(today - late, 0) * DAY + number * DAY // 12
+            status = chance.choice(("SUCCESS", "SUCCESS", "SUCCESS", "FAIL"))
+            read = at, chance.choice(("ann", "bob", "eve")), chance.randrange(len(READS)), status
+            if late:
+                take_late(spark, tmp_path, read)
+            else:
+                source.read(*read)
+        take(spark, source)
+        clock = ManualClock(NOON + today * DAY + DAY // 2 - 1)
+        if chance.random() < 0.6:
+            newest = last_finished(clock.now())
+            assert all(day <= newest for one in summarize(spark, root, clock) for day in one.days)
+        if chance.random() < 0.2:
+            retain(spark, root, lambda _table: 50, clock)
+        assert_same(spark, root, schema)
