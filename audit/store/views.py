@@ -97,10 +97,15 @@ def definition(name: str, schema: str = "account_usage", finished: str | None = 
     return _text(name, finished).replace("{schema}", sql_name(split_name(schema)))
 
 
-def temporary_definition(name: str) -> str:
-    """The statement that creates a temporary view of that name over temporary views and the records alone."""
-    text = _text(name, None).replace("OR REPLACE VIEW {schema}.", "OR REPLACE TEMPORARY VIEW ")
-    return text.replace("{schema}.", "")
+def temporary_definition(name: str, finished: str | None = None) -> str:
+    """The statement that creates a temporary view of that name over temporary views.
+
+    Args:
+        name: of the view.
+        finished: SQL of a day: its rows are those of later days; None: of all days.
+    """
+    text = _text(name, finished).partition(_FROM_TABLE)[0]
+    return text.replace("OR REPLACE VIEW {schema}.", "OR REPLACE TEMPORARY VIEW ").replace("{schema}.", "")
 
 
 def _text(name: str, finished: str | None) -> str:

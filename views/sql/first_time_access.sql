@@ -18,12 +18,29 @@ SELECT first_query_id AS query_id, first_read AS query_start_time, query_date, u
   datediff(query_date, previous_read_date) AS days_since_previous_read
 FROM (
   SELECT first_query_id, first_read, query_date, user_name, object_domain, object_name, object_id, first_is_direct,
+    is_before,
     lag(last_read) OVER (
       PARTITION BY user_name, object_id, if(object_id IS NULL, object_name, NULL)
       ORDER BY query_date, first_read, object_name) AS previous_read_time,
     lag(query_date) OVER (
       PARTITION BY user_name, object_id, if(object_id IS NULL, object_name, NULL)
       ORDER BY query_date, first_read, object_name) AS previous_read_date
-  FROM {schema}.top_readers
+  FROM (
+    SELECT first_query_id, first_read, query_date, user_name, object_domain, object_name, object_id, first_is_direct,
+      last_read, false AS is_before
+    FROM {schema}.top_readers
+    WHERE {unfinished}
+    UNION ALL
+    SELECT NULL, NULL, max(query_date), user_name, NULL, if(object_id IS NULL, object_name, NULL), object_id, NULL,
+      max(last_read), true
+    FROM {schema}.top_readers
+    WHERE NOT {unfinished}
+    GROUP BY user_name, object_id, if(object_id IS NULL, object_name, NULL)
+  )
 )
-WHERE previous_read_date IS NULL OR datediff(query_date, previous_read_date) >= 30
+WHERE NOT is_before AND (previous_read_date IS NULL OR datediff(query_date, previous_read_date) >= 30)
+-- Finished days, as `audit summarize` has written them:
+UNION ALL
+SELECT query_id, query_start_time, query_date, user_name, object_domain, object_name, object_id, is_direct,
+  previous_read_time, days_since_previous_read
+FROM {schema}.finished_first_reads

@@ -34,18 +34,18 @@ from audit.store.tables import (
     path_name,
     require_tables,
 )
-from audit.store.views import temporary_definition, with_those_below
+from audit.store.views import FINISHED, temporary_definition, with_those_below
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from audit.core.clock import Clock
 
-DAYS_TO_WAIT = 1
-"""A day is finished when it has been over for so many days: a statement may run over midnight."""
 _DAYS_A_COMMIT = 31
-_DAY = re.compile(r"/query_date=(\d{4}-\d{2}-\d{2})/")
-_DAY = re.compile(r"/query_date=(\d{4}-\d{2}-\d{2})/")
+_DAY = timedelta(days=1)
+_DAY_OF_PATH = re.compile(r"/query_date=(\d{4}-\d{2}-\d{2})/")
+_DAY = timedelta(days=1)
+_DAY_OF_PATH = re.compile(r"/query_date=(\d{4}-\d{2}-\d{2})/")
 _SOURCE = "audit.query_history"
 """The application of Delta's transactions whose number is the version of query_history."""
 
@@ -60,15 +60,15 @@ class Summed:
 
 
 def last_finished(now: int) -> date:
-    """The newest day (UTC) that is finished.
+    """The newest day (UTC) that is over.
 
     Args:
         now: microseconds since the epoch, UTC.
 
     >>> last_finished(3 * 86_400_000_000).isoformat()
-    '1970-01-02'
+    '1970-01-03'
     """
-    return to_datetime(now).date() - timedelta(days=1 + DAYS_TO_WAIT)
+    return to_datetime(now).date() - _DAY
 
 
 def summarize(
@@ -117,39 +117,46 @@ def forget_since(spark: SparkSession, root: str, first: date, now: int) -> None:
 def _summarize(
     spark: SparkSession, table: FinishedTable, root: str, last: date, progress: Callable[[str], None]
 ) -> Summed:
-    """Write the days of one table, a month a commit."""
+    """Write the days of one table: of records a month a commit, of sums all at once."""
     # Read before the records are: what is appended meanwhile has a later version, which the next run sees.
     version = int(newest_snapshot(spark, QUERY_HISTORY, root).version())
-    computed = _computed(spark, table, root)
-    before = _version_summed(spark, table, root, computed)
+    if table.upon and not exists(spark, FINISHED[table.upon], root):
+        return Summed(table.name, (), 0)
+    columns = _computed(spark, table, root)
+    before = _version_summed(spark, table, root, columns)
     days = _days_to_do(spark, table, root, last, before, version)
-    rows = 0
-    for first in range(0, len(days), _DAYS_A_COMMIT):
-        some = days[first : first + _DAYS_A_COMMIT]
+    rows, at_once = 0, len(days) if table.upon else _DAYS_A_COMMIT
+    for first in range(0, len(days), at_once or 1):
+        some = days[first : first + at_once]
         progress(f"{table.name}: {some[0]} to {some[-1]}")
         # With the last commit alone: a run that is killed has not seen all that has changed.
         seen = version if some[-1] == days[-1] and version != before else None
+        computed = _computed(spark, table, root, some[0] - _DAY)
         rows += _replace(computed, table, root, some, seen)
     return Summed(table.name, tuple(days), rows)
 
 
-def _computed(spark: SparkSession, table: FinishedTable, root: str) -> DataFrame:
-    """The rows of the view for all days, from the records alone."""
+def _computed(spark: SparkSession, table: FinishedTable, root: str, after: date | None = None) -> DataFrame:
+    """The rows of the view for the days after one: of the records, or of the table that it stands upon."""
     for source in HISTORY_TABLES:
         spark.read.format("delta").load(source.location(root)).createOrReplaceTempView(source.name)
     for name in with_those_below([table.view]):
-        spark.sql(temporary_definition(name))
+        if name == table.upon:
+            finished = FINISHED[name].location(root)
+            spark.read.format("delta").load(finished).createOrReplaceTempView(name)
+        else:
+            spark.sql(temporary_definition(name, f"DATE'{after}'" if after and name == table.view else None))
     return spark.table(table.view)
 
 
-def _version_summed(spark: SparkSession, table: FinishedTable, root: str, computed: DataFrame) -> int | None:
+def _version_summed(spark: SparkSession, table: FinishedTable, root: str, columns: DataFrame) -> int | None:
     """The version of query_history that the table was made from; None where all days have to be made."""
     if not exists(spark, table, root):
         return None
     location = table.location(root)
-    if spark.read.format("delta").load(location).dtypes != computed.dtypes:
+    if spark.read.format("delta").load(location).dtypes != columns.dtypes:
         # Of an older version. Nothing is lost: the records are there.
-        empty = computed.where("false").write.format("delta").partitionBy("query_date").mode("overwrite")
+        empty = columns.where("false").write.format("delta").partitionBy("query_date").mode("overwrite")
         retried(lambda: empty.option("overwriteSchema", "true").save(location))
         return None
     found = newest_snapshot(spark, table, root).transactions().get(_SOURCE)
@@ -174,7 +181,10 @@ def _days_to_do(
     except JVM_ERRORS:  # Delta keeps the log of a version for 30 days
         earlier = {}
     changed = {day for day in files.keys() | earlier.keys() if files.get(day) != earlier.get(day)}
-    return sorted({day for day in changed if day <= newest} | {day for day in files if day > newest})
+    found = {day for day in changed if day <= newest} | {day for day in files if day > newest}
+    if table.upon and found:
+        found |= {day for day in files if day > min(found)}
+    return sorted(found)
 
 
 def _files_by_day(spark: SparkSession, root: str, version: int, last: date) -> dict[date, set[str]]:
@@ -182,7 +192,7 @@ def _files_by_day(spark: SparkSession, root: str, version: int, last: date) -> d
     frame = spark.read.format("delta").option("versionAsOf", version).load(QUERY_HISTORY.location(root))
     found: dict[date, set[str]] = {}
     for file in frame.where(f"query_date <= DATE'{last}'").inputFiles():
-        named = _DAY.search(file)
+        named = _DAY_OF_PATH.search(file)
         if named is not None:
             found.setdefault(date.fromisoformat(named[1]), set()).add(file)
     return found
