@@ -60,6 +60,11 @@ def register_tables(
                 )
             _forget(entries, schema, other)
         spark.sql(f"CREATE TABLE IF NOT EXISTS {sql_name(parts)} USING delta LOCATION {sql_text(location)}")
+    for table in FINISHED_TABLES:
+        known = None if table in later else entries.find((*split_name(schema), table.name))
+        if isinstance(known, Table) and _same(known.location or "", table.location(root)):
+            # Its folder is gone, which costs time alone: views are made without it.
+            entries.drop(known)
 
 
 def _forget(entries: CatalogEntries, schema: str, root: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 
 import pytest
 from click.testing import CliRunner
@@ -192,6 +193,18 @@ def test_a_table_of_an_older_version_is_made_anew(spark, source, tmp_path, schem
     )
     assert [one.rows for one in summarize(spark, root, ManualClock(NOON + 5 * DAY))] == [1, 1, 1]
     assert_same(spark, root, schema)
+
+
+def test_a_table_that_is_gone_is_as_none(spark, source, tmp_path, schema):
+    """Its name is gone as well, or the views would not resolve."""
+    root = str(tmp_path)
+    source.read(NOON, "ann", 0)
+    take(spark, source)
+    summarize(spark, root, SystemClock())
+    assert_same(spark, root, schema)
+    shutil.rmtree(tmp_path / "finished_reads")
+    assert_same(spark, root, schema)
+    assert not spark.catalog.tableExists(f"{schema}.finished_reads")
 
 
 def test_without_records_nothing_is_finished(spark, source, tmp_path, schema):

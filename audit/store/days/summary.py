@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 _DAYS_A_COMMIT = 31
 _DAY = timedelta(days=1)
 _DAY_OF_PATH = re.compile(r"/query_date=(\d{4}-\d{2}-\d{2})/")
-_DAY = timedelta(days=1)
-_DAY_OF_PATH = re.compile(r"/query_date=(\d{4}-\d{2}-\d{2})/")
 _SOURCE = "audit.query_history"
 """The application of Delta's transactions whose number is the version of query_history."""
 
