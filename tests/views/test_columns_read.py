@@ -21,7 +21,8 @@ def test_a_row_for_each_column(spark, tmp_path, records):
     root = make_root(tmp_path, {"access_history": records})
     own = own_session(spark)
     own.read.format("delta").load(f"{root}/access_history").createOrReplaceTempView("access_history")
-    own.sql(temporary_definition("columns_read"))
+    for view in ("objects_read", "columns_read"):
+        own.sql(temporary_definition(view))
     found = own.sql(
         "SELECT query_id, object_domain, object_name, object_id, column_name, column_id, is_direct, is_base"
         " FROM columns_read"
