@@ -19,6 +19,8 @@ from benchmarks.result import Say
 from benchmarks.sql_files import SqlFile
 from benchmarks.sql_judge import Judge, Judgement, Outcome, is_ordered, outcome
 from benchmarks.sql_world import clear, prepare
+from lineage.sql.redaction.rules import RedactionRules
+from lineage.sql.redaction.sql_text import redact_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -161,7 +163,8 @@ def _paired(checked: Sequence[Checked], records: Sequence[Recorded]) -> Iterator
     left = list(records)
     for at, one in enumerate(checked):
         mine: list[Recorded] = []
+        text = redact_sql(one.sql, RedactionRules()).text
         following = checked[at + 1].sql if at + 1 < len(checked) else None
-        while left and left[0].text == one.sql and not (mine and following == one.sql):
+        while left and left[0].text == text and not (mine and following == one.sql):
             mine.append(left.pop(0))
         yield replace(one, recorded=tuple(mine))

@@ -27,6 +27,7 @@ POINTS = {
     "shared": (DeltaCatalog, "drop", "DROP SCHEMA shared CASCADE"),
 }
 _HERE = threading.Semaphore(0)
+_SECONDS = 120
 
 
 def stop_after(owner, name):
@@ -43,19 +44,23 @@ def stop_after(owner, name):
     setattr(owner, name, stopping)
 
 
-def work(spark):
-    """Each statement to its point."""
+def before(spark):
+    """What is there before the audit is: tables that Spark manages, in the folders of their schemas."""
     for schema in POINTS:
         spark.sql(f"CREATE SCHEMA {schema}")
-        with audit.suppress():  # so that Spark manages it, in the folder of its schema
-            spark.sql(f"CREATE TABLE {schema}.t AS SELECT '{schema}' AS a")
+        spark.sql(f"CREATE TABLE {schema}.t AS SELECT '{schema}' AS a")
+
+
+def work(spark):
+    """Each statement to its point."""
     spark.sql("CREATE TABLE clone_of_t CLONE shared.t")
     spark.sql("CREATE TABLE shared.p USING parquet AS SELECT 1 AS a")
     for owner, name in {point[:2] for point in POINTS.values()}:
         stop_after(owner, name)
     for schema, (_, _, text) in POINTS.items():
         threading.Thread(target=spark.sql, args=(text,), name=schema, daemon=True).start()
-        _HERE.acquire()
+        if not _HERE.acquire(timeout=_SECONDS):
+            sys.exit(f"{text} has not come to {POINTS[schema][1]}")
     print("here", flush=True)  # noqa: T201 - the other end waits for it
     threading.Event().wait()
 
@@ -91,6 +96,8 @@ def main():
     """The driver."""
     root = Path(sys.argv[1])
     spark = embedded(root, app_name="killed", master="local[2]", conf=CONF)
+    if sys.argv[2] == "work":
+        before(spark)
     audit.attach(spark, user="ann", root=str(root / "audit"))
     {"work": work, "mend": mend}[sys.argv[2]](spark)
 
