@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date, datetime, timezone
@@ -39,6 +39,7 @@ from audit.store.tables import (
 )
 from audit.store.views import BELOW, FINISHED, NO_DAY, OF_LINEAGE, OF_RECORDS, VIEWS, definition
 from lineage.sql.mentions import named_in
+from lineage.types import element_type, struct_fields
 
 if TYPE_CHECKING:
     import duckdb
@@ -69,6 +70,21 @@ _OF_AUDIT = {table.name: table for table in AUDIT_TABLES}
 _TABLES = (*(table.name for table in (*AUDIT_TABLES, DATA_QUALITY, *FINISHED_TABLES)), *MEASURED)
 
 
+def _struct_lists(columns: Iterable[tuple[str, str]]) -> Iterator[tuple[str, set[str]]]:
+    """The arrays of structs among columns and in them, each with the fields of these."""
+    for name, kind in columns:
+        element = element_type(kind)
+        fields = struct_fields(element or kind)
+        if element and fields:
+            yield name, {field for field, _ in fields}
+        yield from _struct_lists(fields)
+
+
+_LISTS = {
+    name: fields
+    for table in AUDIT_TABLES
+    for name, fields in _struct_lists((name, kind) for name, kind, _ in table.columns)
+}
 _UNKNOWN = "Catalog Error: Table with name "
 
 
@@ -133,7 +149,7 @@ class Tables:
 
     def translated(self, text: str) -> str:
         """A query as DuckDB is asked it; what it names is there."""
-        sql = to_duckdb(text, self.now, TIMES, self.schema)
+        sql = to_duckdb(text, self.now, TIMES, self.schema, _LISTS)
         self._show(text)
         return sql
 

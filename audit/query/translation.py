@@ -7,7 +7,8 @@ what it leaves out is here (sqlglot 30.30, DuckDB 2.0).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from sqlglot import exp, parse_one
@@ -32,7 +33,13 @@ _ZONED = frozenset({exp.DataType.Type.TIMESTAMPTZ, exp.DataType.Type.TIMESTAMPLT
 _NOW = (exp.CurrentTimestamp, exp.CurrentTimestampLTZ, exp.Localtimestamp, exp.CurrentDatetime)
 
 
-def to_duckdb(text: str, now: datetime, times: Mapping[str, str], schema: str = "account_usage") -> str:
+def to_duckdb(
+    text: str,
+    now: datetime,
+    times: Mapping[str, str],
+    schema: str = "account_usage",
+    lists: Mapping[str, Container[str]] = MappingProxyType({}),
+) -> str:
     """A query of Spark's SQL in DuckDB's.
 
     Args:
@@ -40,6 +47,7 @@ def to_duckdb(text: str, now: datetime, times: Mapping[str, str], schema: str = 
         now: the present, UTC without a zone.
         times: by table and view of the audit, in lower case, the column that its partition is made of.
         schema: of the audit tables.
+        lists: by the name of a column or field that is an array of structs, the fields of these.
 
     Returns:
         DuckDB's SQL; `$name` is a parameter.
@@ -61,6 +69,10 @@ def to_duckdb(text: str, now: datetime, times: Mapping[str, str], schema: str = 
             "ask with SELECT",
         )
     _narrow_to_days(tree, times, schema)
+    structs = set(_exploded(tree))
+    arrays = {name: fields for name, fields in lists.items() if name not in structs}
+    for node in list(tree.find_all(exp.Column, exp.Dot)):
+        _field_of_each(node, arrays)
     for node in reversed(list(tree.walk())):  # what is inside a node, before it
         _mend(node, now)
     for select in list(tree.find_all(exp.Select)):
@@ -109,6 +121,32 @@ def _mend(node: exp.Expr, now: datetime) -> None:
         node.replace(exp.Count(this=exp.case().when(node.this, "1")))
     elif isinstance(node, exp.FromJson):
         node.replace(_from_json(node))
+
+
+def _exploded(tree: exp.Expr) -> Iterator[str]:
+    """The names that a query gives to the elements of an array."""
+    for lateral in tree.find_all(exp.Lateral):
+        yield from (column.name for column in lateral.args["alias"].columns)
+    for alias in tree.find_all(exp.Alias):
+        if isinstance(alias.this, (exp.Explode, exp.Unnest)):
+            yield alias.alias
+
+
+def _field_of_each(node: exp.Expr, arrays: Mapping[str, Container[str]]) -> None:
+    """`columns.columnName` of an array of structs, which is an array of the fields in Spark."""
+    if isinstance(node, exp.Column):
+        *before, field = node.parts
+        above = exp.column(*reversed(before)) if before else None
+    else:
+        above, field = node.this, node.expression
+    if above is not None and field.name in arrays.get(_last_name(above), ()):
+        one = exp.Dot(this=exp.to_identifier("_each"), expression=field.copy())
+        each = exp.Lambda(this=one, expressions=[exp.to_identifier("_each")])
+        node.replace(exp.func("list_transform", above.copy(), each))
+
+
+def _last_name(node: exp.Expr) -> str:
+    return node.expression.name if isinstance(node, exp.Dot) else node.name
 
 
 def _from_json(node: exp.Expr) -> exp.Expr:

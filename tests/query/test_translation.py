@@ -110,3 +110,29 @@ def test_what_is_no_query(text, said):
     """Nothing is changed by `audit query`."""
     with pytest.raises(QueryFailed, match=said):
         translated(text)
+
+
+_LISTS = {"columns": {"columnName"}, "objects": {"columns"}}
+_ARRAYS = "(SELECT array(named_struct('columnName', 'a'), named_struct('columnName', 'b')) AS columns)"
+_NESTED = "array(named_struct('columns', columns))"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (f"SELECT columns.columnName FROM {_ARRAYS}", ["a", "b"]),
+        (f"SELECT t.columns.columnName FROM {_ARRAYS} t", ["a", "b"]),
+        (f"SELECT array_contains(columns.columnName, 'b') FROM {_ARRAYS}", True),
+        (f"SELECT exists({_NESTED}, o -> o.columns.columnName = array('a', 'b')) FROM {_ARRAYS}", True),
+        (f"SELECT get({_NESTED}, 0).columns.columnName FROM {_ARRAYS}", ["a", "b"]),
+        (f"SELECT max(columns.columnName) FROM (SELECT explode(columns) AS columns FROM {_ARRAYS})", "b"),
+        (f"SELECT max(c.columnName) FROM {_ARRAYS} LATERAL VIEW explode(columns) AS c", "b"),
+        ("SELECT columns.column_name FROM (SELECT 'a' AS column_name) AS columns", "a"),
+    ],
+)  # fmt: skip
+def test_a_field_of_an_array_of_structs(text, found):
+    """An array of the fields, as in Spark; of an element it is the field."""
+    with duckdb.connect() as connection:
+        for macro in MACROS:
+            connection.execute(macro)
+        assert connection.execute(to_duckdb(text, NOW, TIMES, lists=_LISTS)).fetchall() == [(found,)]
