@@ -71,8 +71,8 @@ def to_duckdb(
     _narrow_to_days(tree, times, schema)
     structs = set(_exploded(tree))
     arrays = {name: fields for name, fields in lists.items() if name not in structs}
-    for node in list(tree.find_all(exp.Column, exp.Dot)):
-        _field_of_each(node, arrays)
+    for path in list(tree.find_all(exp.Column, exp.Dot)):
+        _field_of_each(path, arrays)
     for node in reversed(list(tree.walk())):  # what is inside a node, before it
         _mend(node, now)
     for select in list(tree.find_all(exp.Select)):
@@ -136,10 +136,11 @@ def _field_of_each(node: exp.Expr, arrays: Mapping[str, Container[str]]) -> None
     """`columns.columnName` of an array of structs, which is an array of the fields in Spark."""
     if isinstance(node, exp.Column):
         *before, field = node.parts
-        above = exp.column(*reversed(before)) if before else None
+        places = ("this", "table", "db", "catalog")
+        above: exp.Expr = exp.Column(**dict(zip(places, reversed(before), strict=False)))
     else:
         above, field = node.this, node.expression
-    if above is not None and field.name in arrays.get(_last_name(above), ()):
+    if field.name in arrays.get(_last_name(above), ()):
         one = exp.Dot(this=exp.to_identifier("_each"), expression=field.copy())
         each = exp.Lambda(this=one, expressions=[exp.to_identifier("_each")])
         node.replace(exp.func("list_transform", above.copy(), each))
