@@ -24,6 +24,9 @@ def summarize(tool: Tool, output: Output) -> None:
 
     with tool.spark() as spark:
         done = sum_up(spark, tool.root, SystemClock(), output.progress)
+    title = f"Finished days summed up under {tool.root}"
+    if not any(one.days for one in done):
+        title = f"Nothing to sum up under {tool.root}: each day that is over is there already"
     output.rows(
         [
             {
@@ -35,5 +38,5 @@ def summarize(tool: Tool, output: Output) -> None:
             }
             for one in done
         ],
-        title=f"Finished days summed up under {tool.root}",
+        title=title,
     )
