@@ -70,21 +70,21 @@ _OF_AUDIT = {table.name: table for table in AUDIT_TABLES}
 _TABLES = (*(table.name for table in (*AUDIT_TABLES, DATA_QUALITY, *FINISHED_TABLES)), *MEASURED)
 
 
-def _struct_lists(columns: Iterable[tuple[str, str]]) -> Iterator[tuple[str, set[str]]]:
-    """The arrays of structs among columns and in them, each with the fields of these."""
+def _fields_of_lists(columns: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """The arrays of structs among columns and in them: a name with each field of its structs."""
     for name, kind in columns:
         element = element_type(kind)
         fields = struct_fields(element or kind)
-        if element and fields:
-            yield name, {field for field, _ in fields}
-        yield from _struct_lists(fields)
+        if element:
+            yield from ((name, field) for field, _ in fields)
+        yield from _fields_of_lists(fields)
 
 
-_LISTS = {
-    name: fields
+_FIELDS_OF_LISTS = frozenset(
+    pair
     for table in AUDIT_TABLES
-    for name, fields in _struct_lists((name, kind) for name, kind, _ in table.columns)
-}
+    for pair in _fields_of_lists((name, kind) for name, kind, _ in table.columns)
+)
 _UNKNOWN = "Catalog Error: Table with name "
 
 
@@ -149,7 +149,7 @@ class Tables:
 
     def translated(self, text: str) -> str:
         """A query as DuckDB is asked it; what it names is there."""
-        sql = to_duckdb(text, self.now, TIMES, self.schema, _LISTS)
+        sql = to_duckdb(text, self.now, TIMES, self.schema, _FIELDS_OF_LISTS)
         self._show(text)
         return sql
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Iterator, Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from sqlglot import exp, parse_one
@@ -38,7 +37,7 @@ def to_duckdb(
     now: datetime,
     times: Mapping[str, str],
     schema: str = "account_usage",
-    lists: Mapping[str, Container[str]] = MappingProxyType({}),
+    fields_of_lists: Container[tuple[str, str]] = (),
 ) -> str:
     """A query of Spark's SQL in DuckDB's.
 
@@ -47,7 +46,8 @@ def to_duckdb(
         now: the present, UTC without a zone.
         times: by table and view of the audit, in lower case, the column that its partition is made of.
         schema: of the audit tables.
-        lists: by the name of a column or field that is an array of structs, the fields of these.
+        fields_of_lists: of arrays of structs: the name of the column or field that holds one, a field of
+            its structs.
 
     Returns:
         DuckDB's SQL; `$name` is a parameter.
@@ -69,12 +69,11 @@ def to_duckdb(
             "ask with SELECT",
         )
     _narrow_to_days(tree, times, schema)
-    structs = set(_exploded(tree))
-    arrays = {name: fields for name, fields in lists.items() if name not in structs}
-    for path in list(tree.find_all(exp.Column, exp.Dot)):
-        _field_of_each(path, arrays)
+    exploded = frozenset(_exploded(tree))
     for node in reversed(list(tree.walk())):  # what is inside a node, before it
         _mend(node, now)
+        if isinstance(node, (exp.Column, exp.Dot)):
+            _field_of_each(node, fields_of_lists, exploded)
     for select in list(tree.find_all(exp.Select)):
         _explode_in_place(select)
     return str(tree.sql("duckdb", comments=False))
@@ -132,7 +131,9 @@ def _exploded(tree: exp.Expr) -> Iterator[str]:
             yield alias.alias
 
 
-def _field_of_each(node: exp.Expr, arrays: Mapping[str, Container[str]]) -> None:
+def _field_of_each(
+    node: exp.Expr, fields_of_lists: Container[tuple[str, str]], exploded: Container[str]
+) -> None:
     """`columns.columnName` of an array of structs, which is an array of the fields in Spark."""
     if isinstance(node, exp.Column):
         *before, field = node.parts
@@ -140,7 +141,8 @@ def _field_of_each(node: exp.Expr, arrays: Mapping[str, Container[str]]) -> None
         above: exp.Expr = exp.Column(**dict(zip(places, reversed(before), strict=False)))
     else:
         above, field = node.this, node.expression
-    if field.name in arrays.get(_last_name(above), ()):
+    name = _last_name(above)
+    if name not in exploded and (name, field.name) in fields_of_lists:
         one = exp.Dot(this=exp.to_identifier("_each"), expression=field.copy())
         each = exp.Lambda(this=one, expressions=[exp.to_identifier("_each")])
         node.replace(exp.func("list_transform", above.copy(), each))

@@ -21,12 +21,12 @@ def translated(text):
     return to_duckdb(text, NOW, TIMES)
 
 
-def answer(text):
+def answer(text, fields_of_lists=()):
     """What DuckDB says to it."""
     with duckdb.connect() as connection:
         for macro in MACROS:
             connection.execute(macro)
-        return connection.execute(translated(text)).fetchall()
+        return connection.execute(to_duckdb(text, NOW, TIMES, fields_of_lists=fields_of_lists)).fetchall()
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,6 @@ def test_what_is_no_query(text, said):
         translated(text)
 
 
-_LISTS = {"columns": {"columnName"}, "objects": {"columns"}}
 _ARRAYS = "(SELECT array(named_struct('columnName', 'a'), named_struct('columnName', 'b')) AS columns)"
 _NESTED = "array(named_struct('columns', columns))"
 
@@ -132,7 +131,4 @@ _NESTED = "array(named_struct('columns', columns))"
 )  # fmt: skip
 def test_a_field_of_an_array_of_structs(text, found):
     """An array of the fields, as in Spark; of an element it is the field."""
-    with duckdb.connect() as connection:
-        for macro in MACROS:
-            connection.execute(macro)
-        assert connection.execute(to_duckdb(text, NOW, TIMES, lists=_LISTS)).fetchall() == [(found,)]
+    assert answer(text, {("columns", "columnName"), ("objects", "columns")}) == [(found,)]
