@@ -28,7 +28,7 @@ from audit.spark.sessions import own_session
 from audit.spool.home import hash_key
 from audit.store.changes import changes_since
 from audit.store.creations import creation_of
-from audit.store.days.finished_tables import FINISHED_TABLES
+from audit.store.days.finished_tables import SUM_TABLES
 from audit.store.lineage_tables import snapshot_of
 from audit.store.measured.measurement import Measurement
 from audit.store.measured.names import MEASURED
@@ -150,7 +150,7 @@ def build(
         config.account,
         config.admins.split(","),
         [
-            *(table.name for table in (*AUDIT_TABLES, DATA_QUALITY, *FINISHED_TABLES)),
+            *(table.name for table in (*AUDIT_TABLES, DATA_QUALITY, *SUM_TABLES)),
             OBJECT_HISTORY,
             BACKUP_HISTORY,
             *MEASURED,

@@ -26,8 +26,8 @@ from audit.policies.model.events import GovernanceEvent, event_from
 from audit.query.answer import WAY_OUT, Answer
 from audit.query.functions import MACROS
 from audit.query.governance import governance_json, structure
-from audit.query.translation import PARTITION, quoted, to_duckdb
-from audit.store.days.finished_tables import FINISHED_TABLES
+from audit.query.translation import quoted, to_duckdb
+from audit.store.days.finished_tables import SUM_TABLES
 from audit.store.delta_files import UnsupportedStore, column_types, data_files, open_table, size
 from audit.store.measured.names import GOVERNANCE, MEASURED
 from audit.store.tables import (
@@ -37,7 +37,7 @@ from audit.store.tables import (
     QUERY_HISTORY,
     current_types,
 )
-from audit.store.views import BELOW, FINISHED, NO_DAY, OF_LINEAGE, OF_RECORDS, VIEWS, definition
+from audit.store.views import BELOW, OF_LINEAGE, OF_RECORDS, VIEWS, definition, newest_finished
 from lineage.sql.mentions import named_in
 from lineage.types import element_type, struct_fields
 
@@ -67,16 +67,16 @@ TIMES = {
 """The column that the partition is made of, by table and view."""
 _LOGGING_HISTORY, _WAITING = "logging_history", "waiting_events"
 _OF_AUDIT = {table.name: table for table in AUDIT_TABLES}
-_TABLES = (*(table.name for table in (*AUDIT_TABLES, DATA_QUALITY, *FINISHED_TABLES)), *MEASURED)
+_TABLES = (*(table.name for table in (*AUDIT_TABLES, DATA_QUALITY, *SUM_TABLES)), *MEASURED)
 
 
 def _fields_of_lists(columns: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """The arrays of structs among columns and in them: a name with each field of its structs."""
+    """The arrays of structs among columns and in them: names and fields in lower case."""
     for name, kind in columns:
         element = element_type(kind)
         fields = struct_fields(element or kind)
         if element:
-            yield from ((name, field) for field, _ in fields)
+            yield from ((name.lower(), field.lower()) for field, _ in fields)
         yield from _fields_of_lists(fields)
 
 
@@ -231,7 +231,8 @@ class Tables:
 
     def _show_view(self, name: str) -> None:
         self._require_below(name)
-        made = parse_one(definition(name, self.schema, self._newest_finished(name)), read="spark")
+        query = newest_finished(name, quoted(self.schema), self._has_sums)
+        made = parse_one(definition(name, self.schema, query and self._day(query)), read="spark")
         columns = [one.name for one in made.this.expressions] if isinstance(made.this, exp.Schema) else []
         listed = f" ({', '.join(map(quoted, columns))})" if columns else ""
         sql = self.translated(made.expression.sql("spark"))
@@ -243,17 +244,18 @@ class Tables:
         with self._failures_named():
             self.connection.execute(f"CREATE VIEW {self._full(name)}{listed} AS {sql}")
 
-    def _newest_finished(self, view: str) -> str | None:
-        """SQL of the newest day in a view's table of finished days; None: it has no such table."""
-        table = FINISHED.get(view)
-        if table is None or self._table(table.name) is None:
-            return None
-        self._show(f"{self.schema}.{table.name}")
+    def _has_sums(self, name: str) -> bool:
+        """Whether a table of `audit summarize` is there; its name is shown then."""
+        if self._table(name) is None:
+            return False
+        self._show(f"{self.schema}.{name}")
+        return True
+
+    def _day(self, query: str) -> str:
+        """The day that a query gives. A literal: DuckDB leaves out no files by the answer of a query."""
         with self._failures_named():
-            query = f"SELECT max({PARTITION}) FROM {self._full(table.name)}"  # noqa: S608 - our own names
             ((day,),) = self.connection.execute(query).fetchall()
-        # A literal: DuckDB leaves out no files by the answer of a query.
-        return NO_DAY if day is None else f"DATE'{day}'"
+        return f"DATE'{day}'"
 
     def _make_waiting(self) -> None:
         """The rows that wait; not those that an ingest has written since they were read."""

@@ -47,7 +47,7 @@ def to_duckdb(
         times: by table and view of the audit, in lower case, the column that its partition is made of.
         schema: of the audit tables.
         fields_of_lists: of arrays of structs: the name of the column or field that holds one, a field of
-            its structs.
+            its structs; both in lower case.
 
     Returns:
         DuckDB's SQL; `$name` is a parameter.
@@ -123,12 +123,12 @@ def _mend(node: exp.Expr, now: datetime) -> None:
 
 
 def _exploded(tree: exp.Expr) -> Iterator[str]:
-    """The names that a query gives to the elements of an array."""
+    """The names that a query gives to the elements of an array, in lower case."""
     for lateral in tree.find_all(exp.Lateral):
-        yield from (column.name for column in lateral.args["alias"].columns)
+        yield from (column.name.lower() for column in lateral.args["alias"].columns)
     for alias in tree.find_all(exp.Alias):
         if isinstance(alias.this, (exp.Explode, exp.Unnest)):
-            yield alias.alias
+            yield alias.alias.lower()
 
 
 def _field_of_each(
@@ -142,14 +142,14 @@ def _field_of_each(
     else:
         above, field = node.this, node.expression
     name = _last_name(above)
-    if name not in exploded and (name, field.name) in fields_of_lists:
+    if name not in exploded and (name, field.name.lower()) in fields_of_lists:
         one = exp.Dot(this=exp.to_identifier("_each"), expression=field.copy())
         each = exp.Lambda(this=one, expressions=[exp.to_identifier("_each")])
         node.replace(exp.func("list_transform", above.copy(), each))
 
 
 def _last_name(node: exp.Expr) -> str:
-    return node.expression.name if isinstance(node, exp.Dot) else node.name
+    return (node.expression.name if isinstance(node, exp.Dot) else node.name).lower()
 
 
 def _from_json(node: exp.Expr) -> exp.Expr:

@@ -14,7 +14,7 @@ from audit.core.file_paths import local_path
 from audit.spark.delta.catalog_entries import CatalogEntries
 from audit.spark.delta.delta_java import DeltaJava
 from audit.spark.delta.values import Table
-from audit.store.days.finished_tables import FINISHED_TABLES
+from audit.store.days.finished_tables import SUM_TABLES
 from audit.store.tables import AUDIT_TABLES, DATA_QUALITY, exists
 from lineage.names import split_name, sql_name, sql_text
 
@@ -45,7 +45,7 @@ def register_tables(
     """
     spark.sql(f"CREATE SCHEMA IF NOT EXISTS {sql_name(split_name(schema))}")
     entries = CatalogEntries(spark, DeltaJava.load(spark, lambda *_: None))
-    later = [table for table in (DATA_QUALITY, *FINISHED_TABLES) if exists(spark, table, root)]
+    later = [table for table in (DATA_QUALITY, *SUM_TABLES) if exists(spark, table, root)]
     for table in (*tables, *later):
         parts, location = (*split_name(schema), table.name), table.location(root)
         known = entries.find(parts)
@@ -60,7 +60,7 @@ def register_tables(
                 )
             _forget(entries, schema, other)
         spark.sql(f"CREATE TABLE IF NOT EXISTS {sql_name(parts)} USING delta LOCATION {sql_text(location)}")
-    for table in FINISHED_TABLES:
+    for table in SUM_TABLES:
         known = None if table in later else entries.find((*split_name(schema), table.name))
         if isinstance(known, Table) and _same(known.location or "", table.location(root)):
             # Its folder is gone, which costs time alone: views are made without it.

@@ -7,11 +7,12 @@ result of `audit.expect`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from audit.store.days.finished_tables import FINISHED_TABLES
+from audit.store.days.finished_tables import FINISHED_TABLES, LAST_READS, SUM_TABLES
 from audit.store.measured.names import STANDS_ON
 from audit.store.tables import COLUMN_LINEAGE, DATA_QUALITY, TABLE_LINEAGE
 from lineage.names import split_name, sql_name
@@ -40,9 +41,10 @@ VIEWS = (*OF_RECORDS, *BELOW)
 """Each after those that it reads."""
 FINISHED = {table.view: table for table in FINISHED_TABLES}
 """The table that holds the finished days of a view, where it is there."""
-_FROM_TABLE = "\n-- Finished days, as `audit summarize` has written them:\n"
+_PART = re.compile(r"^ *-- <(\w+)>\n(.*?)^ *-- </\1>\n", re.MULTILINE | re.DOTALL)
+"""A part of a view's text that reads a table of `audit summarize`: it stands where that is there."""
 NO_DAY = "DATE'1970-01-01'"
-"""SQL: the newest finished day of a table without rows."""
+"""SQL: the newest day of a table without rows."""
 
 
 def with_those_below(names: Collection[str]) -> tuple[str, ...]:
@@ -74,13 +76,26 @@ def create_views(spark: SparkSession, schema: str, wanted: Sequence[str] = VIEWS
     made = {table for table in {*BELOW.values()} if spark.catalog.tableExists(f"{full}.{table}")}
     names = [name for name in wanted if BELOW.get(name) in (None, *made)]
     for name in names:
-        finished = FINISHED.get(name)
-        newest = None
-        if finished is not None and spark.catalog.tableExists(f"{full}.{finished.name}"):
-            # Asked at each query. Spark leaves out the files of other days by its answer.
-            newest = f"coalesce((SELECT max(query_date) FROM {full}.{finished.name}), {NO_DAY})"  # noqa: S608 - our own names
-        spark.sql(definition(name, schema, newest))
+        query = newest_finished(name, full, lambda table: spark.catalog.tableExists(f"{full}.{table}"))
+        # Asked at each query. Spark leaves out the files of other days by its answer.
+        spark.sql(definition(name, schema, f"({query})" if query else None))
     return tuple(names)
+
+
+def newest_finished(view: str, schema: str, is_there: Callable[[str], bool]) -> str | None:
+    """The query for the newest day of a view that is in the tables of `audit summarize`; None without these.
+
+    Args:
+        view: its name.
+        schema: of the tables, as SQL has it.
+        is_there: tells whether a table is there.
+    """
+    own = FINISHED.get(view)
+    if own is None or not is_there(own.name) or (own.upon and not is_there(LAST_READS.name)):
+        return None
+    # What was read last is written after the first reads until that day, and taken out before them.
+    table, day = (LAST_READS, "as_of") if own.upon else (own, "query_date")
+    return f"SELECT coalesce(max({day}), {NO_DAY}) FROM {schema}.{table.name}"  # noqa: S608 - our own names
 
 
 def definition(name: str, schema: str = "account_usage", finished: str | None = None) -> str:
@@ -89,12 +104,13 @@ def definition(name: str, schema: str = "account_usage", finished: str | None = 
     Args:
         name: of the view.
         schema: of the audit tables.
-        finished: SQL of the newest day in the view's table of finished days; None: without that table.
+        finished: SQL of the day that `newest_finished` asks for; None: of the records alone.
 
     >>> definition("statements").splitlines()[0]
     '-- One row for each statement: query_history beside what the analysis made of it. The flags are null for'
     """
-    return _text(name, finished).replace("{schema}", sql_name(split_name(schema)))
+    parts = () if finished is None else {table.name for table in SUM_TABLES}
+    return _text(name, finished, parts).replace("{schema}", sql_name(split_name(schema)))
 
 
 def temporary_definition(name: str, finished: str | None = None) -> str:
@@ -104,12 +120,14 @@ def temporary_definition(name: str, finished: str | None = None) -> str:
         name: of the view.
         finished: SQL of a day: its rows are those of later days; None: of all days.
     """
-    text = _text(name, finished).partition(_FROM_TABLE)[0]
+    text = _text(name, finished, () if finished is None else {LAST_READS.name})
     return text.replace("OR REPLACE VIEW {schema}.", "OR REPLACE TEMPORARY VIEW ").replace("{schema}.", "")
 
 
-def _text(name: str, finished: str | None) -> str:
+def _text(name: str, finished: str | None, parts: Collection[str]) -> str:
+    """The text of a view with the parts that read some tables."""
     text = (resources.files("views") / "sql" / f"{name}.sql").read_text(encoding="utf-8")
+    text = _PART.sub(lambda part: part[2] if part[1] in parts else "", text)
     if finished is None:
-        return text.partition(_FROM_TABLE)[0].replace("{unfinished}", "true")
-    return text.replace("{unfinished}", f"query_date > {finished}")
+        return text.replace("{unfinished}", "true")
+    return text.replace("{unfinished}", f"query_date > {finished}").replace("{newest}", finished)

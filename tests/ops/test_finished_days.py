@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
+import tempfile
 
 import pytest
 from click.testing import CliRunner
@@ -15,13 +16,13 @@ from audit.ingest import folder as ingest
 from audit.ingest.folder import ingest_folder
 from audit.query.tables import opened
 from audit.record.access_record import Ended, Finding, Started, build_row
-from audit.spark.sessions import own_session
+from audit.store.days import last_reads
 from audit.store.days.finished_tables import FINISHED_TABLES
 from audit.store.days.retention import retain
 from audit.store.days.summary import forget_since, last_finished, summarize
 from audit.store.registration import register_tables
 from audit.store.tables import HISTORY_TABLES
-from audit.store.views import create_views, temporary_definition, with_those_below
+from audit.store.views import create_views, with_those_below
 from lineage import MemoryCatalog, analyze
 
 from .helpers import DAY, NOON, Source, make_tables
@@ -88,17 +89,22 @@ def rows(frame):
     return sorted(repr(tuple(row)) for row in frame.collect())
 
 
-def by_records(spark, root):
-    """The rows of the views, from the records alone."""
-    own = own_session(spark)
-    for table in HISTORY_TABLES:
-        own.read.format("delta").load(f"{root}/{table.name}").createOrReplaceTempView(table.name)
-    for name in with_those_below(VIEWS):
-        own.sql(temporary_definition(name))
-    return {name: rows(own.table(name)) for name in VIEWS}
+def by_duckdb(root):
+    """The rows of the views without a JVM."""
+    with opened(str(root)) as tables:
+        found = {name: tables.ask(f"SELECT * FROM account_usage.{name}", {}).rows for name in VIEWS}
+    return {name: sorted(map(repr, map(tuple, answer))) for name, answer in found.items()}
 
 
-def by_views(spark, root, schema):
+def by_records(root):
+    """The same from the records alone."""
+    with tempfile.TemporaryDirectory() as copy:
+        for table in HISTORY_TABLES:
+            shutil.copytree(f"{root}/{table.name}", f"{copy}/{table.name}")
+        return by_duckdb(copy)
+
+
+def by_spark(spark, root, schema):
     """The rows of the views as users name them."""
     register_tables(spark, str(root), schema, former=[str(root)])
     create_views(spark, schema, with_those_below(VIEWS))
@@ -118,13 +124,19 @@ def done_by(spark, root, clock):
     return [len(one.days) for one in found if one.table != "finished_first_reads"]
 
 
-def assert_same(spark, root, schema):
-    """Both engines give what the records give."""
-    wanted = by_records(spark, root)
-    assert by_views(spark, root, schema) == wanted
-    with opened(str(root)) as tables:
-        found = {name: tables.ask(f"SELECT * FROM account_usage.{name}", {}).rows for name in VIEWS}
-    assert {name: sorted(map(repr, map(tuple, answer))) for name, answer in found.items()} == wanted
+def assert_same(root, spark=None, schema=None):
+    """The views give what the records give: in DuckDB, and in Spark where a session is given."""
+    wanted = by_records(root)
+    assert by_duckdb(root) == wanted
+    if spark is not None:
+        assert by_spark(spark, root, schema) == wanted
+
+
+def opened_by(tables, query):
+    """The plan of DuckDB for a query, as text: it names the files."""
+    explain = f"EXPLAIN (ANALYZE, FORMAT json) {tables.translated(query)}"
+    ((_, plan),) = tables.connection.execute(explain).fetchall()
+    return plan
 
 
 @pytest.fixture
@@ -148,12 +160,12 @@ def test_late_records_and_changed_days(spark, source, tmp_path, schema, monkeypa
     assert [(one.table, len(one.days)) for one in done] == [(name, 4) for name in TABLES]
     assert said == [f"{name}: 2026-01-01 to 2026-01-05" for name in TABLES]
     assert days_of(spark, root, "finished_reads") == [0, 1, 3, 4]
-    assert_same(spark, root, schema)
+    assert_same(root)
     # Nothing new: nothing is done.
     assert done_by(spark, root, clock) == [0, 0]
     take_late(spark, tmp_path, (NOON + DAY + 7, "carol", 2))
     assert days_of(spark, root, "finished_reads") == [0]
-    assert_same(spark, root, schema)
+    assert_same(root, spark, schema)
     assert done_by(spark, root, clock) == [3, 3]
     # As by an ingest whose clock is days behind.
     monkeypatch.setattr(ingest, "forget_since", lambda *_: None)
@@ -161,10 +173,10 @@ def test_late_records_and_changed_days(spark, source, tmp_path, schema, monkeypa
     clock.advance(days=1)
     done = {one.table: [day.day for day in one.days] for one in summarize(spark, root, clock)}
     assert (done["finished_reads"], done["finished_sessions"]) == ([4, 6], [4, 6])
-    assert_same(spark, root, schema)
+    assert_same(root)
 
 
-def test_retention_takes_the_sums_with_the_records(spark, source, tmp_path, schema):
+def test_retention_takes_the_sums_with_the_records(spark, source, tmp_path):
     """The sums of a table of statements are kept as long as its records."""
     root = str(tmp_path)
     for day in range(4):
@@ -179,10 +191,10 @@ def test_retention_takes_the_sums_with_the_records(spark, source, tmp_path, sche
     # What was read first of what is kept; the days that are not there any more are nothing to do twice.
     summarize(spark, root, clock)
     assert done_by(spark, root, clock) == [0, 0]
-    assert_same(spark, root, schema)
+    assert_same(root)
 
 
-def test_a_table_of_an_older_version_is_made_anew(spark, source, tmp_path, schema):
+def test_a_table_of_an_older_version_is_made_anew(spark, source, tmp_path):
     """Its rows are in the records."""
     root = str(tmp_path)
     source.read(NOON, "ann", 0)
@@ -192,7 +204,7 @@ def test_a_table_of_an_older_version_is_made_anew(spark, source, tmp_path, schem
         " AS SELECT DATE'2026-01-01' AS query_date, 'eve' AS user_name"
     )
     assert [one.rows for one in summarize(spark, root, ManualClock(NOON + 5 * DAY))] == [1, 1, 1]
-    assert_same(spark, root, schema)
+    assert_same(root)
 
 
 def test_a_table_that_is_gone_is_as_none(spark, source, tmp_path, schema):
@@ -201,9 +213,9 @@ def test_a_table_that_is_gone_is_as_none(spark, source, tmp_path, schema):
     source.read(NOON, "ann", 0)
     take(spark, source)
     summarize(spark, root, SystemClock())
-    assert_same(spark, root, schema)
+    assert_same(root, spark, schema)
     shutil.rmtree(tmp_path / "finished_reads")
-    assert_same(spark, root, schema)
+    assert_same(root, spark, schema)
     assert not spark.catalog.tableExists(f"{schema}.finished_reads")
 
 
@@ -217,10 +229,10 @@ def test_without_records_nothing_is_finished(spark, source, tmp_path, schema):
     summarize(spark, root, SystemClock())
     forget_since(spark, root, to_datetime(NOON).date(), SystemClock().now())
     assert days_of(spark, root, "finished_reads") == []
-    assert_same(spark, root, schema)
+    assert_same(root, spark, schema)
 
 
-def test_days_asked_for_are_opened(spark, source, tmp_path, schema):
+def test_days_asked_for_are_opened(spark, source, tmp_path):
     """A filter on the day reaches the table, and of the records those of days without a sum are opened."""
     root = str(tmp_path)
     for day in range(5):
@@ -228,13 +240,44 @@ def test_days_asked_for_are_opened(spark, source, tmp_path, schema):
     take(spark, source)
     summarize(spark, root, ManualClock(NOON + 4 * DAY))
     with opened(root) as tables:
-        explain = (
-            f"EXPLAIN (ANALYZE, FORMAT json) {tables.translated('SELECT * FROM account_usage.sessions')}"
-        )
-        ((_, plan),) = tables.connection.execute(explain).fetchall()
+        plan = opened_by(tables, "SELECT * FROM account_usage.sessions")
     assert {f"query_history/query_date=2026-01-0{day}" in plan for day in range(1, 5)} == {False}
     assert "query_history/query_date=2026-01-05" in plan
     assert "finished_sessions/query_date=2026-01-04" in plan
+
+
+def test_what_was_read_last_stands_for_all_days_before(spark, source, tmp_path, schema, monkeypatch):
+    """One of its files is opened, not the reads of each day; of a few runs it is kept."""
+    monkeypatch.setattr(last_reads, "_KEPT_DAYS", 2)
+    root, last = str(tmp_path), 4
+    for day in range(last + 1):
+        source.read(NOON + day * DAY, "ann" if day else "bob", 0)
+    take(spark, source)
+    for day in range(2, last + 1):
+        summarize(spark, root, ManualClock(NOON + day * DAY))
+    table = tmp_path / "finished_last_reads"
+    kept = sorted(row.as_of.day for row in spark.read.format("delta").load(str(table)).collect())
+    assert kept == [3, 3, 4, 4]  # of two users each
+    with opened(root) as tables:
+        plan = opened_by(tables, "SELECT * FROM account_usage.first_time_access")
+    assert "finished_last_reads/as_of=2026-01-04" in plan
+    assert "finished_reads/" not in plan
+    assert_same(root, spark, schema)
+    # Records of the last finished day but one: one of before is there.
+    take_late(spark, tmp_path, (NOON + 3 * DAY + 5, "bob", 3))
+    assert_same(root)
+    with opened(root) as tables:
+        plan = opened_by(tables, "SELECT * FROM account_usage.first_time_access")
+    assert "finished_last_reads/as_of=2026-01-03" in plan
+    # Records of the first day: none is left.
+    take_late(spark, tmp_path, (NOON + 5, "eve", 0))
+    assert spark.read.format("delta").load(str(table)).isEmpty()
+    assert_same(root)
+    summarize(spark, root, ManualClock(NOON + last * DAY))
+    assert_same(root)
+    # Nothing else is lost with it.
+    shutil.rmtree(table)
+    assert_same(root)
 
 
 def test_the_command(spark, source, tmp_path):
@@ -272,4 +315,4 @@ def test_random_histories(spark, source, tmp_path, schema, seed):
         if chance.random() < 0.2:
             retain(spark, root, lambda _table: 50, clock)
             summarize(spark, root, clock)
-        assert_same(spark, root, schema)
+        assert_same(root, spark, schema)

@@ -77,6 +77,18 @@ def test_views(root):
     ]  # fmt: skip
 
 
+def test_arrays_of_one_name(root):
+    """`columns` stands in two columns of a table, with other fields in each."""
+    modified = "SELECT explode(objects_modified) AS o FROM account_usage.access_history"
+    for field in ("columnName", "directSources", "baseSources"):
+        assert ask(root, f"SELECT o.columns.{field} FROM ({modified})") == []
+    policies = "SELECT explode(policies_referenced) AS o FROM account_usage.access_history"
+    for field in ("columnName", "policies"):
+        assert ask(root, f"SELECT o.columns.{field} FROM ({policies})") == []
+    accessed = "SELECT explode(direct_objects_accessed) AS o FROM account_usage.access_history"
+    assert ask(root, f"SELECT o.columns.columnName FROM ({accessed})") == [(["a", "b"],)]
+
+
 def test_a_parameter_and_a_time(root):
     """Values are bound, never read as SQL; a time is UTC and has no zone."""
     text = "SELECT start_time FROM account_usage.query_history WHERE query_id = :id"

@@ -121,6 +121,8 @@ _NESTED = "array(named_struct('columns', columns))"
     [
         (f"SELECT columns.columnName FROM {_ARRAYS}", ["a", "b"]),
         (f"SELECT t.columns.columnName FROM {_ARRAYS} t", ["a", "b"]),
+        (f"SELECT T.Columns.COLUMNNAME FROM {_ARRAYS} t", ["a", "b"]),
+        (f"SELECT max(C.columnName) FROM {_ARRAYS} LATERAL VIEW explode(columns) AS c", "b"),
         (f"SELECT array_contains(columns.columnName, 'b') FROM {_ARRAYS}", True),
         (f"SELECT exists({_NESTED}, o -> o.columns.columnName = array('a', 'b')) FROM {_ARRAYS}", True),
         (f"SELECT get({_NESTED}, 0).columns.columnName FROM {_ARRAYS}", ["a", "b"]),
@@ -131,4 +133,4 @@ _NESTED = "array(named_struct('columns', columns))"
 )  # fmt: skip
 def test_a_field_of_an_array_of_structs(text, found):
     """An array of the fields, as in Spark; of an element it is the field."""
-    assert answer(text, {("columns", "columnName"), ("objects", "columns")}) == [(found,)]
+    assert answer(text, {("columns", "columnname"), ("objects", "columns")}) == [(found,)]

@@ -32,6 +32,7 @@ NO_SQL = {
     "audit/spool/segment.py": "the head of a record of the spool",
     "audit/store/days/summary.py": "the day in the path of a file",
     "audit/store/delta_files.py": "names of files of Delta's log",
+    "audit/store/views.py": "the marked parts of a view's text",
     "audit/time_travel/clones/create.py": "a name that becomes part of a path",
     "audit/time_travel/retention/periods.py": "an interval among a table's properties",
     "audit/time_travel/retention/storage.py": "names of files of Delta's log",

@@ -30,17 +30,19 @@ FROM (
       last_read, false AS is_before
     FROM {schema}.top_readers
     WHERE {unfinished}
+    -- <finished_last_reads>
     UNION ALL
-    SELECT NULL, NULL, max(query_date), user_name, NULL, if(object_id IS NULL, object_name, NULL), object_id, NULL,
-      max(last_read), true
-    FROM {schema}.top_readers
-    WHERE NOT {unfinished}
-    GROUP BY user_name, object_id, if(object_id IS NULL, object_name, NULL)
+    SELECT NULL, NULL, query_date, user_name, NULL, object_name, object_id, NULL, last_read, true
+    FROM {schema}.finished_last_reads
+    WHERE as_of = {newest}
+    -- </finished_last_reads>
   )
 )
 WHERE NOT is_before AND (previous_read_date IS NULL OR datediff(query_date, previous_read_date) >= 30)
--- Finished days, as `audit summarize` has written them:
+-- <finished_first_reads>
 UNION ALL
 SELECT query_id, query_start_time, query_date, user_name, object_domain, object_name, object_id, is_direct,
   previous_read_time, days_since_previous_read
 FROM {schema}.finished_first_reads
+WHERE query_date <= {newest}
+-- </finished_first_reads>

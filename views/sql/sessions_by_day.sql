@@ -36,9 +36,10 @@ FROM (
   WHERE session_id IS NOT NULL AND coalesce(query_type, '') <> 'GAP' AND {unfinished}
 )
 GROUP BY query_date, session_id
--- Finished days, as `audit summarize` has written them:
+-- <finished_sessions>
 UNION ALL
 SELECT query_date, session_id, application_id, users, attached_by, attached_on, detached_on, first_user,
   first_record_on, last_statement_on, statements, failed_statements, client_address, client_host, client_program,
   client_version, os_user
 FROM {schema}.finished_sessions
+-- </finished_sessions>

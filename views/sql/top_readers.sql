@@ -38,8 +38,9 @@ LEFT JOIN (
 ) q
   ON q.query_id = r.query_id AND q.start_time = r.query_start_time AND q.query_date = r.query_date
 GROUP BY r.query_date, r.user_name, r.object_domain, r.object_name, r.object_id
--- Finished days, as `audit summarize` has written them:
+-- <finished_reads>
 UNION ALL
 SELECT query_date, user_name, object_domain, object_name, object_id, statements, rows_produced, bytes_scanned,
   first_read, last_read, first_query_id, first_is_direct, columns
 FROM {schema}.finished_reads
+-- </finished_reads>

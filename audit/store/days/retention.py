@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from audit.spark.delta.conflicts import retried
 from audit.spark.sessions import own_session
 from audit.store.commit_lock import commit_lock
-from audit.store.days.finished_tables import FINISHED_TABLES
+from audit.store.days.finished_tables import SUM_TABLES
 from audit.store.days.kept_days import oldest_kept
 from audit.store.error_translation import as_ingest_error
 from audit.store.tables import (
@@ -74,9 +74,9 @@ def retain(
     spark.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", _LISTING_TASKS)
     with commit_lock(spark, root), as_ingest_error(f"retention under {root} could not be done"):
         require_tables(spark, root, upgrade=True)
-        later = [table for table in (DATA_QUALITY, *FINISHED_TABLES) if exists(spark, table, root)]
+        later = [table for table in (DATA_QUALITY, *SUM_TABLES) if exists(spark, table, root)]
         # The sums of finished days go with the records that they were made of.
-        kept_as = {table.name: table.source for table in FINISHED_TABLES}
+        kept_as = {table.name: table.source for table in SUM_TABLES}
         return tuple(
             _retain(
                 spark,

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import partial
@@ -24,11 +25,13 @@ from audit.core.clock import to_datetime
 from audit.spark.delta.conflicts import retried
 from audit.spark.sessions import own_session
 from audit.store.commit_lock import commit_lock
-from audit.store.days.finished_tables import FINISHED_TABLES, FinishedTable
+from audit.store.days.finished_tables import FINISHED_TABLES, READS, FinishedTable
+from audit.store.days.last_reads import forget_last_reads, newest_last_reads, write_last_reads
 from audit.store.error_translation import as_ingest_error
 from audit.store.tables import (
     HISTORY_TABLES,
     QUERY_HISTORY,
+    TableOfRoot,
     exists,
     newest_snapshot,
     path_name,
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
     from audit.core.clock import Clock
 
 _DAYS_A_COMMIT = 31
+_SOURCES = {table.name: table for table in HISTORY_TABLES}
 _DAY = timedelta(days=1)
 _DAY_OF_PATH = re.compile(r"/query_date=(\d{4}-\d{2}-\d{2})/")
 _SOURCE = "audit.query_history"
@@ -91,7 +95,9 @@ def summarize(
     failed = f"the finished days under {root} could not be summed up"
     with commit_lock(spark, root), as_ingest_error(failed, "the views have all rows without; run it again"):
         require_tables(spark, root, upgrade=True)
-        return tuple(_summarize(spark, table, root, last, progress) for table in FINISHED_TABLES)
+        done = tuple(_summarize(spark, table, root, last, progress) for table in FINISHED_TABLES)
+        write_last_reads(spark, root)
+        return done
 
 
 def forget_since(spark: SparkSession, root: str, first: date, now: int) -> None:
@@ -106,6 +112,7 @@ def forget_since(spark: SparkSession, root: str, first: date, now: int) -> None:
     """
     if first > last_finished(now):
         return
+    forget_last_reads(spark, root, first)  # before the first reads: it says that they are whole
     for table in FINISHED_TABLES:
         if exists(spark, table, root):
             delete = f"DELETE FROM {path_name(table, root)} WHERE query_date >= DATE'{first}'"  # noqa: S608 - our own path and day
@@ -122,14 +129,20 @@ def _summarize(
         return Summed(table.name, (), 0)
     columns = _computed(spark, table, root)
     before = _version_summed(spark, table, root, columns)
-    days = _days_to_do(spark, table, root, last, before, version)
+    below: TableOfRoot = FINISHED[table.upon] if table.upon else _SOURCES[table.source]
+    there = _files_by_day(spark, below.location(root), last).keys()
+    days = _days_to_do(spark, table, root, there, before, version)
+    # The oldest days go by retention, which takes what was read last with them.
+    changed = [day for day in days if day >= min(there, default=date.max)]
+    if table == READS and changed:
+        forget_last_reads(spark, root, changed[0])
     rows, at_once = 0, len(days) if table.upon else _DAYS_A_COMMIT
     for first in range(0, len(days), at_once or 1):
         some = days[first : first + at_once]
         progress(f"{table.name}: {some[0]} to {some[-1]}")
         # With the last commit alone: a run that is killed has not seen all that has changed.
         seen = version if some[-1] == days[-1] and version != before else None
-        computed = _computed(spark, table, root, some[0] - _DAY)
+        computed = _computed(spark, table, root, after=some[0] - _DAY)
         rows += _replace(computed, table, root, some, seen)
     return Summed(table.name, tuple(days), rows)
 
@@ -138,12 +151,15 @@ def _computed(spark: SparkSession, table: FinishedTable, root: str, after: date 
     """The rows of the view for the days after one: of the records, or of the table that it stands upon."""
     for source in HISTORY_TABLES:
         spark.read.format("delta").load(source.location(root)).createOrReplaceTempView(source.name)
+    if after is not None and table.upon:
+        after = newest_last_reads(spark, root, after)
+    bound = None if after is None else f"DATE'{after}'"
     for name in with_those_below([table.view]):
         if name == table.upon:
             finished = FINISHED[name].location(root)
             spark.read.format("delta").load(finished).createOrReplaceTempView(name)
         else:
-            spark.sql(temporary_definition(name, f"DATE'{after}'" if after and name == table.view else None))
+            spark.sql(temporary_definition(name, bound if name == table.view else None))
     return spark.table(table.view)
 
 
@@ -154,6 +170,7 @@ def _version_summed(spark: SparkSession, table: FinishedTable, root: str, column
     location = table.location(root)
     if spark.read.format("delta").load(location).dtypes != columns.dtypes:
         # Of an older version. Nothing is lost: the records are there.
+        forget_last_reads(spark, root, date.min)
         empty = columns.where("false").write.format("delta").partitionBy("query_date").mode("overwrite")
         retried(lambda: empty.option("overwriteSchema", "true").save(location))
         return None
@@ -162,34 +179,49 @@ def _version_summed(spark: SparkSession, table: FinishedTable, root: str, column
 
 
 def _days_to_do(
-    spark: SparkSession, table: FinishedTable, root: str, last: date, before: int | None, now: int
+    spark: SparkSession,
+    table: FinishedTable,
+    root: str,
+    there: AbstractSet[date],
+    before: int | None,
+    now: int,
 ) -> list[date]:
     """The days after the newest one in the table, and older ones whose files are others; in their order."""
     from audit.spark.java_errors import JVM_ERRORS
 
-    files = _files_by_day(spark, root, now, last)
     if before is None:
-        return sorted(files)
-    summed = (
-        spark.read.format("delta").load(table.location(root)).selectExpr("max(query_date) AS day").first()
-    )
-    newest = (summed and summed["day"]) or date.min
+        return sorted(there)
+    newest, last = _newest(spark, table, root), max(there, default=date.min)
+    history = QUERY_HISTORY.location(root)
+    files = _files_by_day(spark, history, last, now)
     try:
-        earlier = _files_by_day(spark, root, before, last)
+        earlier = _files_by_day(spark, history, last, before)
     except JVM_ERRORS:  # Delta keeps the log of a version for 30 days
         earlier = {}
     changed = {day for day in files.keys() | earlier.keys() if files.get(day) != earlier.get(day)}
-    found = {day for day in changed if day <= newest} | {day for day in files if day > newest}
+    found = {day for day in changed if day <= newest} | {day for day in there if day > newest}
     if table.upon and found:
-        found |= {day for day in files if day > min(found)}
+        found |= {day for day in there if day > min(found)}
     return sorted(found)
 
 
-def _files_by_day(spark: SparkSession, root: str, version: int, last: date) -> dict[date, set[str]]:
-    """The data files of query_history at a version, by day, to the last day that is finished."""
-    frame = spark.read.format("delta").option("versionAsOf", version).load(QUERY_HISTORY.location(root))
+def _newest(spark: SparkSession, table: FinishedTable, root: str) -> date:
+    """The newest day that the table has, though it may have no row of it."""
+    if table.upon:
+        return newest_last_reads(spark, root, date.max) or date.min
+    frame = spark.read.format("delta").load(table.location(root)).selectExpr("max(query_date) AS day")
+    return frame.collect()[0]["day"] or date.min
+
+
+def _files_by_day(
+    spark: SparkSession, location: str, last: date, version: int | None = None
+) -> dict[date, set[str]]:
+    """The data files of a table, by day, to the last day that is finished."""
+    reader = spark.read.format("delta")
+    if version is not None:
+        reader = reader.option("versionAsOf", version)
     found: dict[date, set[str]] = {}
-    for file in frame.where(f"query_date <= DATE'{last}'").inputFiles():
+    for file in reader.load(location).where(f"query_date <= DATE'{last}'").inputFiles():
         named = _DAY_OF_PATH.search(file)
         if named is not None:
             found.setdefault(date.fromisoformat(named[1]), set()).add(file)
