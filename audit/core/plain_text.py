@@ -6,6 +6,8 @@ In: a text, hostile ones too. Out: one without a letter that steers a terminal o
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable
+from functools import cache
 
 # Controls, formats (marks of direction among them), surrogates, private use, unassigned, separators of lines
 # and paragraphs (categories of Unicode).
@@ -35,7 +37,7 @@ def escaped(text: str, kept: str = "") -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(_escape(one) if one not in kept and is_hidden(one) else one for one in text)
+    return text.translate(_escapes(_escape, kept))
 
 
 def in_json(text: str) -> str:
@@ -50,7 +52,7 @@ def in_json(text: str) -> str:
     if text.isascii() and (text.isprintable() or "\x7f" not in text):
         return text  # below the space JSON has escapes anyway
     # Outside of its strings JSON has none of these letters.
-    return "".join(_units(one) if one != "\n" and is_hidden(one) else one for one in text)
+    return text.translate(_escapes(_units, "\n"))
 
 
 def harmless(text: str) -> str:
@@ -60,6 +62,25 @@ def harmless(text: str) -> str:
     ("'=1+1", 'a=1')
     """
     return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+class _Escapes(dict[int, str]):
+    """What stands for each letter, by its number; it is filled as letters are met."""
+
+    def __init__(self, escape: Callable[[str], str], kept: str) -> None:
+        super().__init__()
+        self.escape, self.kept = escape, kept
+
+    def __missing__(self, number: int) -> str:
+        letter = chr(number)
+        shown = self.escape(letter) if letter not in self.kept and is_hidden(letter) else letter
+        self[number] = shown
+        return shown
+
+
+@cache
+def _escapes(escape: Callable[[str], str], kept: str) -> _Escapes:
+    return _Escapes(escape, kept)
 
 
 def _escape(letter: str) -> str:
