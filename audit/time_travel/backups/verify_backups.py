@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from audit.core.clock import to_micros
 from audit.time_travel.backups.backup_files import BackupFiles
 from audit.time_travel.backups.files.manifest import NAME as MANIFEST
-from audit.time_travel.backups.files.manifest import FileIdentity
 from audit.time_travel.backups.model.apply_events import state_after
 from audit.time_travel.backups.model.events import NAME, BackupEvent, event_from
 from audit.time_travel.backups.model.state import Backup, BackupState
+from audit.time_travel.backups.store.backup_store import Verified
 from audit.time_travel.backups.store.choose import store_at
 from audit.time_travel.errors import BackupDamagedError, BackupNotLocalError, UnknownBackupError
 from lineage.names import SESSION_CATALOG, quote_name, split_name
@@ -26,7 +26,7 @@ from lineage.names import SESSION_CATALOG, quote_name, split_name
 if TYPE_CHECKING:
     from audit.core.config import Config
     from audit.time_travel.backups.content.take_backup import BackupFolder
-    from audit.time_travel.backups.store.backup_store import BackupStore
+    from audit.time_travel.backups.store.backup_store import BackupStore, ReadBack
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +80,9 @@ def verified_backups(
             )
         wanted = known.set_id
     chosen = [(one, files.of(one)) for one in state.all_backups() if wanted in {None, one.set_id}]
-    hashes = _read_back([place for _, place in chosen], done)
+    read = _read_back([place for _, place in chosen], done)
     for backup, place in chosen:
-        yield _verified(place, state.sets[backup.set_id].name, backup, done, hashes)
+        yield _verified(place, state.sets[backup.set_id].name, backup, done, read[place.store])
 
 
 def read_state(config: Config) -> BackupState:
@@ -108,15 +108,12 @@ def _event(row: dict[str, Any]) -> BackupEvent:
     return event_from(to_micros(moment.astimezone(timezone.utc)), row.get)
 
 
-def _read_back(places: Iterable[BackupFolder], done: Callable[[int], None]) -> dict[FileIdentity, str]:
-    """The hashes of files that backups share; a file of this machine is the same in any store."""
+def _read_back(places: Iterable[BackupFolder], done: Callable[[int], None]) -> dict[BackupStore, ReadBack]:
+    """The files of backups, by their store."""
     folders: dict[BackupStore, list[str]] = {}
     for one in places:
         folders.setdefault(one.store, []).append(one.folder)
-    found: dict[FileIdentity, str] = {}
-    for store, names in folders.items():
-        found.update(store.read_back(names, done))
-    return found
+    return {store: store.read_back(names, done) for store, names in folders.items()}
 
 
 def _verified(
@@ -124,10 +121,11 @@ def _verified(
     name: str,
     backup: Backup,
     done: Callable[[int], None],
-    known: Mapping[FileIdentity, str],
+    read: ReadBack,
 ) -> VerifiedBackup:
+    whole = read.whole.get(place.folder)
     try:
-        found = place.store.verify(place.folder, done, known)
+        found = Verified(whole, ()) if whole else place.store.verify(place.folder, done, read.hashes)
     except BackupDamagedError as error:
         return VerifiedBackup(name, backup.backup_id, 0, 0, ((MANIFEST, error.problem),))
     made, damages = found.made, [(one.path, str(one.problem)) for one in found.damages]

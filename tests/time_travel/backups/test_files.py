@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -286,11 +287,39 @@ def test_a_shared_file_is_read_once(table, backup, tmp_path):
     with (table / NAMES[1]).open("r+b") as file:
         file.write(b"changed")
     told, both = [], [(folder, read_manifest(folder)) for folder in (backup, other)]
-    known = read_back(both, told.append)
+    known, whole = read_back(both, told.append)
+    assert whole == frozenset()
     assert len(told) == len(known) == len(NAMES)
     for folder, manifest in both:
         assert verify(folder, manifest, told.append, known) == (Damage(NAMES[1], "hash"),)
     assert len(told) == len(NAMES)
+
+
+@pytest.mark.parametrize("change", ["nothing", "new file", "gone", "longer", "no hash", "other hash", "link"])
+def test_whole_is_what_verify_finds_nothing_in(table, backup, tmp_path, change):
+    """Whether it is asked of several backups at once, or of one; no file is read twice for it."""
+    other = tmp_path / "backups" / "two"
+    take_files(to_take(table), other)
+    publish(other)
+    manifest, name = read_manifest(other), NAMES[1]
+    at = [one.path for one in manifest.files].index(name)
+    if change == "new file":
+        (other / "new").write_bytes(b"")
+    elif change == "gone":
+        (other / name).unlink()
+    elif change == "longer":
+        (other / name).unlink()
+        (other / name).write_bytes(b"longer than it was")
+    elif change == "link":
+        (other / "link").symlink_to("/etc/hostname")
+    elif change != "nothing":
+        entry = replace(manifest.files[at], sha256="" if change == "no hash" else "0" * 64)
+        manifest = Manifest((*manifest.files[:at], entry, *manifest.files[at + 1 :]))
+    known, whole = read_back([(backup, read_manifest(backup)), (other, manifest)])
+    assert len(known) == len(NAMES)
+    assert backup in whole
+    is_whole = not verify(other, manifest) and all(one.sha256 for one in manifest.files)
+    assert (other in whole) == is_whole == (change == "nothing")
 
 
 def test_a_file_that_cannot_be_read(backup):

@@ -119,6 +119,20 @@ class Verified:
     damages: tuple[Damage, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ReadBack:
+    """What was read of several backups.
+
+    Attributes:
+        hashes: of files, by what they are on this machine.
+        whole: what the manifests of those backups add up to that are as these say, by folder. Of the others
+            `BackupStore.verify` tells.
+    """
+
+    hashes: Mapping[FileIdentity, str]
+    whole: Mapping[str, Published]
+
+
 class BackupStore(Protocol):
     """A place for backups. Any method of an object store raises `BackupStoreError` where that refuses."""
 
@@ -242,8 +256,8 @@ class BackupStore(Protocol):
         """The folders in a folder that are no backups yet, or no more, by name."""
         ...
 
-    def read_back(self, folders: Iterable[str], done: Done = lambda _: None) -> Mapping[FileIdentity, str]:
-        """The hashes of files that backups of a file system share, each read once; none of an object store.
+    def read_back(self, folders: Iterable[str], done: Done = lambda _: None) -> ReadBack:
+        """Read all files of backups of a file system, those that they share once; none of an object store.
 
         Args:
             folders: of backups; one that is damaged is left out.

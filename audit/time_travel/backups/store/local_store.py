@@ -32,6 +32,7 @@ from audit.time_travel.backups.store.backup_store import (
     Fetched,
     Lock,
     Published,
+    ReadBack,
     Source,
     Verified,
     checked,
@@ -146,15 +147,19 @@ class LocalStore:
         """See `BackupStore.unfinished`."""
         return [f"{below}/{one.name}" for one in folders.unfinished(self._folder(below))]
 
-    def read_back(self, folders: Iterable[str], done: Done = lambda _: None) -> Mapping[FileIdentity, str]:
+    def read_back(self, folders: Iterable[str], done: Done = lambda _: None) -> ReadBack:
         """See `BackupStore.read_back`."""
+        made: dict[str, Published] = {}
 
-        def whole() -> Iterator[tuple[Path, Manifest]]:
+        def manifests() -> Iterator[tuple[Path, Manifest]]:
             for one in folders:
                 with suppress(BackupDamagedError):
-                    yield self._folder(one), self._manifest(one)
+                    manifest = self._manifest(one)
+                    made[one] = _published(manifest)
+                    yield self._folder(one), manifest
 
-        return read_back(whole(), done)
+        hashes, whole = read_back(manifests(), done)
+        return ReadBack(hashes, {one: total for one, total in made.items() if self._folder(one) in whole})
 
     def verify(
         self,

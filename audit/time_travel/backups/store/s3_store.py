@@ -26,6 +26,7 @@ from audit.time_travel.backups.store.backup_store import (
     Fetched,
     Lock,
     Published,
+    ReadBack,
     Source,
     Verified,
     checked,
@@ -192,10 +193,10 @@ class S3Store:
         """See `BackupStore.unfinished`: also where nothing but uploads on their way is left."""
         return [one for one in self._folders(below) if not self.is_published(one)]
 
-    def read_back(self, folders: Iterable[str], done: Done = lambda _: None) -> Mapping[FileIdentity, str]:
+    def read_back(self, folders: Iterable[str], done: Done = lambda _: None) -> ReadBack:
         """See `BackupStore.read_back`: no two backups share an object."""
         del folders, done
-        return {}
+        return ReadBack({}, {})
 
     def verify(
         self,
