@@ -11,7 +11,6 @@ import shutil
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -313,7 +312,7 @@ def test_whole_is_what_verify_finds_nothing_in(table, backup, tmp_path, change):
     elif change == "link":
         (other / "link").symlink_to("/etc/hostname")
     elif change != "nothing":
-        entry = replace(manifest.files[at], sha256="" if change == "no hash" else "0" * 64)
+        entry = manifest.files[at]._replace(sha256="" if change == "no hash" else "0" * 64)
         manifest = Manifest((*manifest.files[:at], entry, *manifest.files[at + 1 :]))
     known, whole = read_back([(backup, read_manifest(backup)), (other, manifest)])
     assert len(known) == len(NAMES)

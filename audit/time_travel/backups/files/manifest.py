@@ -18,10 +18,10 @@ import stat
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from audit.time_travel.backups.files.parallel import each
 from audit.time_travel.errors import BackupDamagedError
@@ -42,9 +42,8 @@ Done = Callable[[int], None]
 """Is told the bytes of each file that has been read; by several threads."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileEntry:
-    """One file of a backup.
+class FileEntry(NamedTuple):
+    """One file of a backup. A tuple: a year of backups has a million of them.
 
     Attributes:
         path: in the folder, with slashes.
@@ -70,8 +69,7 @@ class ReadNow:
     always: Callable[[str], bool] = lambda _: False
 
 
-@dataclass(frozen=True, slots=True)
-class FileIdentity:
+class FileIdentity(NamedTuple):
     """A file of this machine, whatever name it is found by.
 
     Attributes:
@@ -228,7 +226,7 @@ def _with_hashes(folder: Path, entries: Sequence[FileEntry], done: Done, now: Re
                 f"{folder / found[at].path} has {size:,} bytes and not {found[at].size:,}",
                 "a file of a backup was changed: look for who writes into it, and make a new backup",
             )
-        found[at] = replace(found[at], sha256=digest)
+        found[at] = found[at]._replace(sha256=digest)
         done(size)
 
     each(unread, read)
@@ -304,18 +302,18 @@ def read_back(
 
     def new_files() -> Iterator[tuple[FileIdentity, str]]:
         for folder, manifest in backups:
-            is_whole, new = not _unknown(folder, manifest), []
-            for one in manifest.files:
-                path = f"{folder}/{one.path}"
+            is_whole, new, place = not _unknown(folder, manifest), [], str(folder)
+            for name, size, sha256 in manifest.files:
+                path = f"{place}/{name}"
                 status = _status(path)
-                if status is None or status.st_size != one.size or not one.sha256:
+                if status is None or status.st_size != size or not sha256:
                     is_whole = False
                     continue
                 identity = FileIdentity.from_status(status)
                 if identity not in wanted:
-                    wanted[identity] = one.sha256
+                    wanted[identity] = sha256
                     new.append((identity, path))
-                elif wanted[identity] != one.sha256:
+                elif wanted[identity] != sha256:
                     is_whole = False
             if is_whole:
                 whole.add(folder)
@@ -396,7 +394,7 @@ def files_in(folder: Path) -> list[str]:
     waiting = [""]
     while waiting:
         below = waiting.pop()
-        with os.scandir(folder / below) as entries:
+        with os.scandir(f"{folder}/{below}") as entries:
             for entry in entries:
                 path = f"{below}/{entry.name}" if below else entry.name
                 if entry.is_dir(follow_symlinks=False):
