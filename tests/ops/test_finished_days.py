@@ -16,7 +16,8 @@ from audit.ingest import folder as ingest
 from audit.ingest.folder import ingest_folder
 from audit.query.tables import opened
 from audit.record.access_record import Ended, Finding, Started, build_row
-from audit.store.days import last_reads
+from audit.spark.delta.conflicts import retried
+from audit.store.days import last_reads, summary
 from audit.store.days.finished_tables import FINISHED_TABLES
 from audit.store.days.retention import retain
 from audit.store.days.summary import forget_since, last_finished, summarize
@@ -277,6 +278,46 @@ def test_what_was_read_last_stands_for_all_days_before(spark, source, tmp_path, 
     assert_same(root)
     # Nothing else is lost with it.
     shutil.rmtree(table)
+    assert_same(root)
+
+
+class Killed(Exception):
+    """Stands for a process that has gone."""
+
+
+@pytest.mark.long("a run for each of its writes")
+@pytest.mark.parametrize("is_done", [False, True])
+def test_a_run_that_is_killed(spark, source, tmp_path, monkeypatch, is_done):
+    """Before any of its writes, or after it: the views give what the records give; the next run goes on."""
+    root = str(tmp_path)
+    for day in range(4):
+        source.read(NOON + day * DAY, "ann", 0)
+    take(spark, source)
+    summarize(spark, root, ManualClock(NOON + 3 * DAY))
+    take_late(spark, tmp_path, (NOON + DAY + 5, "bob", 3))
+    left = 0
+
+    def killed(write):
+        nonlocal left
+        left -= 1
+        if left < 0 and not is_done:
+            raise Killed
+        written = retried(write)
+        if left < 0:
+            raise Killed
+        return written
+
+    for module in (summary, last_reads):
+        monkeypatch.setattr(module, "retried", killed)
+    for writes in range(20):
+        left = writes
+        try:
+            summarize(spark, root, ManualClock(NOON + 4 * DAY))
+        except Killed:
+            assert_same(root)
+        else:
+            break
+    assert writes > 1  # a run has those writes alone that are left
     assert_same(root)
 
 
