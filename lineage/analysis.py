@@ -48,7 +48,7 @@ def analyze_script(
     """One `Access` a statement; tables and views made by earlier statements are known to later ones.
 
     Of a block, BEGIN … END, each statement has its own, the query of a FOR among them. What a statement takes
-    of a loop's row comes from that query.
+    of a loop's row comes from that query, and what shapes its rows shapes what the statement writes.
 
     Raises:
         UnknownDialectError: another dialect.

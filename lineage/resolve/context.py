@@ -125,6 +125,8 @@ class Trace:
         self.inside_policy = False
         # The rows of the loops of a script around the statement, the innermost in front.
         self.loops: Scope | None = None
+        # What shaped these rows: how often the statement runs.
+        self.loop_rows = SourceSet()
         self.column_refs: dict[Ref, ColumnRef] = {}
         self._functions: dict[tuple[str, ...], Function | None] = {}
 

@@ -30,6 +30,7 @@ def new_trace(catalog: Catalog) -> Trace:
         # The loop has read them; a statement inside uses what it names of a row.
         with found.separate_ledger(), found.inside(None):
             frame = read_query(found, loop.tree, found.loops, {})
+        found.loop_rows.add_indirect(frame.indirect)
         found.loops = Scope(found.loops)
         found.loops.add(FromItem(name, frame.columns, open_=frame.open))
     return found

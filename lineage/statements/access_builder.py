@@ -97,6 +97,7 @@ def modified_object(
 ) -> ModifiedObject:
     """A written object; each column with the sources of its value; `shape` shaped its rows."""
     rows = SourceSet()
+    rows.add_indirect(trace.loop_rows)
     if shape is not None:
         rows.add_indirect(shape)
     own = sum(len(sink.base_indirect) + len(sink.direct_indirect) for _, sink in columns if sink is not None)
