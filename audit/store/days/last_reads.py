@@ -17,7 +17,7 @@ from audit.store.days.finished_tables import LAST_READS, READS
 from audit.store.tables import exists, path_name
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 _KEPT_DAYS = 7
 """Records that come later than these days take all of them away; the next run makes one of all reads."""
@@ -44,17 +44,24 @@ def forget_last_reads(spark: SparkSession, root: str, first: date) -> None:
 
 
 def write_last_reads(spark: SparkSession, root: str) -> None:
-    """Write what was read last as of the newest finished day, and keep those of a few days before."""
+    """Write what was read last as of the two newest finished days, and keep those of a few days before.
+
+    Of two: a record that comes late for the newest day leaves the other one.
+    """
     if not exists(spark, READS, root):
         return
     reads = spark.read.format("delta").load(READS.location(root))
-    day = reads.selectExpr("max(query_date) AS day").collect()[0]["day"]
-    if day is None:
-        return
     reads.createOrReplaceTempView(READS.name)
+    newest = _newest_day(reads)
+    before = newest and _newest_day(reads.where(f"query_date < DATE'{newest}'"))
+    for day in filter(None, (before, newest)):
+        if day not in _days(spark, root):
+            _write(spark, root, day)
+
+
+def _write(spark: SparkSession, root: str, day: date) -> None:
+    """Write what was read last as of a day; the temporary view `finished_reads` shows the reads."""
     kept, earlier, before = _days(spark, root), newest_last_reads(spark, root, day), ""
-    if earlier == day:
-        return
     if earlier is not None:
         before = f"UNION ALL SELECT {_COLUMNS} FROM {LAST_READS.name} WHERE as_of = DATE'{earlier}'"  # noqa: S608 - our own names
     # An object that has no id is told apart by its name.
@@ -64,7 +71,8 @@ def write_last_reads(spark: SparkSession, root: str) -> None:
         SELECT DATE'{day}' AS as_of, max(query_date) AS query_date, user_name, {name} AS object_name,
           object_id, max(last_read) AS last_read
         FROM (
-          SELECT {_COLUMNS} FROM {READS.name} WHERE query_date > DATE'{earlier or date.min}' {before}
+          SELECT {_COLUMNS} FROM {READS.name}
+          WHERE query_date > DATE'{earlier or date.min}' AND query_date <= DATE'{day}' {before}
         )
         GROUP BY user_name, object_id, {name}
         """  # noqa: S608 - our own names
@@ -84,3 +92,8 @@ def _days(spark: SparkSession, root: str) -> Collection[date]:
         return ()
     frame = spark.read.format("delta").load(LAST_READS.location(root))
     return [row["as_of"] for row in frame.select("as_of").distinct().collect()]
+
+
+def _newest_day(reads: DataFrame) -> date | None:
+    found: date | None = reads.selectExpr("max(query_date) AS day").collect()[0]["day"]
+    return found
