@@ -26,7 +26,7 @@ from audit.policies.model.events import GovernanceEvent, event_from
 from audit.query.answer import WAY_OUT, Answer
 from audit.query.functions import MACROS
 from audit.query.governance import governance_json, structure
-from audit.query.translation import quoted, to_duckdb
+from audit.query.translation import quoted, sql_value, to_duckdb
 from audit.store.days.finished_tables import SUM_TABLES
 from audit.store.delta_files import UnsupportedStore, column_types, data_files, open_table, size
 from audit.store.measured.names import GOVERNANCE, MEASURED
@@ -174,15 +174,14 @@ class Tables:
         """The events of governance, oldest first; none where nothing has happened yet."""
         try:
             with self._by_spark_alone(EVENTS):
-                source = self._source(EVENTS, open_table(self.root, EVENTS))
+                table = open_table(self.root, EVENTS)
         except TableMissingError:
             return []
-        with self._failures_named():
-            there = self._columns(source)
+        kinds = column_types(table)
         # An older version may lack a column; the first two are the order and the time.
-        names = [name for name, _, _ in EVENT_COLUMNS[2:] if name in there]
-        listed = ", ".join(map(quoted, names))
-        query = f"SELECT epoch_us(event_time), {listed} FROM {source} ORDER BY sequence"  # noqa: S608  quoted
+        names = [name for name, _, _ in EVENT_COLUMNS[2:] if name in kinds]
+        listed, rows_of = ", ".join(map(quoted, names)), self._rows(EVENTS, table, kinds)
+        query = f"SELECT epoch_us(event_time), {listed} FROM ({rows_of}) ORDER BY sequence"  # noqa: S608  quoted
         with self._failures_named():
             rows = self.connection.execute(query).fetchall()
         return [event_from(time, dict(zip(names, values, strict=True)).get) for time, *values in rows]
@@ -201,33 +200,28 @@ class Tables:
             table = self._table(name)
         if table is None:
             return  # a query that names it says so
-        source = self._source(name, table)
+        kinds = self.types(name)
+        if name in _OF_AUDIT:  # a root of an older version lacks what the views ask for until an attach
+            kinds = current_types(_OF_AUDIT[name], kinds)
+        rows = self._rows(name, table, kinds)
         with self._failures_named():
-            found = self._columns(source)
-            # In the table's order: a file has no column for its partition, and DuckDB adds that at the end.
-            kinds = self.types(name)
-            if name in _OF_AUDIT:  # a root of an older version lacks what the views ask for until an attach
-                kinds = current_types(_OF_AUDIT[name], kinds)
-            listed = ", ".join(_selected(one, kind, found.get(one)) for one, kind in kinds.items())
-            self.connection.execute(f"CREATE VIEW {self._full(name)} AS SELECT {listed} FROM {source}")  # noqa: S608 - quoted
+            self.connection.execute(f"CREATE VIEW {self._full(name)} AS {rows}")
 
-    def _source(self, name: str, table: DeltaTable) -> str:
-        """What stands in a FROM for the rows of a table of delta-rs."""
+    def _rows(self, name: str, table: DeltaTable, kinds: Mapping[str, str]) -> str:
+        """A query that gives all rows of a table of delta-rs, with these columns of Spark's types."""
         if local_path(self.root) is None:
             # DuckDB has no credentials of the store; delta-rs takes them from the environment.
-            self.connection.register(f"remote_{name}", table.to_pyarrow_dataset())
-            return f"remote_{name}"
-        if files := data_files(table):
-            paths = ", ".join(f"'{one}'" for one in (path.replace("'", "''") for path in files))
-            # Files of an older version lack columns, and fields of structs.
-            return f"read_parquet([{paths}], hive_partitioning = true, union_by_name = true)"
-        columns = ", ".join(_selected(one, kind, None) for one, kind in column_types(table).items())
-        return f"(SELECT {columns} WHERE false)"
-
-    def _columns(self, source: str) -> dict[str, str]:
-        return {
-            name: kind for name, kind, *_ in self.connection.execute(f"DESCRIBE FROM {source}").fetchall()
-        }
+            source, rows = f"remote_{name}", table.to_pyarrow_dataset()
+            self.connection.register(source, rows)
+            there = set(rows.schema.names)
+            listed = (_cast(one if one in there else None, one, kind) for one, kind in kinds.items())
+        elif files := data_files(table):
+            folders = table.metadata().partition_columns
+            source = _in_files(files, {one: kind for one, kind in kinds.items() if one not in folders})
+            listed = (_of_folder(one, kinds[one]) if one in folders else quoted(one) for one in kinds)
+        else:
+            source, listed = "(SELECT 1 WHERE false)", (_cast(None, one, kind) for one, kind in kinds.items())
+        return f"SELECT {', '.join(listed)} FROM {source}"  # noqa: S608 - quoted
 
     def _show_view(self, name: str) -> None:
         self._require_below(name)
@@ -259,7 +253,7 @@ class Tables:
 
     def _make_waiting(self) -> None:
         """The rows that wait; not those that an ingest has written since they were read."""
-        kind = json.dumps(_in_duckdb(f"ARRAY<STRUCT<{QUERY_HISTORY.row_schema}>>", "spark"))
+        kind = json.dumps(_in_duckdb(f"ARRAY<STRUCT<{QUERY_HISTORY.row_schema}>>"))
         days = ", ".join({f"DATE '{date.fromisoformat(row['start_time'][:10])}'" for row in self.waiting})
         written = f"FROM {self._full(QUERY_HISTORY.name)} WHERE query_date IN ({days})"
         self.connection.execute(
@@ -368,25 +362,38 @@ def opened(
         yield Tables(connection, root, schema, now, waiting, history)
 
 
-def _selected(name: str, kind: str, found: str | None) -> str:
-    """A column of a table in a select list, with all that its type in the log has.
+def _in_files(files: Iterable[str], kinds: Mapping[str, str]) -> str:
+    """What stands in a FROM for the columns of files, some of which have no column or field of that name yet.
 
-    >>> _selected("a", "bigint", "BIGINT"), _selected("a", "bigint", None)
-    ('"a"', 'CAST(NULL AS BIGINT) AS "a"')
-    >>> _selected("a", "struct<b:int,c:int>", 'STRUCT("b" INTEGER)')
-    'CAST("a" AS STRUCT("b" INT, "c" INT)) AS "a"'
+    The types are told. `union_by_name` would look into all files each time that a view is made or read.
     """
-    wanted = _in_duckdb(kind, "spark")
-    if found is None:
-        return f"CAST(NULL AS {wanted}) AS {quoted(name)}"
-    # Files of an older version lack fields of structs.
-    if "<" in kind and _in_duckdb(found, "duckdb") != wanted:
-        return f"CAST({quoted(name)} AS {wanted}) AS {quoted(name)}"
-    return quoted(name)
+    paths = ", ".join(map(sql_value, files))
+    told = ((sql_value(name), sql_value(_in_duckdb(kind))) for name, kind in kinds.items())
+    columns = ", ".join(f"{name}: {{name: {name}, type: {kind}, default_value: NULL}}" for name, kind in told)
+    return f"read_parquet([{paths}], schema = MAP {{{columns}}}, filename = true)"
 
 
-def _in_duckdb(kind: str, dialect: str) -> str:
-    made = exp.DataType.build(kind, dialect=dialect).sql("duckdb", identify=True)
+def _of_folder(name: str, kind: str) -> str:
+    """A column that the table is partitioned on.
+
+    DuckDB (2.0) takes a schema or hive_partitioning, not both. It leaves out files by what is made of their
+    names, too.
+    """
+    value = f"regexp_extract(filename, {sql_value(f'.*/{name}=([^/]+)/')}, 1)"
+    return f"TRY_CAST({value} AS {_in_duckdb(kind)}) AS {quoted(name)}"
+
+
+def _cast(column: str | None, name: str, kind: str) -> str:
+    return f"CAST({'NULL' if column is None else quoted(column)} AS {_in_duckdb(kind)}) AS {quoted(name)}"
+
+
+def _in_duckdb(kind: str) -> str:
+    """A type of Spark's in DuckDB.
+
+    >>> _in_duckdb("array<struct<a:bigint>>")
+    'STRUCT("a" BIGINT)[]'
+    """
+    made = exp.DataType.build(kind, dialect="spark").sql("duckdb", identify=True)
     # All times of the audit are UTC, and have no zone in DuckDB.
     return str(made).replace("TIMESTAMPTZ", "TIMESTAMP")
 

@@ -89,6 +89,16 @@ def quoted(name: str) -> str:
     return f'"{doubled}"'
 
 
+def sql_value(text: str) -> str:
+    """A text as a literal of DuckDB's.
+
+    >>> sql_value("it's")
+    "'it''s'"
+    """
+    doubled = text.replace("'", "''")
+    return f"'{doubled}'"
+
+
 def _place(error: SqlglotError) -> str:
     """Where a mistake is, without the names of sqlglot's own classes."""
     if not isinstance(error, ParseError) or not error.errors:

@@ -81,13 +81,3 @@ def duckdb_type(column: Mapping[str, Any]) -> str | None:
     if not isinstance(kind, str) or "COLLATION" in keys or "CHAR_VARCHAR" in keys:
         return None
     return kind.upper() if kind.startswith("decimal") else _KINDS.get(kind)
-
-
-def sql_value(text: str) -> str:
-    """A text as a literal of DuckDB's.
-
-    >>> sql_value("it's")
-    "'it''s'"
-    """
-    doubled = text.replace("'", "''")
-    return f"'{doubled}'"

@@ -15,15 +15,8 @@ from urllib.parse import unquote, urlsplit
 
 from audit.core.errors import TableMissingError
 from audit.core.file_paths import local_path, without_scheme
-from audit.query.translation import quoted
-from audit.report.subject.columns import (
-    duckdb_type,
-    fields,
-    fits,
-    is_comparable,
-    physical_of,
-    sql_value,
-)
+from audit.query.translation import quoted, sql_value
+from audit.report.subject.columns import duckdb_type, fields, fits, is_comparable, physical_of
 from audit.report.subject.key import Key
 from audit.store.delta_files import UnsupportedStore, data_files, open_table
 from lineage.catalog.object_ids import object_id
