@@ -43,8 +43,9 @@ def test_the_oldest_versions_that_are_allowed(tmp_path):
     install = [sys.executable, "-m", "pip", "install", "--quiet", "--target", folder, *asked]
     installed = subprocess.run(install, check=False, capture_output=True, text=True)
     assert installed.returncode == 0, installed.stderr
-    # An older pyarrow imports pandas by itself, which costs time alone.
-    chosen = ["--tier", "quick", "-k", "not no_spark_is_imported", *ASKED]
+    # An older pyarrow imports pandas by itself, which costs time alone. delta-rs 1.5 holds Python's lock
+    # while it waits; the server of the test needs it.
+    chosen = ["--tier", "quick", "-k", "not no_spark_is_imported and not root_on_s3", *ASKED]
     ran = subprocess.run(
         [
             sys.executable,
