@@ -206,7 +206,7 @@ class BackupPolicyInUseError(BackupError):
 
 
 class BackupHistoryError(BackupError):
-    """The table `backup_history` has an event that this version cannot apply."""
+    """The table `backup_history` cannot be read, or has an event that this version cannot apply."""
 
     code = "BACKUP_HISTORY_UNREADABLE"
 

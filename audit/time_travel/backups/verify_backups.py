@@ -8,19 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from audit.core.clock import to_micros
 from audit.time_travel.backups.backup_files import BackupFiles
 from audit.time_travel.backups.files.manifest import NAME as MANIFEST
 from audit.time_travel.backups.model.apply_events import state_after
-from audit.time_travel.backups.model.events import NAME, BackupEvent, event_from
+from audit.time_travel.backups.model.events import COLUMNS, NAME, event_from
 from audit.time_travel.backups.model.state import Backup, BackupState
 from audit.time_travel.backups.store.backup_store import Verified
 from audit.time_travel.backups.store.choose import store_at
-from audit.time_travel.errors import BackupDamagedError, BackupNotLocalError, UnknownBackupError
+from audit.time_travel.errors import (
+    BackupDamagedError,
+    BackupHistoryError,
+    BackupNotLocalError,
+    UnknownBackupError,
+)
 from lineage.names import SESSION_CATALOG, quote_name, split_name
 
 if TYPE_CHECKING:
@@ -89,6 +92,7 @@ def read_state(config: Config) -> BackupState:
     """The state of all backups under a root of this machine, read without Spark.
 
     Raises:
+        BackupHistoryError: the events cannot be read, or one is unknown to this version.
         BackupNotLocalError: the root is not on this machine.
     """
     root = config.local_root
@@ -97,15 +101,26 @@ def read_state(config: Config) -> BackupState:
     place = root / NAME
     if not (place / "_delta_log").is_dir():
         return BackupState()
+    import duckdb
     from deltalake import DeltaTable
+    from deltalake.exceptions import DeltaError
 
-    rows = DeltaTable(str(place)).to_pyarrow_table().to_pylist()
-    return state_after([_event(row) for row in sorted(rows, key=lambda row: row["sequence"])])
-
-
-def _event(row: dict[str, Any]) -> BackupEvent:
-    moment: datetime = row["event_time"]
-    return event_from(to_micros(moment.astimezone(timezone.utc)), row.get)
+    names = [name for name, _, _ in COLUMNS[2:]]
+    # One file for each event: DuckDB reads a thousand in a fifth of the time that delta-rs takes.
+    query = f"SELECT epoch_us(event_time), {', '.join(names)} FROM read_parquet($1) ORDER BY sequence"  # noqa: S608  our own names
+    try:
+        # As a URL: in a path delta-rs (1.6) would take a % for the beginning of an escape.
+        added = DeltaTable(place.absolute().as_uri()).get_add_actions()
+        # Of a table without files delta-rs (1.6) has no such column.
+        files = [str(place / one) for one in added["path"].to_pylist()] if added.num_rows else []
+        with duckdb.connect() as connection:
+            rows = connection.execute(query, [files]).fetchall() if files else []
+    except (DeltaError, OSError, duckdb.Error) as error:
+        raise BackupHistoryError(
+            f"the events of backups under {place} cannot be read: {' '.join(str(error).split())}",
+            "let this user read the folder, or bring it back from a copy of the root",
+        ) from error
+    return state_after(event_from(time, dict(zip(names, values, strict=True)).get) for time, *values in rows)
 
 
 def _read_back(places: Iterable[BackupFolder], done: Callable[[int], None]) -> dict[BackupStore, ReadBack]:
