@@ -149,3 +149,28 @@ def test_query_runs_a_file_by_path(spark, root, tmp_path):
 def test_a_semicolon_in_a_string_cuts_nothing():
     """Only semicolons outside strings, names and comments end a statement."""
     assert split_statements("SELECT ';', `a;b` /* ; */; -- ;\n") == ["SELECT ';', `a;b` /* ; */"]
+
+
+def test_the_proof_of_what_was_deleted(root, tmp_path):
+    """Ingest and retention are on record by themselves, and the report of retention says what went."""
+    kept = "2026-01-02"
+    code, deleted = run(root, "retain", "--days", "1")
+    assert (code, {row["first"] for row in deleted} - {None}) == (0, {"2026-01-01"})
+    asked = "SELECT event_type, details FROM account_usage.logging_history ORDER BY event_time"
+    answer = CliRunner().invoke(main, ["query", asked, "--root", str(root), "--format", "json"])
+    events = [(row["event_type"], json.loads(row["details"])) for row in json.loads(answer.stdout)]
+    taken_in = [details["spools"] for kind, details in events if kind == "AUDIT_INGEST"]
+    assert sorted(one["statements"] for spools in taken_in for one in spools) == [1, 3]
+    (went,) = [details["deleted"] for kind, details in events if kind == "AUDIT_RETAIN"]
+    assert {one["table"]: one["days"] for one in went if one["days"]} == {
+        row["table"]: ["2026-01-01"] for row in deleted if row["days"]
+    }
+    file = tmp_path / "retention.json"
+    report = ["report", "retention", "--from", kept, "--root", str(root), "-o", str(file)]
+    answer = CliRunner().invoke(main, report, catch_exceptions=False)
+    assert answer.exit_code == 0, answer.output
+    (proof,) = [
+        one for one in json.loads(file.read_text())["figures"] if one["name"] == "deleted_by_retention"
+    ]
+    found = {row["table_name"]: row["rows_deleted"] for row in proof["rows"]}
+    assert found == {row["table"]: row["rows"] for row in deleted}
