@@ -1,5 +1,6 @@
 -- Which accesses repeat within an hour, by whom, and to which objects: a job, or somebody who copies piece by piece?
 -- Reads account_usage.aggregate_access_history.
+-- Theme: reads
 -- :days = 30      how far back
 -- :at_least = 2   how many in an hour make a row
 SELECT interval_start_time, user_name, calls, rows_produced,

@@ -1,5 +1,6 @@
 -- How active was each user on each day: statements, reads, writes, DDL, failures?
 -- Reads account_usage.statements.
+-- Theme: use and cost
 -- :days = 30   how far back
 SELECT CAST(start_time AS DATE) AS day, user_name, CAST(sum(calls) AS BIGINT) AS statements,
   CAST(sum(if(reads_data, calls, 0)) AS BIGINT) AS reads, count_if(writes_data) AS writes, count_if(is_ddl) AS ddl,

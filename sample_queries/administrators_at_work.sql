@@ -1,5 +1,6 @@
 -- What did administrators do, in the role ACCOUNTADMIN or by the configuration `admins` without naming a role?
 -- Reads account_usage.statements and account_usage.logging_history, whose details hold the configuration.
+-- Theme: refusals and administrators
 -- :days = 30   how far back
 WITH configured AS (
   SELECT DISTINCT application_id, trim(admin) AS user_name

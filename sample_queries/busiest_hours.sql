@@ -1,5 +1,6 @@
 -- When is most asked, by how many users, how long does it take, and how much of it fails?
 -- Reads account_usage.aggregate_query_history.
+-- Theme: use and cost
 -- :days = 30   how far back
 -- :top = 20    how many hours
 SELECT interval_start_time, sum(calls) AS statements, count(DISTINCT user_name) AS users, sum(errors) AS errors,

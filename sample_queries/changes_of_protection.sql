@@ -1,5 +1,6 @@
 -- How did policies, tags, roles and grants change, and what was said before?
 -- Reads account_usage.policy_changes.
+-- Theme: policies and tags
 -- :object_name = '%'   a pattern of LIKE for the policy, tag, role or protected object
 -- :days = 30           how far back
 SELECT query_start_time, user_name, role_name, query_type, object_domain, object_name, query_text, query_text_before,

@@ -1,6 +1,7 @@
 -- Who changed the data of a table, when, and which Delta version came of it?
 -- Reads account_usage.access_history and account_usage.query_history. The version is what
 -- `SELECT * FROM t VERSION AS OF n` wants.
+-- Theme: changes
 -- :object_name = 'spark_catalog.clean.flights'   the full name of the table
 -- :days = 30                                     how far back
 SELECT a.query_start_time, a.user_name, q.query_type,

@@ -1,6 +1,7 @@
 -- Which columns does a tag reach today, by themselves, by their table or by their schema, and with which value?
 -- Reads account_usage.columns, which is as an attached session has measured it last, and account_usage.tag_references.
 -- The nearest level gives the value.
+-- Theme: policies and tags
 -- :tag_name = 'spark_catalog.gov.pii'   the full name of the tag
 WITH tagged AS (
   SELECT object_database, object_id, object_name, domain, column_name, tag_value

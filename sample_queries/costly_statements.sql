@@ -1,5 +1,6 @@
 -- Which statements, alike but for their literals, took most time and read most bytes, and who issued them?
 -- Reads account_usage.statements.
+-- Theme: use and cost
 -- :days = 30   how far back
 -- :top = 20    how many
 SELECT coalesce(query_parameterized_hash, query_id) AS query_parameterized_hash, CAST(sum(calls) AS BIGINT) AS statements,

@@ -1,5 +1,6 @@
 -- What was created, altered, replaced or dropped lately, by whom?
 -- Reads account_usage.ddl_history.
+-- Theme: changes
 -- :object_name = '%'   a pattern of LIKE for the full name
 -- :days = 30           how far back
 SELECT query_start_time, user_name, operation_type, object_domain, object_name,

@@ -2,6 +2,7 @@
 -- Reads account_usage.grants_to_roles, account_usage.grants_to_users, account_usage.users, account_usage.objects_read
 -- and account_usage.access_history. Who reads uses SELECT, who writes any other one, and both use USAGE. A privilege
 -- that is younger than that is left out.
+-- Theme: privileges
 -- :days = 90   for how long nobody has used it
 WITH RECURSIVE held (user_name, role, path) AS (
   SELECT user_name, role, array(role)

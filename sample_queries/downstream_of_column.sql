@@ -1,5 +1,6 @@
 -- Which columns were made of a column, directly or through others?
 -- Reads account_usage.column_lineage. Filters and keys that gave no value are left out.
+-- Theme: lineage
 -- :object_name = 'spark_catalog.raw.flights'   the full name of the table
 -- :column_name = 'arr_delay'                   the column
 -- :days = 365                                  how far back

@@ -1,5 +1,6 @@
 -- Which tables and files hang on a table, directly or through others: what is touched when it changes?
 -- Reads account_usage.access_history: whatever a statement read, its result hangs on, filters and joins too.
+-- Theme: lineage
 -- :object_name = 'spark_catalog.raw.flights'   the full name of the table
 -- :days = 365                                  how far back
 -- :max_hops = 10                               where to stop

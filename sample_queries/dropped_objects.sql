@@ -1,6 +1,7 @@
 -- What was dropped, by whom and when, and can it be brought back?
 -- Reads account_usage.ddl_history, and account_usage.catalog_tables, which is as an attached session has measured it
 -- last. Tables and views alone are in the latter.
+-- Theme: changes
 -- :days = 30   how far back
 SELECT d.query_start_time, d.user_name, d.object_domain, d.object_name, d.query_text,
   bool_or(c.deleted IS NOT NULL) AS can_come_back

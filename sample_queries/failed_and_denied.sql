@@ -1,5 +1,6 @@
 -- Which statements failed or were denied, and what did they try to touch?
 -- Reads account_usage.query_history: only statements that succeed have a row in access_history.
+-- Theme: refusals and administrators
 -- :days = 30   how far back
 SELECT start_time, user_name, role_name, execution_status, error_code,
   array_join(objects_tried, ', ') AS objects_tried, query_text

@@ -1,5 +1,6 @@
 -- Who has read an object lately for the first time, or again after 30 days or more without a read?
 -- Reads account_usage.first_time_access.
+-- Theme: reads
 -- :days = 7   how far back
 SELECT query_start_time, user_name, object_domain, object_name, if(is_direct, 'by name', 'through a view') AS how,
   days_since_previous_read

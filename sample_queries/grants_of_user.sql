@@ -1,6 +1,7 @@
 -- Which privileges has a user, by name or through roles, today or some days ago?
 -- Reads account_usage.grants_to_users and account_usage.grants_to_roles. PUBLIC, which everybody has, is among the
 -- roles; who is an administrator by configuration may do everything without a row here.
+-- Theme: privileges
 -- :user_name = 'bob'   as in query_history
 -- :days_ago = 0        at which moment; 0 is now
 WITH RECURSIVE held (role, path) AS (

@@ -1,5 +1,6 @@
 -- When was nothing recorded, and who had it so: pauses, detached sessions, deleted days, lost records?
 -- Reads account_usage.logging_history.
+-- Theme: the record itself
 -- :days = 30   how far back
 SELECT event_type, user_name, os_user, count(*) AS events, sum(duration) AS milliseconds, min(event_time) AS first_time,
   max(event_time) AS last_time, max(message) AS message

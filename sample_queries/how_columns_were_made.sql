@@ -1,5 +1,6 @@
 -- How was each column of a table made: copied, computed or aggregated, of what, and by whom?
 -- Reads account_usage.column_lineage.
+-- Theme: lineage
 -- :object_name = 'spark_catalog.mart.carrier_delay'   the full name of the table
 -- :days = 365                                         how far back
 SELECT target_column_name, transformation,

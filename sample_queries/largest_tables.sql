@@ -1,6 +1,7 @@
 -- Which tables take most space with their Time Travel, and when were they read last?
 -- Reads account_usage.table_storage, which is as an attached session has measured it last, and
 -- account_usage.objects_read.
+-- Theme: use and cost
 -- :top = 20   how many
 WITH read AS (
   SELECT lower(object_name) AS object_name, max(query_start_time) AS last_read, count(DISTINCT user_name) AS readers

@@ -1,5 +1,6 @@
 -- Which users have a role, by GRANT or through other roles, and since when?
 -- Reads account_usage.roles, account_usage.grants_to_users and account_usage.grants_to_roles.
+-- Theme: privileges
 -- :role_name = 'READERS'   the role, in upper case
 WITH RECURSIVE holder (role, path) AS (
   SELECT name, array(name) FROM account_usage.roles WHERE name = :role_name AND deleted_on IS NULL

@@ -1,6 +1,7 @@
 -- What was modified from what: each column that was written, what the statement took it from (direct), and
 -- the columns of tables below (base)? A function that made it is named, too.
 -- Reads account_usage.columns_written.
+-- Theme: changes
 -- :object_name = 'spark_catalog.mart.carrier_delay'   the full name of the table that was written
 -- :days = 30                                          how far back
 SELECT column_name,

@@ -1,5 +1,6 @@
 -- Which tables and views are used most, and by how many people?
 -- Reads account_usage.objects_read.
+-- Theme: use and cost
 -- :days = 30    how far back
 -- :top = 20     how many
 SELECT object_name, object_domain, count(DISTINCT query_id) AS queries,

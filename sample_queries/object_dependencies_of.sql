@@ -1,5 +1,6 @@
 -- Which views hang on a table or view, directly or through other views: what breaks when it goes?
 -- Reads account_usage.object_dependencies, which is as an attached session has measured it last.
+-- Theme: lineage
 -- :object_name = 'spark_catalog.raw.flights'   the full name of the table or view
 -- :max_hops = 10                               where to stop
 WITH RECURSIVE edge AS (

@@ -1,6 +1,7 @@
 -- Which tables and views belong to the administrators, since nobody was granted them and no creation is on record?
 -- Reads account_usage.catalog_tables, which is as an attached session has measured it last,
 -- account_usage.grants_to_roles and account_usage.ddl_history.
+-- Theme: privileges
 WITH owned AS (
   SELECT DISTINCT object_id
   FROM account_usage.grants_to_roles

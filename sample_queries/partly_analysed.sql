@@ -1,5 +1,6 @@
 -- Which statements could not be analysed in full, and why: what must be looked at by hand?
 -- Reads account_usage.access_history and account_usage.query_history.
+-- Theme: the record itself
 -- :days = 30   how far back
 SELECT a.query_start_time, a.user_name, a.analysis, a.analysis_reason, q.query_type, q.query_text
 FROM account_usage.access_history a

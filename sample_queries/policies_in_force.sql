@@ -1,5 +1,6 @@
 -- Which policies stood between users and an object, and whom did they show the real values?
 -- Reads account_usage.policies_in_force.
+-- Theme: policies and tags
 -- :object_name = 'spark_catalog.clean.flights'   the full name of a table or view
 -- :days = 30                                     how far back
 SELECT user_name, column_name, policy_kind, policy_name, count(DISTINCT policy_version) AS versions,

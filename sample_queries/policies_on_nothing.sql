@@ -1,5 +1,6 @@
 -- Which policies protect nothing today, and did they ever?
 -- Reads account_usage.masking_policies, account_usage.row_access_policies and account_usage.policy_references.
+-- Theme: policies and tags
 WITH policy AS (
   SELECT 'MASKING_POLICY' AS policy_kind, policy_id, policy_name, policy_schema, policy_catalog, policy_owner, created
   FROM account_usage.masking_policies WHERE deleted IS NULL

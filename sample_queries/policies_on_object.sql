@@ -1,6 +1,7 @@
 -- Which policies are on a table or view and its columns, today or some days ago, and what do they say?
 -- Reads account_usage.policy_references, account_usage.masking_policies and account_usage.row_access_policies. The
 -- body is the last one of the policy.
+-- Theme: policies and tags
 -- :object_name = 'spark_catalog.clean.flights'   the full name of a table, view or schema
 -- :days_ago = 0                                  at which moment; 0 is now
 WITH policy AS (

@@ -1,5 +1,6 @@
 -- Who may do what with an object, by which role, user or schema, today or some days ago?
 -- Reads account_usage.grants_to_roles. Who has a role is told by the sample query members_of_role.
+-- Theme: privileges
 -- :object_name = 'spark_catalog.clean.flights'   the full name of a table, view or schema
 -- :days_ago = 0                                  at which moment; 0 is now
 SELECT privilege, granted_on, concat_ws('.', table_catalog, table_schema, name) AS object_name, granted_to,

@@ -1,5 +1,6 @@
 -- Who read columns that have a tag now, by themselves or by their table, how often, and for a stated purpose?
 -- Reads account_usage.columns_read, account_usage.tag_references and account_usage.query_history.
+-- Theme: reads
 -- :tag_name = 'spark_catalog.gov.pii'   the full name of the tag
 -- :days = 30                            how far back
 SELECT r.user_name, r.object_name, r.column_name, t.tag_value, count(DISTINCT r.query_id) AS queries,

@@ -1,5 +1,6 @@
 -- Who reads at night or at the weekend, and what?
 -- Reads account_usage.objects_read. Hours are UTC.
+-- Theme: reads
 -- :from_hour = 20   when the night begins
 -- :to_hour = 6      when it ends
 -- :days = 30        how far back

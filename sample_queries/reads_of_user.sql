@@ -1,5 +1,6 @@
 -- What did a user read, by name or through a view, and which columns of it?
 -- Reads account_usage.columns_read.
+-- Theme: reads
 -- :user_name = 'bob'   as in query_history
 -- :days = 30           how far back
 SELECT object_domain, object_name, count(DISTINCT query_id) AS queries,

@@ -1,5 +1,6 @@
 -- Who fails or is denied again and again, with which object and error?
 -- Reads account_usage.failed_and_denied_attempts.
+-- Theme: refusals and administrators
 -- :days = 30      how far back
 -- :at_least = 1   how many attempts make a row
 SELECT user_name, object_name, execution_status, error_code, sum(attempts) AS attempts,

@@ -1,6 +1,7 @@
 -- Which roles has a user, by GRANT or through other roles, today or some days ago, and since when?
 -- Reads account_usage.grants_to_users and account_usage.grants_to_roles. Everybody has PUBLIC as well. Roles that a
 -- program gives a session (`as_user`) stand in place of these: account_usage.query_history has them in role_name.
+-- Theme: privileges
 -- :user_name = 'bob'   as in query_history
 -- :days_ago = 0        at which moment; 0 is now
 WITH RECURSIVE held (role, path, granted_by, created_on) AS (

@@ -1,5 +1,6 @@
 -- Which roles has no user, neither by GRANT nor through other roles, and what may they do?
 -- Reads account_usage.roles, account_usage.grants_to_users and account_usage.grants_to_roles.
+-- Theme: privileges
 WITH RECURSIVE held (role, path) AS (
   SELECT role, array(role) FROM account_usage.grants_to_users WHERE deleted_on IS NULL
   UNION ALL

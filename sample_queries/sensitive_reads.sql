@@ -1,5 +1,6 @@
 -- Which sensitive columns were read, by whom, how often? `*` names all columns of a table.
 -- Reads account_usage.columns_read.
+-- Theme: reads
 -- :columns = 'spark_catalog.raw.planes.tailnum, spark_catalog.raw.airports.*'   full names, by commas
 -- :days = 30                                                                    how far back
 SELECT object_name, column_name, user_name, count(DISTINCT query_id) AS queries, max(query_start_time) AS last_read

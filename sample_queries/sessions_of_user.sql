@@ -1,5 +1,6 @@
 -- Which sessions did a user work in, from where, since when, and did others work in them as well?
 -- Reads account_usage.statements and account_usage.sessions.
+-- Theme: origin and purpose
 -- :user_name = 'bob'   as in query_history
 -- :days = 30           how far back
 WITH worked AS (

@@ -1,5 +1,6 @@
 -- Where did tagged data go, how was it changed on the way, and is the copy tagged?
 -- Reads account_usage.tagged_data_spread.
+-- Theme: lineage
 -- :tag_name = 'spark_catalog.gov.pii'   the full name of the tag
 -- :days = 365                           how far back
 SELECT source_object_name, source_column_name, tag_value, target_object_domain, target_object_name, target_column_name,

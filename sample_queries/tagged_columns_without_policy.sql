@@ -1,5 +1,6 @@
 -- Which tagged columns does no masking policy protect today, and who read them lately?
 -- Reads account_usage.tag_references, account_usage.policy_references and account_usage.columns_read.
+-- Theme: policies and tags
 -- :tag_name = '%'   a pattern of LIKE for the full name of the tag
 -- :days = 30        how far back reads are counted
 WITH tagged AS (

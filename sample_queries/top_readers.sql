@@ -1,5 +1,6 @@
 -- Who reads most, in statements, rows, bytes and days, by user and object?
 -- Reads account_usage.top_readers. Rows and bytes are those of whole statements.
+-- Theme: reads
 -- :days = 30   how far back
 -- :top = 20    how many
 SELECT user_name, object_name, sum(statements) AS statements, sum(rows_produced) AS rows_produced,

@@ -3,6 +3,7 @@
 -- tables below, not the views between.
 -- Reads account_usage.catalog_tables, which is as an attached session has measured it last,
 -- account_usage.top_readers and account_usage.access_history.
+-- Theme: use and cost
 -- :days = 90   how far back
 WITH read AS (
   SELECT lower(object_name) AS object_name, max(last_read) AS last_read

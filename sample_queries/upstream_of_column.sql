@@ -1,5 +1,6 @@
 -- Where does a column come from, hop by hop, back to the files it was loaded from?
 -- Reads account_usage.columns_written. Hops go over base sources, since views are written by nobody.
+-- Theme: lineage
 -- :object_name = 'spark_catalog.mart.carrier_delay'   the full name of the table
 -- :column_name = 'avg_delay'                          the column
 -- :days = 365                                         how far back

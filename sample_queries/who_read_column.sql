@@ -1,5 +1,6 @@
 -- Who read a column in the last 7 days, in which statement, and did they name its table?
 -- Reads account_usage.columns_read and account_usage.query_history.
+-- Theme: reads
 -- :object_name = 'spark_catalog.raw.planes'   the full name of the table or view
 -- :column_name = 'seats'                      the column
 -- :days = 7                                   how far back

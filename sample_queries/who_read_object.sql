@@ -1,5 +1,6 @@
 -- Who read an object, by name, by path or through a view, and how often?
 -- Reads account_usage.columns_read.
+-- Theme: reads
 -- :object_name = 'spark_catalog.raw.planes'   the full name of a table, view or location
 -- :days = 30                                  how far back
 SELECT user_name, count(DISTINCT query_id) AS queries,

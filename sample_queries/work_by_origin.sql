@@ -1,5 +1,6 @@
 -- From which machines and programs does each user work, and since when?
 -- Reads account_usage.statements.
+-- Theme: origin and purpose
 -- :days = 30   how far back
 SELECT user_name, client_address, client_program, client_version, os_user, CAST(sum(calls) AS BIGINT) AS statements,
   count(DISTINCT session_id) AS sessions, min(start_time) AS first_statement, max(start_time) AS last_statement

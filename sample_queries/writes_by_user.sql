@@ -1,5 +1,6 @@
 -- Who changes which tables, by which kinds of statements, and how many rows and bytes?
 -- Reads account_usage.access_history and account_usage.query_history.
+-- Theme: changes
 -- :days = 30   how far back
 SELECT a.user_name, a.object_name, q.query_type, count(*) AS statements,
   coalesce(sum(q.rows_produced), 0) AS rows_produced, coalesce(sum(q.bytes_written), 0) AS bytes_written,

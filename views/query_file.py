@@ -26,6 +26,7 @@ SCHEMA = "account_usage"
 _INSTALLED = resources.files("views") / "sample_queries"
 # The wheel carries them inside the package; a checkout has them beside it.
 _SAMPLES = _INSTALLED if _INSTALLED.is_dir() else Path(__file__).parents[1] / "sample_queries"
+_THEME = "Theme: "
 _PARAMETER = re.compile(r"-- :(\w+) = ('[^']*'|\d+)(?:[ \t]+(.*))?")
 
 
@@ -58,12 +59,16 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A sample query: the question that its comment begins with, its parameters, its SQL."""
+    """A sample query: the question that its comment begins with, its parameters, its SQL.
+
+    `theme` is what it is about; "" in a file that does not say it.
+    """
 
     name: str
     question: str
     parameters: tuple[Parameter, ...]
     sql: str
+    theme: str = ""
 
     def ask(self, spark: SparkSession, schema: str = SCHEMA, /, **given: str | int) -> list[Row]:
         """Run the query, with its defaults where nothing is given. It is not recorded itself.
@@ -161,9 +166,11 @@ def _query(name: str, sql: str) -> Query:
     comment = list(takewhile(lambda line: line.startswith("--"), sql.lstrip().splitlines()))
     found = [_PARAMETER.fullmatch(line.rstrip()) for line in comment]
     parameters = tuple(Parameter(one[1], _default(one[2]), one[3] or "") for one in found if one)
-    text = " ".join(line[3:] for line, one in zip(comment, found, strict=True) if not one and line[3:])
+    said = [line[3:] for line, one in zip(comment, found, strict=True) if not one and line[3:]]
+    themes = [line.removeprefix(_THEME).strip() for line in said if line.startswith(_THEME)]
+    text = " ".join(line for line in said if not line.startswith(_THEME))
     question, mark, _ = text.partition("?")
-    return Query(name, question + mark, parameters, sql)
+    return Query(name, question + mark, parameters, sql, "".join(themes[:1]))
 
 
 def _default(text: str) -> str | int:

@@ -95,8 +95,10 @@ def test_what_is_given_replaces_the_defaults(tmp_path):
 
 @pytest.mark.parametrize("name", sample_names())
 def test_a_sample_query_says_what_it_answers(name):
-    """A question, a meaning for each parameter, one statement in which each parameter stands."""
+    """A theme, a question, a meaning for each parameter, one statement in which each parameter stands."""
     query = sample(name)
+    assert query.theme
+    assert "Theme" not in query.question
     assert query.question.endswith("?")
     assert all(one.meaning for one in query.parameters)
     (statement,) = split_statements(query.sql)

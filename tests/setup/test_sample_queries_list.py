@@ -11,9 +11,13 @@ from views.query_file import sample, sample_names
 
 
 def test_without_a_name_the_sample_queries_are_listed():
-    """Each with the question it answers and its parameters; no Spark is started."""
+    """Each with its theme, the question it answers and its parameters, by theme; no Spark is started."""
     answer = CliRunner().invoke(main, ["query", "--json"], catch_exceptions=False)
-    rows = {row["name"]: row for row in json.loads(answer.stdout)}
+    listed = json.loads(answer.stdout)
+    assert listed == sorted(listed, key=lambda row: (row["theme"], row["name"]))
+    assert len({row["theme"] for row in listed}) < len(listed) / 4
+    rows = {row["name"]: row for row in listed}
+    assert rows["who_read_column"]["theme"] == "reads"
     assert sorted(rows) == sample_names()
     assert rows["who_read_column"]["parameters"] == (
         "object_name=spark_catalog.raw.planes, column_name=seats, days=7"

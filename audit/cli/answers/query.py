@@ -80,7 +80,8 @@ def query(
     if path is None and form == "parquet":
         raise click.UsageError("--format parquet needs a file: --output answer.parquet")
     if query is None or lists:
-        rows = [_described(sample(name)) for name in sample_names()]
+        samples = sorted(map(sample, sample_names()), key=lambda one: (one.theme, one.name))
+        rows = [_described(one) for one in samples]
         listed = Answer(tuple(rows[0]), [tuple(row.values()) for row in rows])
         _show(output, listed, "Sample queries", form, path)
         return
@@ -200,7 +201,7 @@ def _placeholders(sql: str) -> frozenset[str]:
 
 def _described(query: Query) -> dict[str, Any]:
     parameters = ", ".join(f"{one.name}={one.default}" for one in query.parameters)
-    return {"name": query.name, "answers": query.question, "parameters": parameters}
+    return {"theme": query.theme, "name": query.name, "answers": query.question, "parameters": parameters}
 
 
 def _pair(text: str) -> tuple[str, Any]:
