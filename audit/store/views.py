@@ -106,8 +106,8 @@ def definition(name: str, schema: str = "account_usage", finished: str | None = 
         schema: of the audit tables.
         finished: SQL of the day that `newest_finished` asks for; None: of the records alone.
 
-    >>> definition("statements").splitlines()[0]
-    '-- One row for each statement: query_history beside what the analysis made of it. The flags are null for'
+    >>> definition("statements").splitlines()[0][:60]
+    '-- What ran, who ran it, and how well is its lineage known? '
     """
     parts = () if finished is None else {table.name for table in SUM_TABLES}
     return _text(name, finished, parts).replace("{schema}", sql_name(split_name(schema)))
