@@ -199,7 +199,8 @@ def _verifying(bench: _Bench) -> Row:
     ours, beside = [], []
     # In turn, so that neither alone finds the files in memory; the first of each finds them on the disk.
     for _ in range(_TURNS):
-        begin, sizes = time.perf_counter(), list[int]()
+        sizes: list[int] = []
+        begin = time.perf_counter()
         found = list(verified_backups(config, None, sizes.append))
         ours.append(sum(sizes) / (time.perf_counter() - begin) / 1e6)
         begin = time.perf_counter()

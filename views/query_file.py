@@ -170,7 +170,7 @@ def _query(name: str, sql: str) -> Query:
     themes = [line.removeprefix(_THEME).strip() for line in said if line.startswith(_THEME)]
     text = " ".join(line for line in said if not line.startswith(_THEME))
     question, mark, _ = text.partition("?")
-    return Query(name, question + mark, parameters, sql, "".join(themes[:1]))
+    return Query(name, question + mark, parameters, sql, next(iter(themes), ""))
 
 
 def _default(text: str) -> str | int:

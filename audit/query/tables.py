@@ -214,13 +214,16 @@ class Tables:
             source, rows = f"remote_{name}", table.to_pyarrow_dataset()
             self.connection.register(source, rows)
             there = set(rows.schema.names)
-            listed = (_cast(one if one in there else None, one, kind) for one, kind in kinds.items())
+            listed = (
+                _cast(quoted(one) if one in there else "NULL", one, kind) for one, kind in kinds.items()
+            )
         elif files := data_files(table):
             folders = table.metadata().partition_columns
             source = _in_files(files, {one: kind for one, kind in kinds.items() if one not in folders})
             listed = (_of_folder(one, kinds[one]) if one in folders else quoted(one) for one in kinds)
         else:
-            source, listed = "(SELECT 1 WHERE false)", (_cast(None, one, kind) for one, kind in kinds.items())
+            source = "(SELECT 1 WHERE false)"
+            listed = (_cast("NULL", one, kind) for one, kind in kinds.items())
         return f"SELECT {', '.join(listed)} FROM {source}"  # noqa: S608 - quoted
 
     def _show_view(self, name: str) -> None:
@@ -383,8 +386,8 @@ def _of_folder(name: str, kind: str) -> str:
     return f"TRY_CAST({value} AS {_in_duckdb(kind)}) AS {quoted(name)}"
 
 
-def _cast(column: str | None, name: str, kind: str) -> str:
-    return f"CAST({'NULL' if column is None else quoted(column)} AS {_in_duckdb(kind)}) AS {quoted(name)}"
+def _cast(value: str, name: str, kind: str) -> str:
+    return f"CAST({value} AS {_in_duckdb(kind)}) AS {quoted(name)}"
 
 
 def _in_duckdb(kind: str) -> str:

@@ -8,10 +8,10 @@ from pathlib import Path
 import boto3
 import pytest
 from deltalake import write_deltalake
-from moto.server import ThreadedMotoServer
 
 from audit.query.tables import opened
 from audit.store.tables import QUERY_HISTORY
+from tests.s3_server import s3_server
 
 from .roots import make_root, rows_of
 
@@ -25,22 +25,19 @@ OBJECT = {
 @pytest.fixture
 def bucket(monkeypatch):
     """A client of a server on loopback with one bucket; the environment has its address."""
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    there = {
-        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
-        "AWS_ALLOW_HTTP": "true",
-        "AWS_ACCESS_KEY_ID": "a-key",
-        "AWS_SECRET_ACCESS_KEY": "a-secret",
-        "AWS_REGION": "us-east-1",
-    }
-    for name, value in there.items():
-        monkeypatch.setenv(name, value)
-    client = boto3.client("s3", region_name="us-east-1")
-    client.create_bucket(Bucket="lake")
-    yield client
-    server.stop()
+    with s3_server() as (_, endpoint):
+        there = {
+            "AWS_ENDPOINT_URL": endpoint,
+            "AWS_ALLOW_HTTP": "true",
+            "AWS_ACCESS_KEY_ID": "a-key",
+            "AWS_SECRET_ACCESS_KEY": "a-secret",
+            "AWS_REGION": "us-east-1",
+        }
+        for name, value in there.items():
+            monkeypatch.setenv(name, value)
+        client = boto3.client("s3", region_name="us-east-1")
+        client.create_bucket(Bucket="lake")
+        yield client
 
 
 def test_the_answers_are_those_of_a_local_root(tmp_path, bucket):

@@ -77,6 +77,20 @@ def test_views(root):
     ]  # fmt: skip
 
 
+def test_statements_has_all_of_query_history(root):
+    """Each of its columns, in their order, but for `calls`; the day is where Spark makes it."""
+    with opened(root) as tables:
+        of_view, of_table = (
+            tables.ask(f"SELECT * FROM account_usage.{name} WHERE false", {}).columns
+            for name in ("statements", "query_history")
+        )
+    assert set(of_table) < set(of_view)
+    assert of_view[:3] == ("query_id", "start_time", "query_date")
+    elsewhere = {"calls", "query_date"}
+    in_order = [name for name in of_table if name not in elsewhere]
+    assert [name for name in of_view if name in of_table and name not in elsewhere] == in_order
+
+
 def test_arrays_of_one_name(root):
     """`columns` stands in two columns of a table, with other fields in each."""
     modified = "SELECT explode(objects_modified) AS o FROM account_usage.access_history"

@@ -4,6 +4,7 @@
 CREATE OR REPLACE VIEW {schema}.statements (
   query_id COMMENT 'Identifier of the statement',
   start_time COMMENT 'When the statement started (UTC, microseconds)',
+  query_date COMMENT 'The day (UTC): the partition of query_history',
   user_name COMMENT 'Who issued the statement',
   end_time COMMENT 'When it ended; null while it runs or after a crash',
   total_elapsed_time COMMENT 'Milliseconds between the two',
@@ -33,7 +34,6 @@ CREATE OR REPLACE VIEW {schema}.statements (
   client_program COMMENT 'The script, module or shell that issued it',
   client_version COMMENT 'Its Python and PySpark',
   os_user COMMENT 'The user of the operating system, whoever user_name is',
-  query_date COMMENT 'The day (UTC): the partition of query_history',
   calls COMMENT 'Statements that the row stands for, by aggregated_tables; otherwise 1',
   captured_by COMMENT 'What recorded it: text, plan or listener; null without a row in access_history',
   analysis COMMENT 'full, partial or opaque: how much of its lineage is known; null without a row in access_history',
@@ -42,11 +42,11 @@ CREATE OR REPLACE VIEW {schema}.statements (
   writes_data COMMENT 'It wrote an object; null without a row in access_history',
   is_ddl COMMENT 'It created, altered or dropped an object; null without a row in access_history'
 ) COMMENT 'Statements: query_history with how each was analysed' AS
-SELECT q.query_id, q.start_time, q.user_name, q.end_time, q.total_elapsed_time, q.query_text, q.query_type,
-  q.role_name, q.database_name, q.schema_name, q.execution_status, q.error_code, q.error_message,
+SELECT q.query_id, q.start_time, q.query_date, q.user_name, q.end_time, q.total_elapsed_time, q.query_text,
+  q.query_type, q.role_name, q.database_name, q.schema_name, q.execution_status, q.error_code, q.error_message,
   q.rows_produced, q.bytes_scanned, q.bytes_written, q.query_hash, q.query_parameterized_hash,
   q.parent_query_id, q.root_query_id, q.objects_tried, q.action, q.session_id, q.application_id, q.query_tag,
-  q.purpose, q.client_address, q.client_host, q.client_program, q.client_version, q.os_user, q.query_date,
+  q.purpose, q.client_address, q.client_host, q.client_program, q.client_version, q.os_user,
   coalesce(q.calls, 1) AS calls, a.captured_by, a.analysis, a.analysis_reason, a.reads_data, a.writes_data, a.is_ddl
 FROM {schema}.query_history q
 LEFT JOIN (

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from moto.server import ThreadedMotoServer
 
 from audit.spark.embedded import jars
 from tests.quick_spark import DRIVER_OF_ONE_TEST
+from tests.s3_server import s3_server
 from tests.time_travel.backups import lake_on_s3
 
 pytestmark = [
@@ -32,24 +32,20 @@ def lake(tmp_path_factory):
     """What the driver saw, by name; its root."""
     root = tmp_path_factory.mktemp("root")
     paths = jars.resolve(os.environ, jars.read_lock(LOCK.read_text(encoding="utf-8")))
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
     requests: list[Request] = []
-    server._server.app = noted(server._server.app, requests)
-    host, port = server.get_host_and_port()
-    endpoint = f"http://{host}:{port}"
-    names = {
-        "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_ENDPOINT_URL_S3": endpoint, "PYTHONPATH": str(ROOT),
-    }  # fmt: skip
-    ran = subprocess.run(
-        [
-            sys.executable, lake_on_s3.__file__, str(root), endpoint, os.pathsep.join(map(str, paths)),
-            json.dumps(DRIVER_OF_ONE_TEST),
-        ],
-        capture_output=True, text=True, check=False, env={**os.environ, **names},
-    )  # fmt: skip
-    server.stop()
+    with s3_server() as (server, endpoint):
+        server._server.app = noted(server._server.app, requests)
+        names = {
+            "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_DEFAULT_REGION": "us-east-1",
+            "AWS_ENDPOINT_URL_S3": endpoint, "PYTHONPATH": str(ROOT),
+        }  # fmt: skip
+        ran = subprocess.run(
+            [
+                sys.executable, lake_on_s3.__file__, str(root), endpoint, os.pathsep.join(map(str, paths)),
+                json.dumps(DRIVER_OF_ONE_TEST),
+            ],
+            capture_output=True, text=True, check=False, env={**os.environ, **names},
+        )  # fmt: skip
     assert ran.returncode == 0, ran.stderr[-4000:]
     return json.loads(ran.stdout.splitlines()[-1]), root, requests
 

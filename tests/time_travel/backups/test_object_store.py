@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from moto.server import ThreadedMotoServer
 
 from audit import attached_sessions
 from audit.cli import main
 from audit.core.actor import Actor
 from audit.time_travel import errors
 from audit.time_travel.backups.store.s3_store import S3Store
+from tests.s3_server import s3_server
 from tests.sessions import NO_TABLES, attached
 
 pytestmark = pytest.mark.spark
@@ -24,20 +24,16 @@ BUCKET = "kept"
 @pytest.fixture(scope="module")
 def s3():
     """A server with a bucket that has Object Lock, and its client; boto3 finds it by the environment."""
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    with pytest.MonkeyPatch.context() as patch:
+    with s3_server() as (_, endpoint), pytest.MonkeyPatch.context() as patch:
         patch.setenv("AWS_ACCESS_KEY_ID", "key")
         patch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
         patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-        patch.setenv("AWS_ENDPOINT_URL_S3", f"http://{host}:{port}")
+        patch.setenv("AWS_ENDPOINT_URL_S3", endpoint)
         import boto3
 
         client = boto3.client("s3")
         client.create_bucket(Bucket=BUCKET, ObjectLockEnabledForBucket=True)
         yield client
-    server.stop()
 
 
 @pytest.fixture(scope="module")

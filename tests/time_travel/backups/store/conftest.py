@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from moto.server import ThreadedMotoServer
 
 from audit.time_travel.backups.store.s3_address import s3_address
 from audit.time_travel.backups.store.s3_client import S3Client
 from audit.time_travel.backups.store.s3_settings import s3_settings
 from audit.time_travel.backups.store.s3_store import S3Store
+from tests.s3_server import s3_server
 
 _NUMBERS = count()
 
@@ -71,15 +71,12 @@ class S3Server:
 @pytest.fixture(scope="module")
 def s3(tmp_path_factory):
     """A server that has no buckets of other modules' tests in use: names are never given twice."""
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    settings = {
-        "fs.s3a.endpoint": f"http://{host}:{port}",
-        "fs.s3a.endpoint.region": "us-east-1",
-        "fs.s3a.access.key": "a-key",
-        "fs.s3a.secret.key": "a-secret",
-        "fs.s3a.path.style.access": "true",
-    }
-    yield S3Server(settings, S3Client.connected(s3_settings(settings)), tmp_path_factory.mktemp("s3"))
-    server.stop()
+    with s3_server() as (_, endpoint):
+        settings = {
+            "fs.s3a.endpoint": endpoint,
+            "fs.s3a.endpoint.region": "us-east-1",
+            "fs.s3a.access.key": "a-key",
+            "fs.s3a.secret.key": "a-secret",
+            "fs.s3a.path.style.access": "true",
+        }
+        yield S3Server(settings, S3Client.connected(s3_settings(settings)), tmp_path_factory.mktemp("s3"))
