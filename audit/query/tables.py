@@ -37,7 +37,14 @@ from audit.store.tables import (
     QUERY_HISTORY,
     current_types,
 )
-from audit.store.views import BELOW, OF_LINEAGE, OF_RECORDS, VIEWS, definition, newest_finished
+from audit.store.views import (
+    OF_LINEAGE,
+    OF_RECORDS,
+    VIEWS,
+    definition,
+    newest_finished,
+    tables_below,
+)
 from lineage.sql.mentions import named_in
 from lineage.types import element_type, struct_fields
 
@@ -131,8 +138,7 @@ class Tables:
 
     def has(self, name: str) -> bool:
         """Whether there is a table or view: older roots lack some, and some were never measured."""
-        below = BELOW.get(name)
-        if below is not None and not self.has(below):
+        if not all(map(self.has, tables_below(name))):
             return False
         self._show(f"{self.schema}.{name}")
         return self._is_there(name)
@@ -268,17 +274,15 @@ class Tables:
 
     def _require_below(self, name: str) -> None:
         """The error names the view that was asked for, not one that it reads."""
-        below = BELOW.get(name)
-        if below is None:
-            return
-        self._show(f"{self.schema}.{below}")
-        if not self._is_there(below):
-            full = f"{self.schema}.{name}"
-            measure = f"attach a session to this root, and name {full} in a query: that measures it"
-            raise QueryFailed(
-                f"{full} is not there yet: nothing was measured under {self.root}",
-                "audit.expect(spark, …) writes it" if below == DATA_QUALITY.name else measure,
-            )
+        for below in sorted(tables_below(name)):
+            self._show(f"{self.schema}.{below}")
+            if not self._is_there(below):
+                full = f"{self.schema}.{name}"
+                measure = f"attach a session to this root, and name {full} in a query: that measures it"
+                raise QueryFailed(
+                    f"{full} is not there yet: nothing was measured under {self.root}",
+                    "audit.expect(spark, …) writes it" if below == DATA_QUALITY.name else measure,
+                )
 
     @contextmanager
     def _by_spark_alone(self, name: str) -> Iterator[None]:

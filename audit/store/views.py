@@ -60,6 +60,15 @@ def with_those_below(names: Collection[str]) -> tuple[str, ...]:
     return tuple(name for name in VIEWS if name in wanted)
 
 
+def tables_below(name: str) -> set[str]:
+    """The tables in `BELOW` of a view, and of the views that it reads.
+
+    >>> sorted(tables_below("objects_without_owner"))
+    ['object_catalog', 'object_governance']
+    """
+    return {BELOW[view] for view in with_those_below([name]) if view in BELOW}
+
+
 def create_views(spark: SparkSession, schema: str, wanted: Sequence[str] = VIEWS) -> tuple[str, ...]:
     """Create views, or bring them up to date.
 
@@ -69,12 +78,12 @@ def create_views(spark: SparkSession, schema: str, wanted: Sequence[str] = VIEWS
         wanted: their names, each after those that it reads.
 
     Returns:
-        The names of those that were made: those in `BELOW` where their table is there.
+        The names of those that were made: those whose tables in `BELOW` are there.
     """
     # Views over a table that is not there would not resolve.
     full = sql_name(split_name(schema))
     made = {table for table in {*BELOW.values()} if spark.catalog.tableExists(f"{full}.{table}")}
-    names = [name for name in wanted if BELOW.get(name) in (None, *made)]
+    names = [name for name in wanted if not tables_below(name) - made]
     for name in names:
         query = newest_finished(name, full, lambda table: spark.catalog.tableExists(f"{full}.{table}"))
         # Asked at each query. Spark leaves out the files of other days by its answer.

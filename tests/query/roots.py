@@ -15,6 +15,8 @@ from audit.policies.model.events import row_of
 from audit.store.measured.catalog_columns import COLUMNS as CATALOG_COLUMNS
 from audit.store.measured.names import CATALOG
 from audit.store.tables import AUDIT_TABLES, AuditTable
+from audit.time_travel.retention.storage_names import TABLES
+from audit.time_travel.retention.storage_views import COLUMNS as STORAGE_COLUMNS
 from lineage.types import element_type, struct_fields
 
 if TYPE_CHECKING:
@@ -47,6 +49,12 @@ def add_catalog(root: str, rows: list[tuple[Any, ...]]) -> None:
     write_deltalake(f"{root}/{CATALOG}", _arrow(rows, CATALOG_COLUMNS))
 
 
+def add_storage(root: str, tables: list[dict[str, Any]]) -> None:
+    """What a session has measured of the tables: a row of `object_storage` each; what is missing is NULL."""
+    rows = [tuple(one.get(name) for name, _, _ in STORAGE_COLUMNS[TABLES]) for one in tables]
+    write_deltalake(f"{root}/{TABLES}", _arrow(rows, STORAGE_COLUMNS[TABLES]))
+
+
 def arrow_type(kind: str) -> pa.DataType:
     """The Arrow type of a type of Spark's SQL."""
     if fields := struct_fields(kind):
@@ -55,7 +63,10 @@ def arrow_type(kind: str) -> pa.DataType:
     if element is not None:
         return pa.list_(arrow_type(element))
     moment = pa.timestamp("us", "UTC")
-    plain = {"STRING": pa.string(), "BIGINT": pa.int64(), "INT": pa.int32(), "BOOLEAN": pa.bool_()}
+    plain = {
+        "STRING": pa.string(), "BIGINT": pa.int64(), "INT": pa.int32(), "BOOLEAN": pa.bool_(),
+        "DOUBLE": pa.float64(),
+    }  # fmt: skip
     return moment if kind == "TIMESTAMP" else plain[kind]
 
 

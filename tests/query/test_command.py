@@ -18,7 +18,7 @@ from audit.cli.tool import Tool
 from audit.core.config import load
 from tests.spooled_events import spooled_events
 
-from .roots import add_catalog, make_root
+from .roots import add_catalog, add_storage, make_root
 
 NOON = datetime.fromisoformat("2026-11-20T12:00")
 COUNT = "SELECT user_name, count(*) AS n FROM account_usage.query_history GROUP BY ALL ORDER BY 1"
@@ -125,7 +125,7 @@ def test_names_and_files(root, tmp_path):
         ([COUNT, "-o", "/nowhere/a.csv"], "/nowhere/a.csv cannot be written"),
         ([COUNT, "-o", "answer.xlsx"], "give --format"),
         (["SELECT :who"], "has no value for :who"),
-        (["unused_tables"], "account_usage.catalog_tables is not there yet"),
+        (["unused_tables"], "account_usage.unused_tables is not there yet"),
     ],
 )
 def test_bad_input(root, words, said):
@@ -143,6 +143,7 @@ def test_what_a_session_has_measured(tmp_path):
         for name, deleted in (("c.s.idle", None), ("c.s.gone", NOON))
     ]
     add_catalog(made, rows)
+    add_storage(made, [])
     found = json.loads(run(made, "unused_tables", "--json")[1])
     assert [row["object_name"] for row in found] == ["c.s.idle"]
 

@@ -21,6 +21,7 @@ from audit.store.measured.catalog import CatalogMeasurement
 from audit.store.measured.names import BACKUPS, CATALOG, GOVERNANCE, STANDS_ON
 from audit.time_travel.backups import history as of_backups
 from audit.time_travel.retention.storage_names import SCHEMATA, TABLES
+from audit.store.views import with_those_below
 from lineage.sql.mentions import named_in
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ class Measurement:
         Warns:
             UserWarning: an update has failed; the views show an earlier state.
         """
-        wanted = {STANDS_ON.get(name, name) for name in named_in(text, self.schema)}
+        named = named_in(text, self.schema)
+        wanted = {STANDS_ON.get(name, name) for name in (*named, *with_those_below(named))}
         for tables, update in self._updates().items():
             if not wanted.isdisjoint(tables):
                 self.failures.guard(partial(_told, update), None)

@@ -19,11 +19,14 @@ OF_BACKUPS = ("backup_policies", "backup_sets", "backups", "backup_storage_usage
 """The views over `object_backups`."""
 OF_GOVERNANCE = (
     "masking_policies", "row_access_policies", "policy_references", "tags", "tag_references", "roles",
-    "users", "grants_to_roles", "grants_to_users", "tagged_data_spread",
+    "users", "grants_to_roles", "grants_to_users", "tagged_data_spread", "dormant_privileges",
 )  # fmt: skip
 """The views over `object_governance`."""
-OF_CATALOG = ("catalog_tables", "columns", "views", "functions", "object_dependencies", "unused_columns")
-"""The views over `object_catalog`."""
+OF_CATALOG = (
+    "catalog_tables", "columns", "views", "functions", "object_dependencies", "unused_columns",
+    "unused_tables", "objects_without_owner",
+)  # fmt: skip
+"""The views over `object_catalog`. The last two read a view over storage, or over governance, too."""
 
 STANDS_ON: Mapping[str, str] = {
     **dict.fromkeys(OF_STORAGE, TABLES),

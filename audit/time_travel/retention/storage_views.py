@@ -30,7 +30,7 @@ _LONG_TERM = timedelta(days=90)
 """The age from which unchanged data is long-term storage (BigQuery, TABLE_STORAGE view)."""
 
 
-_COLUMNS: dict[str, tuple[tuple[str, str, str], ...]] = {
+COLUMNS: dict[str, tuple[tuple[str, str, str], ...]] = {
     TABLES: (
         ("table_id", "BIGINT", "As objectId in access_history; survives a rename"),
         ("table_catalog", "STRING", "The catalog"),
@@ -88,6 +88,7 @@ _COLUMNS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("measured_at", "TIMESTAMP", "When this was found so; what has not changed is not written again"),
     ),
 }
+"""Name, type and meaning of each column of both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,4 +169,4 @@ class StorageMeasurement:
 
     def _write(self, name: str, rows: list[tuple[Any, ...]]) -> None:
         """Write rows, unless only their time differs from the rows in the table."""
-        self.tables.write(name, _COLUMNS[name], [row[:-1] for row in rows], lambda: rows)
+        self.tables.write(name, COLUMNS[name], [row[:-1] for row in rows], lambda: rows)

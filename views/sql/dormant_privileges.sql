@@ -1,0 +1,59 @@
+-- Which privileges has nobody used who has them? One row for each privilege on a table, view or schema that is granted
+-- now, and was not used since then, or not for 30 days. Who reads uses SELECT, who writes any other one, and both use
+-- USAGE; what was done before the history begins does not count. All days are read.
+CREATE OR REPLACE VIEW {schema}.dormant_privileges (
+  granted_to COMMENT 'ROLE or USER',
+  grantee_name COMMENT 'Who holds it',
+  privilege COMMENT 'The privilege; those of the owner are left out',
+  granted_on COMMENT 'TABLE, VIEW or SCHEMA',
+  object_name COMMENT 'catalog.schema.object, as of the last GRANT on it',
+  object_id COMMENT 'As objectId in access_history; survives a rename',
+  created_on COMMENT 'Since when it is held (UTC)',
+  users COMMENT 'Users who have it: by name, by a role of theirs, or by a role that this one holds',
+  last_used COMMENT 'When one of them used it last (UTC); null for never',
+  days_unused COMMENT 'Whole days since then; since it is held, where nobody has used it'
+) COMMENT 'Privileges that nobody has used since they were granted, or for 30 days' AS
+WITH RECURSIVE held (user_name, role, path) AS (
+  SELECT user_name, role, array(role)
+  FROM (SELECT grantee_name AS user_name, role FROM {schema}.grants_to_users WHERE deleted_on IS NULL
+        UNION ALL SELECT name, 'PUBLIC' FROM {schema}.users)
+  UNION ALL
+  SELECT h.user_name, g.name, array_append(h.path, g.name)
+  FROM held h
+  JOIN {schema}.grants_to_roles g
+    ON g.grantee_name = h.role AND g.granted_to = 'ROLE' AND g.granted_on = 'ROLE' AND g.deleted_on IS NULL
+  WHERE NOT array_contains(h.path, g.name)
+), holder AS (
+  SELECT DISTINCT user_name, 'ROLE' AS kind, role AS name FROM held
+  UNION ALL
+  SELECT name, 'USER', name FROM {schema}.users
+), used AS (
+  SELECT user_name, object_id, object_name, true AS is_read, max(last_read) AS last_used
+  FROM {schema}.top_readers
+  GROUP BY user_name, object_id, object_name
+  UNION ALL
+  SELECT user_name, o.objectId, o.objectName, false, max(query_start_time)
+  FROM {schema}.access_history LATERAL VIEW explode(objects_modified) AS o
+  GROUP BY user_name, o.objectId, o.objectName
+), granted AS (
+  SELECT privilege, granted_on, concat_ws('.', table_catalog, table_schema, name) AS object_name, object_id,
+    granted_to, grantee_name, created_on
+  FROM {schema}.grants_to_roles
+  WHERE deleted_on IS NULL AND granted_on IN ('TABLE', 'VIEW', 'SCHEMA') AND privilege <> 'OWNERSHIP'
+), use_of AS (
+  SELECT g.granted_to, g.grantee_name, g.privilege, g.granted_on, g.object_name, g.object_id, g.created_on,
+    count(DISTINCT h.user_name) AS users, max(u.last_used) AS last_used
+  FROM granted g
+  LEFT JOIN holder h ON h.kind = g.granted_to AND h.name = g.grantee_name
+  LEFT JOIN used u ON u.user_name = h.user_name AND (g.privilege = 'USAGE' OR u.is_read = (g.privilege = 'SELECT'))
+    AND (u.object_id = g.object_id
+         OR (g.granted_on = 'SCHEMA' AND startswith(lower(u.object_name), concat(lower(g.object_name), '.'))))
+  GROUP BY g.granted_to, g.grantee_name, g.privilege, g.granted_on, g.object_name, g.object_id, g.created_on
+), aged AS (
+  SELECT *, CAST((unix_micros(current_timestamp()) - unix_micros(coalesce(last_used, created_on))) DIV 86400000000 AS INT)
+    AS days_unused
+  FROM use_of
+)
+SELECT granted_to, grantee_name, privilege, granted_on, object_name, object_id, created_on, users, last_used, days_unused
+FROM aged
+WHERE last_used IS NULL OR days_unused >= 30
