@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from audit.core.errors import AuditError
 from audit.spark.unrecorded import unrecorded
+from audit.store.views import VIEWS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -141,9 +142,10 @@ def sample(name: str) -> Query:
     'Who read a column in the last 7 days, in which statement, and did they name its table?'
     """
     if name not in sample_names():
-        raise SampleQueryUnknown(
-            f"there is no sample query {name!r}", f"the sample queries are {', '.join(sample_names())}"
-        )
+        known = f"the sample queries are {', '.join(sample_names())}"
+        if name in VIEWS:
+            known = f"it is a view, {SCHEMA}.{name}: put it into a query, or ask DESCRIBE {SCHEMA}.{name}"
+        raise SampleQueryUnknown(f"there is no sample query {name!r}", known)
     return _query(name, (_SAMPLES / f"{name}.sql").read_text(encoding="utf-8"))
 
 

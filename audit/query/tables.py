@@ -24,6 +24,7 @@ from audit.policies.model.events import COLUMNS as EVENT_COLUMNS
 from audit.policies.model.events import NAME as EVENTS
 from audit.policies.model.events import GovernanceEvent, event_from
 from audit.query.answer import WAY_OUT, Answer
+from audit.query.description import COLUMNS, asked_about, meanings, spark_type
 from audit.query.functions import MACROS
 from audit.query.governance import governance_json, structure
 from audit.query.translation import quoted, sql_value, to_duckdb
@@ -45,6 +46,7 @@ from audit.store.views import (
     newest_finished,
     tables_below,
 )
+from lineage.names import sql_name
 from lineage.sql.mentions import named_in
 from lineage.types import element_type, struct_fields
 
@@ -119,6 +121,9 @@ class Tables:
 
     def ask(self, text: str, values: Mapping[str, Any], limit: int = 0) -> Answer:
         """See `Source.ask`."""
+        described = asked_about(text, self.schema)
+        if described is not None:
+            return self._described(described)
         sql = self.translated(text)
         used = _used(values, sql)
         with self._failures_named():
@@ -135,6 +140,13 @@ class Tables:
             columns = tuple(name for name, *_ in asked.description or ())
             found = asked.fetchall()
         return Answer(columns, found)
+
+    def _described(self, name: str) -> Answer:
+        sql = self.translated(f"SELECT * FROM {sql_name((self.schema, name))}")  # noqa: S608 - quoted
+        said = meanings(name)
+        with self._failures_named():
+            kinds = self.connection.execute(f"DESCRIBE {sql}").fetchall()
+        return Answer(COLUMNS, [(one, spark_type(kind), said.get(one)) for one, kind, *_ in kinds])
 
     def has(self, name: str) -> bool:
         """Whether there is a table or view: older roots lack some, and some were never measured."""
@@ -262,7 +274,7 @@ class Tables:
 
     def _make_waiting(self) -> None:
         """The rows that wait; not those that an ingest has written since they were read."""
-        kind = json.dumps(_in_duckdb(f"ARRAY<STRUCT<{QUERY_HISTORY.row_schema}>>"))
+        kind = json.dumps(in_duckdb(f"ARRAY<STRUCT<{QUERY_HISTORY.row_schema}>>"))
         days = ", ".join({f"DATE '{date.fromisoformat(row['start_time'][:10])}'" for row in self.waiting})
         written = f"FROM {self._full(QUERY_HISTORY.name)} WHERE query_date IN ({days})"
         self.connection.execute(
@@ -375,7 +387,7 @@ def _in_files(files: Iterable[str], kinds: Mapping[str, str]) -> str:
     The types are told. `union_by_name` would look into all files each time that a view is made or read.
     """
     paths = ", ".join(map(sql_value, files))
-    told = ((sql_value(name), sql_value(_in_duckdb(kind))) for name, kind in kinds.items())
+    told = ((sql_value(name), sql_value(in_duckdb(kind))) for name, kind in kinds.items())
     columns = ", ".join(f"{name}: {{name: {name}, type: {kind}, default_value: NULL}}" for name, kind in told)
     return f"read_parquet([{paths}], schema = MAP {{{columns}}}, filename = true)"
 
@@ -387,17 +399,17 @@ def _of_folder(name: str, kind: str) -> str:
     names, too.
     """
     value = f"regexp_extract(filename, {sql_value(f'.*/{name}=([^/]+)/')}, 1)"
-    return f"TRY_CAST({value} AS {_in_duckdb(kind)}) AS {quoted(name)}"
+    return f"TRY_CAST({value} AS {in_duckdb(kind)}) AS {quoted(name)}"
 
 
 def _cast(value: str, name: str, kind: str) -> str:
-    return f"CAST({value} AS {_in_duckdb(kind)}) AS {quoted(name)}"
+    return f"CAST({value} AS {in_duckdb(kind)}) AS {quoted(name)}"
 
 
-def _in_duckdb(kind: str) -> str:
+def in_duckdb(kind: str) -> str:
     """A type of Spark's in DuckDB.
 
-    >>> _in_duckdb("array<struct<a:bigint>>")
+    >>> in_duckdb("array<struct<a:bigint>>")
     'STRUCT("a" BIGINT)[]'
     """
     made = exp.DataType.build(kind, dialect="spark").sql("duckdb", identify=True)

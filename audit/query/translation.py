@@ -69,6 +69,8 @@ def to_duckdb(
             "ask with SELECT",
         )
     _narrow_to_days(tree, times, schema)
+    for hint in list(tree.find_all(exp.Hint)):
+        hint.pop()  # for Spark's planner alone
     exploded = frozenset(_exploded(tree))
     for node in reversed(list(tree.walk())):  # what is inside a node, before it
         _mend(node, now)

@@ -142,7 +142,7 @@ QUERY_HISTORY = AuditTable(
         ("query_id", "STRING", "Identifier of the statement"),
         ("start_time", "TIMESTAMP", "When the statement started (UTC, microseconds)"),
         ("user_name", "STRING", "Who issued the statement"),
-        ("end_time", "TIMESTAMP", "When it ended; null while it runs or after a crash"),
+        ("end_time", "TIMESTAMP", "When it ended (UTC); null while it runs or after a crash"),
         ("total_elapsed_time", "BIGINT", "Milliseconds between the two"),
         ("query_text", "STRING", "The SQL text, or the DataFrame action with its plan"),
         (

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,8 @@ FINISHED = {table.view: table for table in FINISHED_TABLES}
 """The table that holds the finished days of a view, where it is there."""
 _PART = re.compile(r"^ *-- <(\w+)>\n(.*?)^ *-- </\1>\n", re.MULTILINE | re.DOTALL)
 """A part of a view's text that reads a table of `audit summarize`: it stands where that is there."""
+_EXAMPLE = "Example:"
+_COLUMN = re.compile(r"(\w+) COMMENT '([^']*)'")
 NO_DAY = "DATE'1970-01-01'"
 """SQL: the newest day of a table without rows."""
 
@@ -89,6 +92,39 @@ def create_views(spark: SparkSession, schema: str, wanted: Sequence[str] = VIEWS
         # Asked at each query. Spark leaves out the files of other days by its answer.
         spark.sql(definition(name, schema, f"({query})" if query else None))
     return tuple(names)
+
+
+@dataclass(frozen=True, slots=True)
+class ViewDescription:
+    """What a view says of itself.
+
+    Attributes:
+        question: what it answers.
+        about: what a row is, and what else to know.
+        example: a query of it, in Spark's SQL.
+        columns: the meaning of each.
+    """
+
+    question: str
+    about: str
+    example: str
+    columns: Mapping[str, str]
+
+
+def description(name: str) -> ViewDescription:
+    """What a view says of itself, in the comments of its file.
+
+    >>> description("unused_tables").question
+    'Which tables and views has nobody read, and how large are they?'
+    """
+    comment, _, statement = definition(name).partition("\nCREATE OR REPLACE VIEW ")
+    lines = [line[3:] for line in comment.splitlines()]
+    at = lines.index(_EXAMPLE)
+    question, mark, about = " ".join(lines[:at]).partition("?")
+    example = "\n".join(line.removeprefix("  ") for line in lines[at + 1 :])
+    # Before the comment of the view itself, which has no name before it.
+    head, _, _ = statement.partition("\n)")
+    return ViewDescription(question + mark, about.strip(), example, dict(_COLUMN.findall(head)))
 
 
 def newest_finished(view: str, schema: str, is_there: Callable[[str], bool]) -> str | None:

@@ -13,6 +13,7 @@ import re
 import sys
 import textwrap
 from dataclasses import MISSING, fields
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -203,9 +204,9 @@ def tables() -> str:
 
 def view_columns() -> str:
     """The page of the views: what each says of itself, and of its columns."""
-    from views import VIEWS
-    from views.install import definition
+    from audit.store.views import VIEWS, description
 
+    kinds = view_types()
     lines = [
         "# Views",
         GENERATED,
@@ -219,15 +220,57 @@ def view_columns() -> str:
         "",
     ]
     for name in VIEWS:
-        text = definition(name)
-        about = " ".join(
-            re.match(r"(?:--.*\n)+", text).group().replace("\n-- ", " ").removeprefix("-- ").split()
-        )
-        lines += [f"## {name}", "", about, "", "| column | holds |", "|---|---|"]
-        head = text.partition("\n)")[0]
-        lines += [_row(f"`{column}`", said) for column, said in re.findall(r"(\w+) COMMENT '([^']*)'", head)]
+        view = description(name)
+        lines += [
+            f"## {name}",
+            "",
+            f"**{view.question}** {view.about}",
+            "",
+            "```sql",
+            view.example,
+            "```",
+            "",
+        ]
+        lines += ["| column | type | holds |", "|---|---|---|"]
+        lines += [
+            _row(f"`{column}`", f"`{kind}`", view.columns[column]) for column, kind in kinds[name].items()
+        ]
         lines.append("")
     return "\n".join(lines)
+
+
+def view_types() -> dict[str, dict[str, str]]:
+    """The columns of each view with their types, as Spark names them: what DuckDB finds over empty tables.
+
+    tests/views/test_documented.py compares them with those that Spark finds.
+    """
+    import duckdb
+
+    from audit.policies.history.columns import COLUMNS as OF_GOVERNANCE
+    from audit.query.functions import MACROS
+    from audit.query.tables import Tables, in_duckdb
+    from audit.store.measured.catalog_columns import COLUMNS as OF_CATALOG
+    from audit.store.measured.names import BACKUPS, CATALOG, GOVERNANCE
+    from audit.store.tables import AUDIT_TABLES, DATA_QUALITY
+    from audit.store.views import VIEWS
+    from audit.time_travel.backups.history import COLUMNS as OF_BACKUPS
+    from audit.time_travel.retention.storage_views import COLUMNS as OF_STORAGE
+
+    columns = {
+        table.name: (*table.columns, ("query_date", "DATE", "")) for table in (*AUDIT_TABLES, DATA_QUALITY)
+    }
+    columns |= {GOVERNANCE: OF_GOVERNANCE, CATALOG: OF_CATALOG, BACKUPS: OF_BACKUPS, **OF_STORAGE}
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        connection.execute("CREATE SCHEMA account_usage")
+        for macro in MACROS:
+            connection.execute(macro)
+        for name, listed in columns.items():
+            made = ", ".join(f'"{column}" {in_duckdb(kind)}' for column, kind, _ in listed)
+            connection.execute(f"CREATE TABLE account_usage.{name} ({made})")
+        tables = Tables(connection, "", "account_usage", datetime.now(timezone.utc), (), {}, {*columns})
+        told = {name: tables.ask(f"DESCRIBE account_usage.{name}", {}).rows for name in VIEWS}
+    return {name: {column: kind for column, kind, _ in rows} for name, rows in told.items()}
 
 
 PAGES: dict[str, Callable[[], str]] = {

@@ -14,6 +14,7 @@ from audit.checks.errors import SuiteInvalid
 from audit.cli import main
 from audit.core.errors import AttachError, TableUnknown
 from audit.query.tables import opened
+from audit.store.views import description
 
 pytestmark = pytest.mark.spark
 
@@ -88,6 +89,10 @@ def test_what_is_on_record(session, validated):
     ]
     with opened(root_of(session)) as tables:
         assert [*tables.ask(text, {}).rows] == found
+        for text in (description("data_quality").example, "DESCRIBE account_usage.data_quality"):
+            asked = [tuple(row) for row in session.sql(text).collect()]
+            assert [*tables.ask(text, {}).rows] == asked
+            assert asked
 
 
 def test_its_reads_are_statements(session, validated, orders):

@@ -16,6 +16,7 @@ from pyarrow import parquet
 from audit.cli import main
 from audit.cli.tool import Tool
 from audit.core.config import load
+from audit.store.views import VIEWS
 from tests.spooled_events import spooled_events
 
 from .roots import add_catalog, add_storage, make_root
@@ -114,10 +115,20 @@ def test_names_and_files(root, tmp_path):
     assert run(root, "--list")[1] == run(root)[1]
 
 
+def test_the_views(root):
+    """What each answers, and a query of it; DESCRIBE tells the columns of one."""
+    listed = json.loads(run(root, "--views", "--json")[1])
+    assert [one["name"] for one in listed] == sorted(VIEWS)
+    assert [one for one in listed if one["name"] not in one["example"] or "?" not in one["answers"]] == []
+    told = run(root, "DESCRIBE account_usage.objects_read", "--format", "csv")[1].splitlines()
+    assert told[:2] == ["col_name,data_type,comment", "query_id,string,Identifier of the statement"]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["who_read"], "there is no sample query 'who_read'"),
+        (["objects_read"], "it is a view, account_usage.objects_read: put it into a query"),
         (["SELECT nothing FROM account_usage.statements"], "AUDIT_QUERY_FAILED"),
         (["DELETE FROM account_usage.query_history"], "DELETE is no query"),
         ([COUNT, "--format", "parquet"], "--format parquet needs a file"),

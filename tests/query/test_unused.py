@@ -59,7 +59,8 @@ def grant(number, days, privilege, of, to, grantee, domain="Table"):
 def owner(number, of, user):
     """A GRANT OWNERSHIP of 290 days ago."""
     details = {
-        "to": "USER", "grantee": user, "domain": "Table", "current": "COPY", "as_whom": ["ROLE", "ACCOUNTADMIN"],
+        "to": "USER", "grantee": user, "domain": "Table", "current": "COPY",
+        "as_whom": ["ROLE", "ACCOUNTADMIN"],
     }  # fmt: skip
     return GovernanceEvent(
         micros(ago(290)), "GRANT_OWNERSHIP", f"g{number}", None, f"delta:{of}", of, details=details

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
@@ -17,7 +18,8 @@ from audit.report.kinds.records import RECORDS
 from audit.report.kinds.subject import COULD_NOT, MAY_HAVE_READ, READ
 from audit.report.period import Period
 from audit.report.subject.about import subject_about
-from audit.store.views import VIEWS
+from audit.store.views import VIEWS, description
+from docs._build.reference import view_types
 from views.query_file import read, sample, sample_names
 
 from .conftest import SCHEMA
@@ -25,7 +27,8 @@ from .conftest import SCHEMA
 pytestmark = pytest.mark.spark
 FIGURES = {figure.name: figure for kind in KINDS.values() for figure in (*RECORDS.figures, *kind.figures)}
 VENDOR_QUERIES = sorted((Path(__file__).parents[1] / "views" / "vendor_queries").rglob("*.sql"))
-PEOPLE = "spark_catalog.sq.people"
+PEOPLE, AGES = "spark_catalog.sq.people", "spark_catalog.sq.ages"
+TYPES = view_types()
 
 
 @contextmanager
@@ -88,6 +91,28 @@ def test_views(audited, tables, view):
         expected = [tuple(row) for row in frame.collect()]
     found = tables.ask(query, {})
     assert (list(found.columns), rows(found.rows)) == (frame.columns, rows(expected))
+    assert expected
+
+
+@pytest.mark.parametrize("view", [name for name in VIEWS if name != "data_quality"])
+def test_descriptions(audited, tables, view):
+    """Columns, types and meanings, which are those of the reference."""
+    text = f"DESCRIBE {SCHEMA}.{view}"
+    with audit.suppress():
+        expected = [tuple(row) for row in audited.sql(text).collect()]
+    assert tables.ask(text, {}).rows == expected
+    assert dict(row[:2] for row in expected) == TYPES[view]
+
+
+@pytest.mark.parametrize("view", [name for name in VIEWS if name != "data_quality"])
+def test_examples(audited, tables, view):
+    """The query that the reference shows, asked about what the workload has touched."""
+    made_of = {"columns_written", "system_access_column_lineage"}
+    text = description(view).example.replace("account_usage.", f"{SCHEMA}.")
+    text = re.sub(r"spark_catalog\.\w+\.flights", AGES if view in made_of else PEOPLE, text)
+    with audit.suppress():
+        expected = [tuple(row) for row in audited.sql(text).collect()]
+    assert rows(tables.ask(text, {}).rows) == rows(expected)
     assert expected
 
 

@@ -1,6 +1,11 @@
 -- What was done in the role of the administrators? One row for each statement whose role in use is ACCOUNTADMIN. Who
 -- has the role by the configuration `admins` and names none when he works has no row: the sample query
 -- administrators_at_work has him.
+-- Example:
+--   SELECT query_start_time, user_name, purpose, query_text
+--   FROM account_usage.administrator_access
+--   WHERE query_date >= current_date() - 7
+--   ORDER BY query_start_time DESC
 CREATE OR REPLACE VIEW {schema}.administrator_access (
   query_id COMMENT 'Identifier of the statement',
   query_start_time COMMENT 'When it started (UTC)',

@@ -1,6 +1,11 @@
 -- Which accesses repeat? One row for each hour, kind of statement, user and set of objects that it read and wrote:
 -- statements that differ in white space, comments and literals only are one kind (query_parameterized_hash). In Spark a
 -- WHERE on query_date leaves out the files of other days; DuckDB leaves them out by interval_start_time, too.
+-- Example:
+--   SELECT interval_start_time, user_name, calls, base_objects_accessed.objectName AS objects
+--   FROM account_usage.aggregate_access_history
+--   WHERE query_date >= current_date() - 7
+--   ORDER BY calls DESC
 CREATE OR REPLACE VIEW {schema}.aggregate_access_history (
   interval_start_time COMMENT 'When the hour begins (UTC)',
   interval_end_time COMMENT 'When it ends (UTC)',
@@ -18,8 +23,9 @@ CREATE OR REPLACE VIEW {schema}.aggregate_access_history (
 ) COMMENT 'Accesses by the hour: one row for each kind of statement, user and set of objects' AS
 SELECT timestamp_micros(hour * 3600000000) AS interval_start_time,
   timestamp_micros((hour + 1) * 3600000000) AS interval_end_time, query_date, query_parameterized_hash, user_name,
-  CAST(sum(coalesce(calls, 1)) AS BIGINT) AS calls, direct_objects_accessed, base_objects_accessed, objects_modified, object_modified_by_ddl,
-  policies_referenced, sum(rows_produced) AS rows_produced, sum(total_elapsed_time) AS total_elapsed_time
+  CAST(sum(coalesce(calls, 1)) AS BIGINT) AS calls, direct_objects_accessed, base_objects_accessed, objects_modified,
+  object_modified_by_ddl, policies_referenced, CAST(sum(rows_produced) AS BIGINT) AS rows_produced,
+  CAST(sum(total_elapsed_time) AS BIGINT) AS total_elapsed_time
 FROM (
   SELECT a.*, unix_micros(a.query_start_time) DIV 3600000000 AS hour, q.query_parameterized_hash, q.rows_produced,
     q.total_elapsed_time, q.calls

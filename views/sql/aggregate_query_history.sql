@@ -1,8 +1,14 @@
 -- What is asked again and again, and what does it cost? One row for each hour, kind of statement, user, role, schema
--- and tag: statements that differ in white space, comments and literals only are one kind
--- (query_parameterized_hash). A statement without such a hash, a DataFrame action, is of one kind with the others of
--- its type. Of statements that share a row (aggregated_tables) min and max know the mean alone. In Spark a WHERE on query_date leaves out the files of other days; DuckDB leaves them out by
--- interval_start_time, too.
+-- and tag: statements that differ in white space, comments and literals only are one kind (query_parameterized_hash). A
+-- statement without such a hash, a DataFrame action, is of one kind with the others of its type. Of statements that
+-- share a row (aggregated_tables) min and max know the mean alone. In Spark a WHERE on query_date leaves out the files
+-- of other days; DuckDB leaves them out by interval_start_time, too.
+-- Example:
+--   SELECT query_text, sum(calls) AS calls, sum(total_elapsed_time.sum) AS milliseconds
+--   FROM account_usage.aggregate_query_history
+--   WHERE query_date >= current_date() - 7
+--   GROUP BY query_text
+--   ORDER BY milliseconds DESC
 CREATE OR REPLACE VIEW {schema}.aggregate_query_history (
   calls COMMENT 'Statements in the hour',
   interval_start_time COMMENT 'When the hour begins (UTC)',

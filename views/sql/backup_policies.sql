@@ -1,4 +1,8 @@
 -- Which backup policies are there, which were there, and what do they say? One row for each, dropped ones included.
+-- Example:
+--   SELECT name, schedule, expire_after_days, has_retention_lock
+--   FROM account_usage.backup_policies
+--   WHERE deleted IS NULL
 CREATE OR REPLACE VIEW {schema}.backup_policies (
   id COMMENT 'Identifier of the policy; survives a rename',
   name COMMENT 'Name of the policy',

@@ -1,4 +1,9 @@
 -- Which backups are there, until when, and under which hold? One row for each, deleted ones included.
+-- Example:
+--   SELECT backup_set_name, id, created, expiration_scheduled_for, is_under_legal_hold
+--   FROM account_usage.backups
+--   WHERE deleted IS NULL
+--   ORDER BY created DESC
 CREATE OR REPLACE VIEW {schema}.backups (
   id COMMENT 'Identifier of the backup, as FROM BACKUP SET … IDENTIFIER takes it',
   backup_set_id COMMENT 'Identifier of its backup set',

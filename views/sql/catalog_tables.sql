@@ -1,5 +1,10 @@
--- Which tables and views does the catalog hold, of any provider? One row for each, and for each dropped one that can
--- be brought back. The history alone cannot name a table that nobody has touched.
+-- Which tables and views does the catalog hold, of any provider? One row for each, and for each dropped one that can be
+-- brought back. The history alone cannot name a table that nobody has touched.
+-- Example:
+--   SELECT provider, count(*) AS tables
+--   FROM account_usage.catalog_tables
+--   WHERE deleted IS NULL AND object_domain = 'Table'
+--   GROUP BY provider
 CREATE OR REPLACE VIEW {schema}.catalog_tables (
   object_name COMMENT 'catalog.schema.object, as in access_history',
   schema_name COMMENT 'The schema',

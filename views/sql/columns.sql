@@ -1,4 +1,9 @@
 -- Which columns have the tables and views of the catalog, of which types? One row for each column of what is there.
+-- Example:
+--   SELECT table_schema, table_name, column_name, data_type
+--   FROM account_usage.columns
+--   WHERE lower(column_name) LIKE '%name%'
+--   ORDER BY table_schema, table_name, ordinal_position
 CREATE OR REPLACE VIEW {schema}.columns (
   column_id COMMENT 'As columnId in access_history; survives a rename where the table maps its columns',
   column_name COMMENT 'The name',

@@ -1,6 +1,12 @@
--- One row for each query, object and column that it read; column_name is null where a query reads no
--- column of an object (count(*), a procedure). An object that a query names has is_direct, one below it
--- (the table under a view) has is_base; a table that is named is both.
+-- Which columns were read, by whom, in which statement? One row for each query, object and column that it read;
+-- column_name is null where a query reads no column of an object (count(*), a procedure). An object that a query names
+-- has is_direct, one below it (the table under a view) has is_base; a table that is named is both.
+-- Example:
+--   SELECT user_name, column_name, count(*) AS statements
+--   FROM account_usage.columns_read
+--   WHERE query_date >= current_date() - 7 AND object_name = 'spark_catalog.clean.flights'
+--   GROUP BY user_name, column_name
+--   ORDER BY statements DESC
 CREATE OR REPLACE VIEW {schema}.columns_read (
   query_id COMMENT 'Identifier of the statement',
   query_start_time COMMENT 'When it started (UTC)',

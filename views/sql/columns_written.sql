@@ -1,6 +1,11 @@
--- One row for each query, column that it wrote and column that this came from. source_kind is `direct`
--- for what the statement names (a view's column, say) and `base` for the column of the table below it.
--- The source is null for constants and counts, the column too where a statement writes whole rows (DELETE).
+-- Which columns were written, and what were they made of? One row for each query, column that it wrote and column that
+-- this came from. source_kind is `direct` for what the statement names (a view's column, say) and `base` for the column
+-- of the table below it. The source is null for constants and counts, the column too where a statement writes whole
+-- rows (DELETE).
+-- Example:
+--   SELECT DISTINCT column_name, source_object_name, source_column_name
+--   FROM account_usage.columns_written
+--   WHERE query_date >= current_date() - 7 AND object_name = 'spark_catalog.clean.flights' AND source_kind = 'base'
 CREATE OR REPLACE VIEW {schema}.columns_written (
   query_id COMMENT 'Identifier of the statement',
   query_start_time COMMENT 'When it started (UTC)',

@@ -1,5 +1,10 @@
--- One row for each expectation of each validation of a table by audit.expect, beside the statement that wrote the
--- version which was validated. It is there once a table has been validated.
+-- Which checks of a table have failed, and which statement wrote what they found? One row for each expectation of each
+-- validation of a table by audit.expect, beside the statement that wrote the version which was validated. It is there
+-- once a table has been validated.
+-- Example:
+--   SELECT object_name, expectation_name, unexpected_count, written_by_user, written_by_text
+--   FROM account_usage.data_quality
+--   WHERE is_newest AND outcome = 'FAILED'
 CREATE OR REPLACE VIEW {schema}.data_quality (
   run_time COMMENT 'When the validation began (UTC)',
   query_date COMMENT 'The day (UTC): the partition of data_quality_results',

@@ -1,5 +1,10 @@
--- One row for each DDL operation that changed something; `properties` is JSON text that
--- get_json_object and from_json read.
+-- What was created, altered or dropped, by whom? One row for each DDL operation that changed something; `properties` is
+-- JSON text that get_json_object and from_json read.
+-- Example:
+--   SELECT query_start_time, user_name, operation_type, object_name
+--   FROM account_usage.ddl_history
+--   WHERE query_date >= current_date() - 7 AND object_domain = 'Table'
+--   ORDER BY query_start_time DESC
 CREATE OR REPLACE VIEW {schema}.ddl_history (
   query_id COMMENT 'Identifier of the statement',
   query_start_time COMMENT 'When it started (UTC)',

@@ -1,6 +1,10 @@
 -- Which privileges has nobody used who has them? One row for each privilege on a table, view or schema that is granted
 -- now, and was not used since then, or not for 30 days. Who reads uses SELECT, who writes any other one, and both use
 -- USAGE; what was done before the history begins does not count. All days are read.
+-- Example:
+--   SELECT grantee_name, privilege, object_name, days_unused
+--   FROM account_usage.dormant_privileges
+--   ORDER BY days_unused DESC
 CREATE OR REPLACE VIEW {schema}.dormant_privileges (
   granted_to COMMENT 'ROLE or USER',
   grantee_name COMMENT 'Who holds it',

@@ -1,5 +1,10 @@
 -- What left the tables? One row for each statement and location outside of tables that it wrote: UNLOAD, COPY INTO a
 -- location, a writer with a path.
+-- Example:
+--   SELECT query_start_time, user_name, location, sources, rows_produced
+--   FROM account_usage.exports
+--   WHERE query_date >= current_date() - 7
+--   ORDER BY query_start_time DESC
 CREATE OR REPLACE VIEW {schema}.exports (
   query_id COMMENT 'Identifier of the statement',
   query_start_time COMMENT 'When it started (UTC)',

@@ -1,4 +1,10 @@
 -- Who tried what in vain? One row for each day, user, object that was named and error.
+-- Example:
+--   SELECT user_name, object_name, error_code, sum(attempts) AS attempts
+--   FROM account_usage.failed_and_denied_attempts
+--   WHERE query_date >= current_date() - 7 AND execution_status = 'DENIED'
+--   GROUP BY user_name, object_name, error_code
+--   ORDER BY attempts DESC
 CREATE OR REPLACE VIEW {schema}.failed_and_denied_attempts (
   query_date COMMENT 'The day (UTC): the partition of query_history',
   user_name COMMENT 'Who tried',

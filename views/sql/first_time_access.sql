@@ -1,6 +1,11 @@
--- Who read what he had not read before, or not for 30 days? One row for each user, object and such a read: the first one
--- of its day. For a longer time ask for days_since_previous_read, which is null where there was no read before. A WHERE
--- on the time leaves out rows, yet all days are read: which read was the one before, the earlier days say.
+-- Who read what he had not read before, or not for 30 days? One row for each user, object and such a read: the first
+-- one of its day. For a longer time ask for days_since_previous_read, which is null where there was no read before. A
+-- WHERE on the time leaves out rows, yet all days are read: which read was the one before, the earlier days say.
+-- Example:
+--   SELECT query_start_time, user_name, object_name, previous_read_time
+--   FROM account_usage.first_time_access
+--   WHERE query_date >= current_date() - 7
+--   ORDER BY query_start_time DESC
 CREATE OR REPLACE VIEW {schema}.first_time_access (
   query_id COMMENT 'The statement',
   query_start_time COMMENT 'When it started (UTC)',
@@ -15,7 +20,7 @@ CREATE OR REPLACE VIEW {schema}.first_time_access (
 ) COMMENT 'First reads, and reads after 30 days or more without one' AS
 SELECT first_query_id AS query_id, first_read AS query_start_time, query_date, user_name, object_domain, object_name,
   object_id, first_is_direct AS is_direct, previous_read_time,
-  datediff(query_date, previous_read_date) AS days_since_previous_read
+  CAST(datediff(query_date, previous_read_date) AS INT) AS days_since_previous_read
 FROM (
   SELECT first_query_id, first_read, query_date, user_name, object_domain, object_name, object_id, first_is_direct,
     is_before,

@@ -1,5 +1,9 @@
 -- Which functions does the catalog hold, and what do they say? One row for each, and for each dropped one that can be
 -- brought back, of which neither body nor signature is known until then.
+-- Example:
+--   SELECT function_schema, function_name, argument_signature, data_type, function_definition
+--   FROM account_usage.functions
+--   WHERE deleted IS NULL
 CREATE OR REPLACE VIEW {schema}.functions (
   function_id COMMENT 'As objectId in access_history',
   function_name COMMENT 'The name',

@@ -1,8 +1,13 @@
 -- Which privilege on which object has, or had, which role or user? One row for each time that it was held by the same
--- grant: at the time t was held what has created_on <= t AND (deleted_on IS NULL OR deleted_on > t). Another grantor
--- or grant option begins another row. A role that a role holds is USAGE on it; a role that a user holds is in
+-- grant: at the time t was held what has created_on <= t AND (deleted_on IS NULL OR deleted_on > t). Another grantor or
+-- grant option begins another row. A role that a role holds is USAGE on it; a role that a user holds is in
 -- grants_to_users. Who created an object owns it without a row, unless privileges are enforced or it is a backup policy
 -- or a backup set: ddl_history tells.
+-- Example:
+--   SELECT granted_to, grantee_name, privilege, granted_on, table_schema, name
+--   FROM account_usage.grants_to_roles
+--   WHERE deleted_on IS NULL
+--   ORDER BY grantee_name, name
 CREATE OR REPLACE VIEW {schema}.grants_to_roles (
   created_on COMMENT 'Since when it is held so (UTC)',
   privilege COMMENT 'The privilege; OWNERSHIP of the owner',

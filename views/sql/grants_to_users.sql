@@ -1,5 +1,10 @@
--- Which role has, or had, which user? One row for each time from GRANT ROLE to REVOKE: at the time t the user had
--- what has created_on <= t AND (deleted_on IS NULL OR deleted_on > t). Roles below these are in grants_to_roles.
+-- Which role has, or had, which user? One row for each time from GRANT ROLE to REVOKE: at the time t the user had what
+-- has created_on <= t AND (deleted_on IS NULL OR deleted_on > t). Roles below these are in grants_to_roles.
+-- Example:
+--   SELECT grantee_name, role, granted_by, created_on
+--   FROM account_usage.grants_to_users
+--   WHERE deleted_on IS NULL
+--   ORDER BY grantee_name, role
 CREATE OR REPLACE VIEW {schema}.grants_to_users (
   created_on COMMENT 'When the role was granted (UTC)',
   deleted_on COMMENT 'When it was revoked or dropped (UTC); null where it still is held',

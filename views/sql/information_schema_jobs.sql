@@ -1,5 +1,11 @@
--- The INFORMATION_SCHEMA.JOBS of BigQuery: its columns. One row for each statement. A project is a catalog here, a
--- dataset a schema.
+-- Which jobs ran, as BigQuery shows them? The INFORMATION_SCHEMA.JOBS of BigQuery: its columns. One row for each
+-- statement. A project is a catalog here, a dataset a schema.
+-- Example:
+--   SELECT user_email, count(*) AS jobs, sum(total_bytes_processed) AS bytes
+--   FROM account_usage.information_schema_jobs
+--   WHERE query_date >= current_date() - 7
+--   GROUP BY user_email
+--   ORDER BY bytes DESC
 CREATE OR REPLACE VIEW {schema}.information_schema_jobs (
   creation_time COMMENT 'When the statement started (UTC)',
   project_id COMMENT 'The current catalog',
@@ -38,7 +44,7 @@ CREATE OR REPLACE VIEW {schema}.information_schema_jobs (
   job_creation_reason COMMENT 'code: REQUESTED',
   query_dialect COMMENT 'NULL: SQL is that of Spark',
   continuous COMMENT 'NULL: streams are not told apart',
-  query_date COMMENT 'Not of BigQuery: the partition'
+  query_date COMMENT 'Not of BigQuery: the day (UTC), which is the partition'
 ) COMMENT 'Statements as BigQuery shows its jobs' AS
 SELECT start_time AS creation_time, database_name AS project_id, CAST(NULL AS BIGINT) AS project_number,
   user_name AS user_email, concat('user:', user_name) AS principal_subject, query_id AS job_id,

@@ -1,8 +1,13 @@
--- One row for each event of the logging itself: a session is recorded from now on (AUDIT_ATTACH) or no longer
--- (AUDIT_DETACH), with another configuration than before it (AUDIT_CONFIGURE), a thread's recording pauses
--- (AUDIT_SUPPRESS) and goes on (AUDIT_RESUME), days were deleted (AUDIT_RETAIN), records were verified
--- (AUDIT_VERIFY), checked (AUDIT_CHECK), read (AUDIT_QUERY, AUDIT_REPORT) or taken in (AUDIT_INGEST), or are
--- lost (GAP).
+-- Was the recording on, and what was done to it? One row for each event of the logging itself: a session is recorded
+-- from now on (AUDIT_ATTACH) or no longer (AUDIT_DETACH), with another configuration than before it (AUDIT_CONFIGURE),
+-- a thread's recording pauses (AUDIT_SUPPRESS) and goes on (AUDIT_RESUME), days were deleted (AUDIT_RETAIN), records
+-- were verified (AUDIT_VERIFY), checked (AUDIT_CHECK), read (AUDIT_QUERY, AUDIT_REPORT) or taken in (AUDIT_INGEST), or
+-- are lost (GAP).
+-- Example:
+--   SELECT event_time, event_type, user_name, message
+--   FROM account_usage.logging_history
+--   WHERE query_date >= current_date() - 7 AND event_type IN ('GAP', 'AUDIT_DETACH', 'AUDIT_SUPPRESS', 'AUDIT_CONFIGURE', 'AUDIT_ATTACH')
+--   ORDER BY event_time DESC
 CREATE OR REPLACE VIEW {schema}.logging_history (
   event_id COMMENT 'As query_id in query_history',
   event_time COMMENT 'When it happened, or began (UTC)',

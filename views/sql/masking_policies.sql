@@ -1,5 +1,9 @@
--- Which masking policies are there, which were there, and what do they say? One row for each, dropped ones included:
--- at the time t was there what has created <= t AND (deleted IS NULL OR deleted > t). The body is the last one.
+-- Which masking policies are there, which were there, and what do they say? One row for each, dropped ones included: at
+-- the time t was there what has created <= t AND (deleted IS NULL OR deleted > t). The body is the last one.
+-- Example:
+--   SELECT policy_name, policy_signature, policy_body, policy_owner
+--   FROM account_usage.masking_policies
+--   WHERE deleted IS NULL
 CREATE OR REPLACE VIEW {schema}.masking_policies (
   policy_name COMMENT 'Name of the masking policy',
   policy_id COMMENT 'As policyId in access_history; survives a rename',

@@ -1,5 +1,9 @@
--- Which views hang on which tables and views? One row for each view and each object that its text names; what it
--- reads through another view is a row of that view.
+-- Which views hang on which tables and views? One row for each view and each object that its text names; what it reads
+-- through another view is a row of that view.
+-- Example:
+--   SELECT referencing_schema, referencing_object_name, referenced_schema, referenced_object_name
+--   FROM account_usage.object_dependencies
+--   ORDER BY referenced_schema, referenced_object_name
 CREATE OR REPLACE VIEW {schema}.object_dependencies (
   referenced_database COMMENT 'The catalog of what is read; null for a path',
   referenced_schema COMMENT 'Its schema; null for a path',

@@ -1,5 +1,12 @@
--- One row for each query and object that it read, and twice for a table that is named: once as what the
--- statement names (direct), once as what holds the data (base). A view is direct alone, a table below it base.
+-- What was read, by whom, in which statement? One row for each query and object that it read, and twice for a table
+-- that is named: once as what the statement names (direct), once as what holds the data (base). A view is direct alone,
+-- a table below it base.
+-- Example:
+--   SELECT user_name, count(DISTINCT query_id) AS statements, max(query_start_time) AS last_read
+--   FROM account_usage.objects_read
+--   WHERE query_date >= current_date() - 7 AND object_name = 'spark_catalog.clean.flights'
+--   GROUP BY user_name
+--   ORDER BY last_read DESC
 CREATE OR REPLACE VIEW {schema}.objects_read (
   query_id COMMENT 'Identifier of the statement',
   query_start_time COMMENT 'When it started (UTC)',

@@ -1,5 +1,9 @@
 -- Which tables and views belong to nobody but the administrators? One row for each of which no OWNERSHIP is granted and
 -- no creation is on record: it was made before the audit began, or without it.
+-- Example:
+--   SELECT object_name, owner_in_catalog, created
+--   FROM account_usage.objects_without_owner
+--   ORDER BY object_name
 CREATE OR REPLACE VIEW {schema}.objects_without_owner (
   object_name COMMENT 'catalog.schema.object',
   object_domain COMMENT 'Table or VIEW',

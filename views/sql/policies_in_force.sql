@@ -1,5 +1,12 @@
--- One row for each query and policy that stood between it and what it read: a mask with its column, a row access
--- policy with none. A policy on a view in between counts as well.
+-- Which policies stood between a statement and what it read? One row for each query and policy that stood between it
+-- and what it read: a mask with its column, a row access policy with none. A policy on a view in between counts as
+-- well.
+-- Example:
+--   SELECT user_name, object_name, column_name, policy_name, count(DISTINCT query_id) AS statements
+--   FROM account_usage.policies_in_force
+--   WHERE query_date >= current_date() - 7
+--   GROUP BY user_name, object_name, column_name, policy_name
+--   ORDER BY statements DESC
 CREATE OR REPLACE VIEW {schema}.policies_in_force (
   query_id COMMENT 'Identifier of the statement',
   query_start_time COMMENT 'When it started (UTC)',

@@ -2,6 +2,11 @@
 -- statement before it about the same thing, which is known by its id through a rename: the same policy, tag or role;
 -- the same tag or policy on the same column; the same privileges of the same grantee on the same object. A WHERE on its
 -- time leaves out rows, yet all days are read: the statement before may be of any age.
+-- Example:
+--   SELECT query_start_time, user_name, query_text, query_text_before
+--   FROM account_usage.policy_changes
+--   WHERE query_date >= current_date() - 7
+--   ORDER BY query_start_time DESC
 CREATE OR REPLACE VIEW {schema}.policy_changes (
   query_id COMMENT 'Identifier of the statement',
   query_start_time COMMENT 'When it started (UTC)',

@@ -1,6 +1,10 @@
--- Which policy is, or was, on which table, view or column? One row for each time that a policy was on one: at the
--- time t was in force what has created_on <= t AND (deleted_on IS NULL OR deleted_on > t). Names are the last ones
--- known. What is on a dropped table stays, since UNDROP brings the table back with it.
+-- Which policy is, or was, on which table, view or column? One row for each time that a policy was on one: at the time
+-- t was in force what has created_on <= t AND (deleted_on IS NULL OR deleted_on > t). Names are the last ones known.
+-- What is on a dropped table stays, since UNDROP brings the table back with it.
+-- Example:
+--   SELECT ref_schema_name, ref_entity_name, ref_column_name, policy_kind, policy_name
+--   FROM account_usage.policy_references
+--   WHERE deleted_on IS NULL
 CREATE OR REPLACE VIEW {schema}.policy_references (
   policy_db COMMENT 'The catalog of the policy',
   policy_schema COMMENT 'Its schema',

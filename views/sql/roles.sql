@@ -1,6 +1,11 @@
 -- Which roles are there, and which were there? One row for each, dropped ones included: at the time t was there what
 -- has created_on <= t AND (deleted_on IS NULL OR deleted_on > t). ACCOUNTADMIN and PUBLIC, which nobody creates, are
 -- there since 1970.
+-- Example:
+--   SELECT name, owner, created_on
+--   FROM account_usage.roles
+--   WHERE deleted_on IS NULL
+--   ORDER BY name
 CREATE OR REPLACE VIEW {schema}.roles (
   role_id COMMENT 'As objectId in access_history; the same for a later role of that name',
   created_on COMMENT 'When it was created (UTC)',

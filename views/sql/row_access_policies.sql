@@ -1,5 +1,9 @@
 -- Which row access policies are there, which were there, and what do they say? One row for each, dropped ones included:
 -- at the time t was there what has created <= t AND (deleted IS NULL OR deleted > t). The body is the last one.
+-- Example:
+--   SELECT policy_name, policy_signature, policy_body, policy_owner
+--   FROM account_usage.row_access_policies
+--   WHERE deleted IS NULL
 CREATE OR REPLACE VIEW {schema}.row_access_policies (
   policy_name COMMENT 'Name of the row access policy',
   policy_id COMMENT 'As policyId in access_history; survives a rename',

@@ -1,4 +1,9 @@
--- One row for each schema: those that are there and those that were dropped and can be brought back or recovered.
+-- Which schemas are there, and which can be brought back? One row for each schema: those that are there and those that
+-- were dropped and can be brought back or recovered.
+-- Example:
+--   SELECT schema_name, schema_owner, retention_time, created, deleted
+--   FROM account_usage.schemata
+--   ORDER BY schema_name
 CREATE OR REPLACE VIEW {schema}.schemata (
   schema_id COMMENT 'Identifier of the schema',
   schema_name COMMENT 'The name',

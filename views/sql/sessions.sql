@@ -1,5 +1,9 @@
 -- Who worked, from where, and for how long? One row for each Spark session that was recorded. A WHERE on its time
 -- leaves out rows, yet all days are read: a session may be open for many.
+-- Example:
+--   SELECT session_id, user_name, created_on, client_address, client_program, statements
+--   FROM account_usage.sessions
+--   ORDER BY created_on DESC
 CREATE OR REPLACE VIEW {schema}.sessions (
   session_id COMMENT 'The Spark session',
   application_id COMMENT 'The Spark application',

@@ -1,4 +1,9 @@
 -- Who worked on a day, and from where? One row for each day (UTC) and Spark session that was recorded.
+-- Example:
+--   SELECT query_date, first_user, client_host, client_program, statements
+--   FROM account_usage.sessions_by_day
+--   WHERE query_date >= current_date() - 7
+--   ORDER BY first_record_on DESC
 CREATE OR REPLACE VIEW {schema}.sessions_by_day (
   query_date COMMENT 'The day (UTC): the partition of query_history',
   session_id COMMENT 'The Spark session',

@@ -1,12 +1,18 @@
 -- What ran, who ran it, and how well is its lineage known? One row for each statement: query_history beside what the
 -- analysis made of it. The flags are null for statements that have no row in access_history: those that did not
 -- succeed, were denied, or still run. What has happened to the logging itself is no statement: logging_history has it.
+-- Example:
+--   SELECT user_name, analysis, count(*) AS statements
+--   FROM account_usage.statements
+--   WHERE query_date >= current_date() - 7
+--   GROUP BY user_name, analysis
+--   ORDER BY statements DESC
 CREATE OR REPLACE VIEW {schema}.statements (
   query_id COMMENT 'Identifier of the statement',
   start_time COMMENT 'When the statement started (UTC, microseconds)',
   query_date COMMENT 'The day (UTC): the partition of query_history',
   user_name COMMENT 'Who issued the statement',
-  end_time COMMENT 'When it ended; null while it runs or after a crash',
+  end_time COMMENT 'When it ended (UTC); null while it runs or after a crash',
   total_elapsed_time COMMENT 'Milliseconds between the two',
   query_text COMMENT 'The SQL text, or the DataFrame action with its plan',
   query_type COMMENT 'SELECT, INSERT, MERGE, CREATE_TABLE, ...; GAP: what is not on record; AUDIT_…: of the logging',

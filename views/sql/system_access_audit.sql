@@ -1,8 +1,13 @@
--- Unity Catalog's system.access.audit: its columns, in its order. One row for each event: each statement
--- (commandSubmit), each table or view that it reads (getTable) or writes (generateTemporaryTableCredential), also where
--- it failed or was denied (getTable), each object that it makes, changes or drops (createTable, updateTables,
--- deleteTable, createSchema, ...), each GRANT and REVOKE (updatePermissions). What Unity Catalog has as a map is a
--- struct here: both engines read a field by a dot.
+-- Who did what, as Unity Catalog shows it? Unity Catalog's system.access.audit: its columns, in its order. One row for
+-- each event: each statement (commandSubmit), each table or view that it reads (getTable) or writes
+-- (generateTemporaryTableCredential), also where it failed or was denied (getTable), each object that it makes, changes
+-- or drops (createTable, updateTables, deleteTable, createSchema, ...), each GRANT and REVOKE (updatePermissions). What
+-- Unity Catalog has as a map is a struct here: both engines read a field by a dot.
+-- Example:
+--   SELECT event_time, user_identity.email, action_name, request_params.full_name_arg
+--   FROM account_usage.system_access_audit
+--   WHERE event_date >= current_date() - 7 AND action_name = 'createTable'
+--   ORDER BY event_time DESC
 CREATE OR REPLACE VIEW {schema}.system_access_audit (
   version COMMENT 'NULL: events have no version',
   event_time COMMENT 'When the statement started (UTC)',
@@ -21,7 +26,7 @@ CREATE OR REPLACE VIEW {schema}.system_access_audit (
   account_id COMMENT 'NULL: there is no account of Databricks',
   event_id COMMENT 'The statement, the action and the object',
   identity_metadata COMMENT 'run_by and run_as: user_name of query_history; acting_resource is NULL',
-  query_date COMMENT 'Not of Unity Catalog: the partition, as event_date'
+  query_date COMMENT 'Not of Unity Catalog: the day (UTC), which is the partition'
 ) COMMENT 'Events as Unity Catalog shows them in its audit log' AS
 SELECT CAST(NULL AS STRING) AS version, event_time, query_date AS event_date, CAST(NULL AS STRING) AS workspace_id,
   client_address AS source_ip_address, client_program AS user_agent, session_id,

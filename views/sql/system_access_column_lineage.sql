@@ -1,5 +1,10 @@
--- Unity Catalog's system.access.column_lineage: its columns, in its order. One row for each statement, column that it
--- names and column that it made of that one; a statement that reads only has no target.
+-- Which column was made of which, as Unity Catalog shows it? Unity Catalog's system.access.column_lineage: its columns,
+-- in its order. One row for each statement, column that it names and column that it made of that one; a statement that
+-- reads only has no target.
+-- Example:
+--   SELECT DISTINCT target_table_full_name, target_column_name
+--   FROM account_usage.system_access_column_lineage
+--   WHERE event_date >= current_date() - 7 AND source_table_full_name = 'spark_catalog.staging.flights' AND target_type = 'TABLE'
 CREATE OR REPLACE VIEW {schema}.system_access_column_lineage (
   account_id COMMENT 'NULL: there is no account of Databricks',
   metastore_id COMMENT 'NULL: there is no metastore of Unity Catalog',
@@ -28,7 +33,7 @@ CREATE OR REPLACE VIEW {schema}.system_access_column_lineage (
   event_id COMMENT 'The statement',
   statement_id COMMENT 'query_id of query_history',
   entity_metadata COMMENT 'NULL: as entity_type; its fields are there',
-  query_date COMMENT 'Not of Unity Catalog: the partition, as event_date'
+  query_date COMMENT 'Not of Unity Catalog: the day (UTC), which is the partition'
 ) COMMENT 'Column lineage as Unity Catalog shows it' AS
 SELECT CAST(NULL AS STRING) AS account_id, CAST(NULL AS STRING) AS metastore_id, CAST(NULL AS STRING) AS workspace_id,
   CAST(NULL AS STRING) AS entity_type, CAST(NULL AS STRING) AS entity_id, CAST(NULL AS STRING) AS entity_run_id,

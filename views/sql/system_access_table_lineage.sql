@@ -1,5 +1,10 @@
--- Unity Catalog's system.access.table_lineage: its columns, in its order. One row for each statement, source that it
--- names and target; a statement that reads only has no target, one that writes values of its own has no source.
+-- Which table was made of which, as Unity Catalog shows it? Unity Catalog's system.access.table_lineage: its columns,
+-- in its order. One row for each statement, source that it names and target; a statement that reads only has no target,
+-- one that writes values of its own has no source.
+-- Example:
+--   SELECT DISTINCT source_table_full_name, source_type, target_table_full_name
+--   FROM account_usage.system_access_table_lineage
+--   WHERE event_date >= current_date() - 7 AND target_type = 'TABLE'
 CREATE OR REPLACE VIEW {schema}.system_access_table_lineage (
   account_id COMMENT 'NULL: there is no account of Databricks',
   metastore_id COMMENT 'NULL: there is no metastore of Unity Catalog',
@@ -26,7 +31,7 @@ CREATE OR REPLACE VIEW {schema}.system_access_table_lineage (
   event_id COMMENT 'The statement',
   statement_id COMMENT 'query_id of query_history',
   entity_metadata COMMENT 'NULL: as entity_type; its fields are there',
-  query_date COMMENT 'Not of Unity Catalog: the partition, as event_date'
+  query_date COMMENT 'Not of Unity Catalog: the day (UTC), which is the partition'
 ) COMMENT 'Table lineage as Unity Catalog shows it' AS
 SELECT CAST(NULL AS STRING) AS account_id, CAST(NULL AS STRING) AS metastore_id, CAST(NULL AS STRING) AS workspace_id,
   CAST(NULL AS STRING) AS entity_type, CAST(NULL AS STRING) AS entity_id, CAST(NULL AS STRING) AS entity_run_id,

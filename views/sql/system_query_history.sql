@@ -1,5 +1,10 @@
--- Unity Catalog's system.query.history: its columns, in its order. One row for each statement. What Unity Catalog
--- has as a map is a struct here: both engines read a field by a dot.
+-- Which statements ran, as Unity Catalog shows them? Unity Catalog's system.query.history: its columns, in its order.
+-- One row for each statement. What Unity Catalog has as a map is a struct here: both engines read a field by a dot.
+-- Example:
+--   SELECT statement_text, executed_by, total_duration_ms
+--   FROM account_usage.system_query_history
+--   WHERE start_time >= current_date() - 7
+--   ORDER BY total_duration_ms DESC
 CREATE OR REPLACE VIEW {schema}.system_query_history (
   account_id COMMENT 'NULL: there is no account of Databricks',
   workspace_id COMMENT 'NULL: there is no workspace',
@@ -43,7 +48,7 @@ CREATE OR REPLACE VIEW {schema}.system_query_history (
   executed_as COMMENT 'user_name of query_history',
   executed_as_user_id COMMENT 'NULL: users have no other identifier',
   query_tags COMMENT 'query_tag and purpose of query_history',
-  query_date COMMENT 'Not of Unity Catalog: the partition'
+  query_date COMMENT 'Not of Unity Catalog: the day (UTC), which is the partition'
 ) COMMENT 'Statements as Unity Catalog shows them' AS
 SELECT CAST(NULL AS STRING) AS account_id, CAST(NULL AS STRING) AS workspace_id, query_id AS statement_id,
   user_name AS executed_by, session_id,

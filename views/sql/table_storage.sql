@@ -1,6 +1,10 @@
--- One row for each Delta table, in the columns of BigQuery's TABLE_STORAGE: a clone counts as if it were whole.
--- Logical bytes are an estimate: rows by the width of their types, since Delta's log does not know how long a
--- value is.
+-- How large is each table, as BigQuery shows it? One row for each Delta table, in the columns of BigQuery's
+-- TABLE_STORAGE: a clone counts as if it were whole. Logical bytes are an estimate: rows by the width of their types,
+-- since Delta's log does not know how long a value is.
+-- Example:
+--   SELECT table_schema, table_name, total_rows, active_physical_bytes, time_travel_physical_bytes
+--   FROM account_usage.table_storage
+--   ORDER BY total_physical_bytes DESC
 CREATE OR REPLACE VIEW {schema}.table_storage (
   table_catalog COMMENT 'The catalog',
   table_schema COMMENT 'The schema',
@@ -10,17 +14,17 @@ CREATE OR REPLACE VIEW {schema}.table_storage (
   table_type COMMENT 'BASE TABLE, TRANSIENT or CLONE',
   storage_last_modified_time COMMENT 'Its newest version (UTC)',
   total_rows COMMENT 'Rows; null where a file has no statistics',
-  total_logical_bytes COMMENT 'Without compression, an estimate',
-  active_logical_bytes COMMENT 'Of these: changed within 90 days',
-  long_term_logical_bytes COMMENT 'Of these: not changed for 90 days',
-  current_physical_bytes COMMENT 'The newest version',
-  total_physical_bytes COMMENT 'The newest version and Time Travel; without Fail-safe',
-  active_physical_bytes COMMENT 'Of these: of tables changed within 90 days, with Time Travel',
-  long_term_physical_bytes COMMENT 'Of these: of tables not changed for 90 days',
-  time_travel_physical_bytes COMMENT 'Replaced or dropped, within the window',
-  fail_safe_physical_bytes COMMENT 'Past the window, within Fail-safe',
-  billable_logical_bytes COMMENT 'Paid for under the logical model: active and long-term alone',
-  billable_physical_bytes COMMENT 'Paid for under the physical model: Time Travel and Fail-safe as well',
+  total_logical_bytes COMMENT 'Bytes without compression, an estimate',
+  active_logical_bytes COMMENT 'Of these bytes: changed within 90 days',
+  long_term_logical_bytes COMMENT 'Of these bytes: not changed for 90 days',
+  current_physical_bytes COMMENT 'Bytes of the newest version',
+  total_physical_bytes COMMENT 'Bytes of the newest version and Time Travel; without Fail-safe',
+  active_physical_bytes COMMENT 'Of these bytes: of tables changed within 90 days, with Time Travel',
+  long_term_physical_bytes COMMENT 'Of these bytes: of tables not changed for 90 days',
+  time_travel_physical_bytes COMMENT 'Bytes replaced or dropped, within the window',
+  fail_safe_physical_bytes COMMENT 'Bytes past the window, within Fail-safe',
+  billable_logical_bytes COMMENT 'Bytes paid for under the logical model: active and long-term alone',
+  billable_physical_bytes COMMENT 'Bytes paid for under the physical model: Time Travel and Fail-safe as well',
   measured_at COMMENT 'When this was found so (UTC); it still is'
 ) COMMENT 'Storage by table, physical and logical, for both billing models' AS
 SELECT table_catalog, table_schema, table_name, created AS creation_time, deleted IS NOT NULL AS deleted,

@@ -1,5 +1,9 @@
--- One row for each Delta table that takes room: what its bytes are kept for. A file that a clone shares counts
--- for the table in whose folder it lies.
+-- What are the bytes of each table kept for? One row for each Delta table that takes room: what its bytes are kept for.
+-- A file that a clone shares counts for the table in whose folder it lies.
+-- Example:
+--   SELECT table_schema, table_name, active_bytes, time_travel_bytes, failsafe_bytes
+--   FROM account_usage.table_storage_metrics
+--   ORDER BY active_bytes DESC
 CREATE OR REPLACE VIEW {schema}.table_storage_metrics (
   id COMMENT 'As objectId in access_history; survives a rename',
   table_name COMMENT 'The name',
@@ -7,11 +11,11 @@ CREATE OR REPLACE VIEW {schema}.table_storage_metrics (
   table_catalog COMMENT 'The catalog',
   clone_group_id COMMENT 'Of the oldest table that it was cloned from; its own id where it is no clone',
   is_transient COMMENT 'YES: kept for a day at most, and without Fail-safe',
-  active_bytes COMMENT 'The newest version',
-  time_travel_bytes COMMENT 'Replaced or dropped, and within retention',
-  failsafe_bytes COMMENT 'Past retention, and within Fail-safe',
-  retained_for_clone_bytes COMMENT 'Past both, and a clone needs them',
-  purgeable_bytes COMMENT 'Past both, and nothing needs them: audit purge frees them',
+  active_bytes COMMENT 'Bytes of the newest version',
+  time_travel_bytes COMMENT 'Bytes replaced or dropped, and within retention',
+  failsafe_bytes COMMENT 'Bytes past retention, and within Fail-safe',
+  retained_for_clone_bytes COMMENT 'Bytes past both, and a clone needs them',
+  purgeable_bytes COMMENT 'Bytes past both, and nothing needs them: audit purge frees them',
   deleted COMMENT 'Whether it was dropped',
   table_created COMMENT 'When it was made (UTC)',
   table_dropped COMMENT 'When it was dropped (UTC)',

@@ -1,4 +1,10 @@
--- One row for each Delta table: those that are there and those that were dropped and are not purged yet.
+-- Which Delta tables are there, and how large are they? One row for each Delta table: those that are there and those
+-- that were dropped and are not purged yet.
+-- Example:
+--   SELECT table_schema, table_name, row_count, bytes, retention_time
+--   FROM account_usage.tables
+--   WHERE deleted IS NULL
+--   ORDER BY bytes DESC
 CREATE OR REPLACE VIEW {schema}.tables (
   table_id COMMENT 'As objectId in access_history; survives a rename',
   table_name COMMENT 'The name',

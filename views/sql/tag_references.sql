@@ -1,6 +1,10 @@
 -- Which tag is, or was, on which object or column, with which value? One row for each time that a tag had a value
--- there: at the time t it had what has created_on <= t AND (deleted_on IS NULL OR deleted_on > t). Tags that come
--- down from a schema or a table have no row of their own; those of a dropped table stay for UNDROP.
+-- there: at the time t it had what has created_on <= t AND (deleted_on IS NULL OR deleted_on > t). Tags that come down
+-- from a schema or a table have no row of their own; those of a dropped table stay for UNDROP.
+-- Example:
+--   SELECT tag_name, tag_value, object_schema, object_name, column_name
+--   FROM account_usage.tag_references
+--   WHERE deleted_on IS NULL
 CREATE OR REPLACE VIEW {schema}.tag_references (
   tag_database COMMENT 'The catalog of the tag',
   tag_schema COMMENT 'Its schema',

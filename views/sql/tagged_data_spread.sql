@@ -1,6 +1,11 @@
 -- Where did tagged data go? One row for each statement, column that it made of a tagged column, and tag that is there
 -- now: on the column itself, or on its table or view. Tags of schemas are left out: the sample query columns_of_tag has
 -- them. A copy of a copy is a row of its own where the first copy is tagged, too.
+-- Example:
+--   SELECT tag_name, source_object_name, target_object_name, target_is_tagged, count(*) AS statements
+--   FROM account_usage.tagged_data_spread
+--   WHERE query_date >= current_date() - 7
+--   GROUP BY tag_name, source_object_name, target_object_name, target_is_tagged
 CREATE OR REPLACE VIEW {schema}.tagged_data_spread (
   query_id COMMENT 'The statement',
   query_start_time COMMENT 'When it started (UTC)',

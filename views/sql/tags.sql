@@ -1,5 +1,9 @@
 -- Which tags are there, and which were there? One row for each time from CREATE or UNDROP to DROP: at the time t was
 -- there what has created <= t AND (deleted IS NULL OR deleted > t).
+-- Example:
+--   SELECT tag_schema, tag_name, allowed_values, tag_owner
+--   FROM account_usage.tags
+--   WHERE deleted IS NULL
 CREATE OR REPLACE VIEW {schema}.tags (
   tag_id COMMENT 'As objectId in access_history; survives a rename',
   tag_name COMMENT 'Name of the tag',

@@ -1,5 +1,11 @@
 -- Who reads what, and how much? One row for each day, user and object, so that any period can be summed: days are the
 -- distinct query_date. Rows and bytes are those of whole statements, and count for each object that these read.
+-- Example:
+--   SELECT user_name, sum(statements) AS statements, max(last_read) AS last_read
+--   FROM account_usage.top_readers
+--   WHERE query_date >= current_date() - 7 AND object_name = 'spark_catalog.clean.flights'
+--   GROUP BY user_name
+--   ORDER BY statements DESC
 CREATE OR REPLACE VIEW {schema}.top_readers (
   query_date COMMENT 'The day (UTC): the partition of access_history',
   user_name COMMENT 'Who read',
@@ -17,7 +23,8 @@ CREATE OR REPLACE VIEW {schema}.top_readers (
 ) COMMENT 'Readers: one row for each day, user and object' AS
 SELECT r.query_date, r.user_name, r.object_domain, r.object_name, r.object_id,
   CAST(sum(coalesce(q.calls, 1)) AS BIGINT) AS statements,
-  coalesce(sum(q.rows_produced), 0) AS rows_produced, coalesce(sum(q.bytes_scanned), 0) AS bytes_scanned,
+  CAST(coalesce(sum(q.rows_produced), 0) AS BIGINT) AS rows_produced,
+  CAST(coalesce(sum(q.bytes_scanned), 0) AS BIGINT) AS bytes_scanned,
   min(r.query_start_time) AS first_read, max(r.query_start_time) AS last_read,
   min(named_struct('at', r.query_start_time, 'query_id', r.query_id)).query_id AS first_query_id,
   min(named_struct('at', r.query_start_time, 'query_id', r.query_id, 'is_direct', r.is_direct)).is_direct

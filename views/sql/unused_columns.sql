@@ -1,5 +1,9 @@
 -- Which columns of tables has nobody read in the history that is kept, by name or through a view? One row for each
 -- column of what is there. All days are read.
+-- Example:
+--   SELECT object_name, column_name, data_type, table_last_read
+--   FROM account_usage.unused_columns
+--   ORDER BY object_name, ordinal_position
 CREATE OR REPLACE VIEW {schema}.unused_columns (
   object_name COMMENT 'catalog.schema.table',
   table_id COMMENT 'As objectId in access_history',

@@ -1,6 +1,10 @@
 -- Which tables and views has nobody read, and how large are they? One row for each that is there and that nobody has
 -- read in the history that is kept, by name or through a view, or not for 30 days. A view that only other views read is
 -- here: a record names what the statement names and the tables below, not the views between. All days are read.
+-- Example:
+--   SELECT object_name, last_read, days_unread, bytes
+--   FROM account_usage.unused_tables
+--   ORDER BY bytes DESC
 CREATE OR REPLACE VIEW {schema}.unused_tables (
   object_name COMMENT 'catalog.schema.object',
   object_domain COMMENT 'Table or VIEW',

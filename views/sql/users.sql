@@ -1,5 +1,9 @@
 -- Which users are known? One row for each who was granted a role or a privilege, or who issued a statement; nobody
 -- creates or drops a user here.
+-- Example:
+--   SELECT name, created_on, last_statement_on
+--   FROM account_usage.users
+--   ORDER BY last_statement_on DESC
 CREATE OR REPLACE VIEW {schema}.users (
   name COMMENT 'As user_name in query_history',
   created_on COMMENT 'When the user was first granted something, or first issued a statement (UTC)',

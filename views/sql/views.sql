@@ -1,5 +1,9 @@
 -- Which views does the catalog hold, and what do they say? One row for each, and for each dropped one that can be
 -- brought back; those beside the audit tables are left out.
+-- Example:
+--   SELECT table_schema, table_name, view_definition
+--   FROM account_usage.views
+--   WHERE deleted IS NULL
 CREATE OR REPLACE VIEW {schema}.views (
   table_id COMMENT 'As objectId in access_history',
   table_name COMMENT 'The name',

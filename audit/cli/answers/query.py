@@ -34,6 +34,7 @@ FORMATS = ("table", "json", "csv", "parquet")
 @click.command()
 @click.argument("query", required=False, metavar='[NAME|"SQL"|FILE.sql]')
 @click.option("--list", "lists", is_flag=True, help="List the sample queries, as without an argument.")
+@click.option("--views", "lists_views", is_flag=True, help="List the views, and what each answers.")
 @click.option(
     "--param", multiple=True, metavar="NAME=VALUE", help="The value of the parameter `:NAME`; repeatable."
 )
@@ -60,13 +61,15 @@ def query(
     path: Path | None,
     *,
     lists: bool,
+    lists_views: bool,
 ) -> None:
     """Run a sample query, a query in SQL, or the queries of FILE.sql. Without an argument: list the samples.
 
     Queries are in Spark's SQL, and read `account_usage.access_history`, `query_history`, `column_lineage`,
-    `table_lineage` and the views beside them. DuckDB answers them from the tables' files: no Spark starts, no
-    metastore is needed, and the file system alone says who may read. Storage and the catalog are as an
-    attached session has measured them last. Spark answers for roots on a store that delta-rs does not know.
+    `table_lineage` and the views beside them; `DESCRIBE account_usage.objects_read` tells the columns of one.
+    DuckDB answers them from the tables' files: no Spark starts, no metastore is needed, and the file system
+    alone says who may read. Storage and the catalog are as an attached session has measured them last. Spark
+    answers for roots on a store that delta-rs does not know.
 
     A file of your own may have parameters, too: a line `-- :days = 30  how far back` in its first
     comment declares `:days` with the default 30.
@@ -74,16 +77,14 @@ def query(
     That the tables were read is on record: `logging_history` has an AUDIT_QUERY.
     """
     from lineage.sql.tokens import split_statements
-    from views.query_file import sample, sample_names
 
     form = output.form_of(form, path, FORMATS)
     if path is None and form == "parquet":
         raise click.UsageError("--format parquet needs a file: --output answer.parquet")
-    if query is None or lists:
-        samples = sorted(map(sample, sample_names()), key=lambda one: (one.theme, one.name))
-        rows = [_described(one) for one in samples]
+    if query is None or lists or lists_views:
+        title, rows = ("Views", _views()) if lists_views else ("Sample queries", _samples())
         listed = Answer(tuple(rows[0]), [tuple(row.values()) for row in rows])
-        _show(output, listed, "Sample queries", form, path)
+        _show(output, listed, title, form, path)
         return
     found = _found(query)
     given = dict(_pair(one) for one in param)
@@ -199,9 +200,21 @@ def _placeholders(sql: str) -> frozenset[str]:
     )
 
 
-def _described(query: Query) -> dict[str, Any]:
-    parameters = ", ".join(f"{one.name}={one.default}" for one in query.parameters)
-    return {"theme": query.theme, "name": query.name, "answers": query.question, "parameters": parameters}
+def _samples() -> list[dict[str, Any]]:
+    from views.query_file import sample, sample_names
+
+    def row(one: Query) -> dict[str, Any]:
+        parameters = ", ".join(f"{parameter.name}={parameter.default}" for parameter in one.parameters)
+        return {"theme": one.theme, "name": one.name, "answers": one.question, "parameters": parameters}
+
+    return [row(one) for one in sorted(map(sample, sample_names()), key=lambda one: (one.theme, one.name))]
+
+
+def _views() -> list[dict[str, Any]]:
+    from audit.store.views import VIEWS, description
+
+    about = {name: description(name) for name in sorted(VIEWS)}
+    return [{"name": name, "answers": one.question, "example": one.example} for name, one in about.items()]
 
 
 def _pair(text: str) -> tuple[str, Any]:

@@ -19,9 +19,9 @@ from audit.policies.history.rows import governance_rows
 from audit.store.measured import catalog_columns as of_catalog
 from audit.store.measured.catalog import CatalogMeasurement
 from audit.store.measured.names import BACKUPS, CATALOG, GOVERNANCE, STANDS_ON
+from audit.store.views import with_those_below
 from audit.time_travel.backups import history as of_backups
 from audit.time_travel.retention.storage_names import SCHEMATA, TABLES
-from audit.store.views import with_those_below
 from lineage.sql.mentions import named_in
 
 if TYPE_CHECKING:
