@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 from datetime import date
+from ipaddress import ip_address
 
 import pytest
 from click.testing import CliRunner
@@ -184,6 +186,23 @@ def test_a_clean_history(spark, clean):
     assert (result.first, result.last) == (date(2025, 12, 29), date(2026, 1, 1))
     some = checked(spark, root, date(2025, 12, 30), date(2025, 12, 31))
     assert (some.success, some.totals["statements"]) == (True, (READS_A_DAY + 4) * 2)
+
+
+def test_nothing_stays_in_memory_and_nothing_leaves(spark, clean, monkeypatch):
+    """No frame is cached when a check is over, and no program elsewhere is told of it."""
+    asked, connect = [], socket.socket.connect
+
+    def noted(self, address):
+        asked.append(address)
+        return connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", noted)
+    cached = spark._jsparkSession.sharedState().cacheManager()
+    cached.clearCache()
+    assert checked(spark, clean[0]).success
+    assert cached.isEmpty()
+    # Only to Spark itself.
+    assert [address for address in asked if not ip_address(address[0]).is_loopback] == []
 
 
 def finds(failed, wrong):

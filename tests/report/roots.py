@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from audit.report.period import Period
-from tests.query.roots import make_root
+from tests.query.roots import add_storage, make_root
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -246,5 +246,18 @@ def told() -> Story:
 
 
 def story_root(folder: Path) -> str:
-    """The month, in tables."""
-    return make_root(folder, told().rows)
+    """The month, in tables; storage as it was measured at its end."""
+    made = make_root(folder, told().rows)
+    add_storage(made, [_stored(PEOPLE, 40, 10, 5, 0, 0), _stored(REPORT, 8, 0, 0, 4, 2)])
+    return made
+
+
+def _stored(name: str, *mebibytes: int) -> Row:
+    """A table with the bytes of its states."""
+    states = ("active", "time_travel", "fail_safe", "retained_for_clone", "purgeable")
+    catalog, schema, table = name.split(".")
+    return {
+        "table_id": _IDS[name], "table_catalog": catalog, "table_schema": schema, "table_name": table,
+        "table_type": "BASE TABLE", "is_transient": False, "retention_time": 1.0, "created": moment(1),
+        **{f"{state}_bytes": size << 20 for state, size in zip(states, mebibytes, strict=True)},
+    }  # fmt: skip

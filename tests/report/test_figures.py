@@ -14,7 +14,7 @@ from audit.report.findings import findings
 from audit.report.kinds import KINDS
 from audit.report.kinds.records import RECORDS
 from audit.report.names import Pseudonyms
-from tests.query.roots import add_governance
+from tests.query.roots import add_governance, make_root
 
 from .conftest import made
 from .roots import CSV, HOSTILE, OUT, PEOPLE, REPORT, moment, story_root
@@ -157,14 +157,26 @@ def test_lineage(report):
 
 
 def test_retention(report):
-    """How far back the records go; days without one; storage was not measured."""
+    """How far back the records go; days without one; what the bytes are kept for."""
     retention = report("retention")
     kept = rows(retention, "records_kept", "table_name", "days", "rows")
     assert kept == [("access_history", 10, 13), ("query_history", 20, 25)]
     without = rows(retention, "days_without_a_statement", "first_day", "last_day", "days")
     # What was done to the logging, asked of it or lost is no statement.
     assert [(first.day, last.day, days) for first, last, days in without] == [(1, 1, 1), (14, 30, 17)]
+    assert rows(retention, "storage_by_state", "table_name", "state", "mib", "in_all") == [
+        ("p.people", "1 newest version", 40, 55), ("p.people", "2 Time Travel", 10, 55),
+        ("p.people", "3 Fail-safe", 5, 55), ("p.report", "1 newest version", 8, 14),
+        ("p.report", "4 for clones", 4, 14), ("p.report", "5 purgeable", 2, 14),
+    ]  # fmt: skip
+
+
+def test_storage_that_was_not_measured(tmp_path):
+    """It is said; the rest of the report is there."""
+    with opened(make_root(tmp_path, {})) as tables:
+        retention = made(tables, "retention")
     assert not retention.figure("storage_by_state").is_there
+    assert retention.figure("records_kept").is_there
 
 
 def test_a_user(report):
