@@ -20,6 +20,7 @@ NAMES = (
     "ingest",
     "checks",
     "year",
+    "answers",
     "start",
     "spool",
     "crash",
