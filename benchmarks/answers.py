@@ -52,7 +52,10 @@ def run(options: Options, say: Say) -> Result:
             spark.sql(f"CREATE TABLE account_usage.{name} USING delta LOCATION '{root / name}'")
         views.install(spark)
         asked = {name: _of(name, days) for name in STANDS_ON}
-        in_spark = {name: _in_spark(spark, sql, passes) for name, sql in asked.items()}
+        in_spark = {}
+        for name, sql in asked.items():
+            say(name)
+            in_spark[name] = _in_spark(spark, sql, passes)
     say("without a JVM")
     without = {name: _in_duckdb(root, sql, passes) for name, sql in asked.items()}
     rows = [_row_of_view(name, in_spark[name], without[name]) for name in asked]

@@ -3,7 +3,7 @@
 -- Theme: use and cost
 -- :days = 30   how far back
 -- :top = 20    how many hours
-SELECT interval_start_time, sum(calls) AS statements, count(DISTINCT user_name) AS users, sum(errors) AS errors,
+SELECT interval_start_time, sum(calls) AS statements, count(DISTINCT user_name) AS users, sum(failed) AS failed,
   sum(denied) AS denied, sum(total_elapsed_time.sum) AS milliseconds,
   coalesce(sum(bytes_scanned.sum), 0) AS bytes_scanned
 FROM account_usage.aggregate_query_history

@@ -70,7 +70,7 @@ TIMES = {
     "tagged_data_spread": "query_start_time",
     # In the words of other systems.
     **dict.fromkeys(("system_access_audit", *OF_LINEAGE), "event_time"),
-    "system_query_history": "start_time",
+    **dict.fromkeys(("snowflake_query_history", "system_query_history"), "start_time"),
     "information_schema_jobs": "creation_time",
 }
 """The column that the partition is made of, by table and view."""

@@ -6,13 +6,14 @@ import pytest
 
 from audit.query.tables import opened
 
-from .roots import add_catalog, make_root
+from .roots import add_catalog, add_storage, make_root
 
 
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory):
-    """Its tables, and an empty catalog; storage was not measured."""
+    """Its tables; an empty catalog and no storage were measured."""
     root = make_root(tmp_path_factory.mktemp("root"), {})
     add_catalog(root, [])
+    add_storage(root, [])
     with opened(root) as found:
         yield found

@@ -262,7 +262,7 @@ def test_aggregates(root):
     """An hour each; sums are those of the statements."""
     columns = "interval_start_time, interval_end_time, calls"
     query = (
-        f"SELECT {columns}, errors, rows_produced.sum FROM usage.aggregate_query_history"
+        f"SELECT {columns}, failed, rows_produced.sum FROM usage.aggregate_query_history"
         " WHERE query_parameterized_hash = 'h' ORDER BY 1"
     )
     assert ask(root, query) == [(at, at + timedelta(hours=1), 1, 0, 5) for at in DAYS]

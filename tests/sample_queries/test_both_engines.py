@@ -144,9 +144,12 @@ def asked_about(tables):
     """What the queries are asked about."""
     ids = f"SELECT DISTINCT object_id FROM {SCHEMA}.objects_read WHERE object_name = '{PEOPLE}'"
     ((object_id,),) = tables.ask(ids, {}).rows
+    hashes = f"SELECT max(query_parameterized_hash) FROM {SCHEMA}.query_history"
+    ((hashed,),) = tables.ask(hashes, {}).rows
     return {
         "object_id": object_id, "object_name": PEOPLE, "full_name": "spark_catalog.sq.ages", "user": "bob",
         "schema_name": "sq", "table_name": "people", "column_name": "of_age",
+        "view_name": "elders", "hash": hashed,
     }  # fmt: skip
 
 

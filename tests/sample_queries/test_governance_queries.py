@@ -257,7 +257,7 @@ def test_busiest_hours(ask):
     """All that was asked, in an hour or two; one statement failed, one was denied."""
     found = ask("busiest_hours")
     assert sum(row["statements"] for row in found) == sum(row["statements"] for row in ask("work_by_origin"))
-    assert (sum(row["errors"] for row in found), sum(row["denied"] for row in found)) == (2, 1)
+    assert (sum(row["failed"] for row in found), sum(row["denied"] for row in found)) == (2, 1)
     assert all(row["interval_start_time"].minute == 0 for row in found)
 
 

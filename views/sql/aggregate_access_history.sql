@@ -9,7 +9,6 @@
 CREATE OR REPLACE VIEW {schema}.aggregate_access_history (
   interval_start_time COMMENT 'When the hour begins (UTC)',
   interval_end_time COMMENT 'When it ends (UTC)',
-  query_date COMMENT 'The day (UTC): the partition of access_history',
   query_parameterized_hash COMMENT 'The same for texts that differ in white space, comments and literals; null for a DataFrame action',
   user_name COMMENT 'Who issued them',
   calls COMMENT 'Statements in the hour',
@@ -19,13 +18,14 @@ CREATE OR REPLACE VIEW {schema}.aggregate_access_history (
   object_modified_by_ddl COMMENT 'The DDL operation, as in access_history',
   policies_referenced COMMENT 'Policies in force on what was accessed, as in access_history',
   rows_produced COMMENT 'Rows returned or written by all of them, where Spark knows them',
-  total_elapsed_time COMMENT 'Milliseconds of all of them'
+  total_elapsed_time COMMENT 'Milliseconds of all of them',
+  query_date COMMENT 'The day (UTC): the partition of access_history'
 ) COMMENT 'Accesses by the hour: one row for each kind of statement, user and set of objects' AS
 SELECT timestamp_micros(hour * 3600000000) AS interval_start_time,
-  timestamp_micros((hour + 1) * 3600000000) AS interval_end_time, query_date, query_parameterized_hash, user_name,
+  timestamp_micros((hour + 1) * 3600000000) AS interval_end_time, query_parameterized_hash, user_name,
   CAST(sum(coalesce(calls, 1)) AS BIGINT) AS calls, direct_objects_accessed, base_objects_accessed, objects_modified,
   object_modified_by_ddl, policies_referenced, CAST(sum(rows_produced) AS BIGINT) AS rows_produced,
-  CAST(sum(total_elapsed_time) AS BIGINT) AS total_elapsed_time
+  CAST(sum(total_elapsed_time) AS BIGINT) AS total_elapsed_time, query_date
 FROM (
   SELECT a.*, unix_micros(a.query_start_time) DIV 3600000000 AS hour, q.query_parameterized_hash, q.rows_produced,
     q.total_elapsed_time, q.calls

@@ -44,19 +44,30 @@ WITH RECURSIVE held (user_name, role, path) AS (
     granted_to, grantee_name, created_on
   FROM {schema}.grants_to_roles
   WHERE deleted_on IS NULL AND granted_on IN ('TABLE', 'VIEW', 'SCHEMA') AND privilege <> 'OWNERSHIP'
-), use_of AS (
-  SELECT g.granted_to, g.grantee_name, g.privilege, g.granted_on, g.object_name, g.object_id, g.created_on,
-    count(DISTINCT h.user_name) AS users, max(u.last_used) AS last_used
+), held_by AS (
+  SELECT g.granted_to, g.grantee_name, g.privilege, g.granted_on, g.object_name, g.object_id, g.created_on, h.user_name
   FROM granted g
   LEFT JOIN holder h ON h.kind = g.granted_to AND h.name = g.grantee_name
-  LEFT JOIN used u ON u.user_name = h.user_name AND (g.privilege = 'USAGE' OR u.is_read = (g.privilege = 'SELECT'))
-    AND (u.object_id = g.object_id
-         OR (g.granted_on = 'SCHEMA' AND startswith(lower(u.object_name), concat(lower(g.object_name), '.'))))
-  GROUP BY g.granted_to, g.grantee_name, g.privilege, g.granted_on, g.object_name, g.object_id, g.created_on
+), used_by AS (
+  SELECT h.*, u.last_used
+  FROM held_by h
+  LEFT JOIN used u ON u.user_name = h.user_name AND u.object_id = h.object_id
+    AND (h.privilege = 'USAGE' OR u.is_read = (h.privilege = 'SELECT'))
+  WHERE h.granted_on <> 'SCHEMA'
+  UNION ALL
+  SELECT h.*, u.last_used
+  FROM held_by h
+  LEFT JOIN used u ON u.user_name = h.user_name
+    AND startswith(lower(u.object_name), concat(lower(h.object_name), '.'))
+    AND (h.privilege = 'USAGE' OR u.is_read = (h.privilege = 'SELECT'))
+  WHERE h.granted_on = 'SCHEMA'
 ), aged AS (
-  SELECT *, CAST((unix_micros(current_timestamp()) - unix_micros(coalesce(last_used, created_on))) DIV 86400000000 AS INT)
-    AS days_unused
-  FROM use_of
+  SELECT granted_to, grantee_name, privilege, granted_on, object_name, object_id, created_on,
+    count(DISTINCT user_name) AS users, max(last_used) AS last_used,
+    CAST((unix_micros(current_timestamp()) - unix_micros(coalesce(max(last_used), created_on))) DIV 86400000000 AS INT)
+      AS days_unused
+  FROM used_by
+  GROUP BY granted_to, grantee_name, privilege, granted_on, object_name, object_id, created_on
 )
 SELECT granted_to, grantee_name, privilege, granted_on, object_name, object_id, created_on, users, last_used, days_unused
 FROM aged

@@ -10,6 +10,7 @@
 --   ORDER BY grantee_name, name
 CREATE OR REPLACE VIEW {schema}.grants_to_roles (
   created_on COMMENT 'Since when it is held so (UTC)',
+  modified_on COMMENT 'NULL: a grant that is changed begins another row',
   privilege COMMENT 'The privilege; OWNERSHIP of the owner',
   granted_on COMMENT 'TABLE, VIEW, SCHEMA, ACCOUNT, ROLE, TAG, FUNCTION, MASKING POLICY, BACKUP SET, ...',
   name COMMENT 'Of the object, as of the last GRANT on it; null for the account',
@@ -21,11 +22,13 @@ CREATE OR REPLACE VIEW {schema}.grants_to_roles (
   granted_by COMMENT 'In whose name it was granted',
   deleted_on COMMENT 'Until when it was held so (UTC); null where it still is',
   granted_by_role_type COMMENT 'ROLE or USER: what granted_by is',
+  object_instance COMMENT 'NULL: not of Spark',
   object_id COMMENT 'As objectId in access_history; survives a rename'
 ) COMMENT 'Privileges of roles and users, former ones included' AS
-SELECT created_on, privilege.privilege, privilege.granted_on, privilege.name, privilege.table_catalog,
-  privilege.table_schema, privilege.granted_to, privilege.grantee_name, privilege.grant_option, privilege.granted_by,
-  deleted_on, privilege.granted_by_role_type, privilege.object_id
+SELECT created_on, CAST(NULL AS TIMESTAMP) AS modified_on, privilege.privilege, privilege.granted_on,
+  privilege.name, privilege.table_catalog, privilege.table_schema, privilege.granted_to, privilege.grantee_name,
+  privilege.grant_option, privilege.granted_by, deleted_on, privilege.granted_by_role_type,
+  CAST(NULL AS STRING) AS object_instance, privilege.object_id
 FROM {schema}.object_governance
 WHERE kind = 'PRIVILEGE'
   AND NOT (privilege.granted_on = 'ROLE' AND privilege.granted_to = 'USER')

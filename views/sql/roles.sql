@@ -13,8 +13,14 @@ CREATE OR REPLACE VIEW {schema}.roles (
   name COMMENT 'Name of the role, in upper case',
   comment COMMENT 'Of the role',
   owner COMMENT 'Who created it; null for the two that nobody creates',
-  owner_role_type COMMENT 'USER: what owner is'
+  role_type COMMENT 'ROLE',
+  role_database_name COMMENT 'NULL: roles are of the account',
+  role_instance_id COMMENT 'NULL: not of Spark',
+  owner_role_type COMMENT 'USER: what owner is',
+  is_from_organization_user_group COMMENT 'NULL: not of Spark'
 ) COMMENT 'Roles, dropped ones included' AS
-SELECT role.role_id, created_on, deleted_on, role.name, role.comment, role.owner, role.owner_role_type
+SELECT role.role_id, created_on, deleted_on, role.name, role.comment, role.owner, 'ROLE' AS role_type,
+  CAST(NULL AS STRING) AS role_database_name, CAST(NULL AS BIGINT) AS role_instance_id, role.owner_role_type,
+  CAST(NULL AS STRING) AS is_from_organization_user_group
 FROM {schema}.object_governance
 WHERE kind = 'ROLE'

@@ -7,7 +7,9 @@
 CREATE OR REPLACE VIEW {schema}.row_access_policies (
   policy_name COMMENT 'Name of the row access policy',
   policy_id COMMENT 'As policyId in access_history; survives a rename',
+  policy_schema_id COMMENT 'NULL: schemas and catalogs are known by name',
   policy_schema COMMENT 'The schema',
+  policy_catalog_id COMMENT 'NULL: schemas and catalogs are known by name',
   policy_catalog COMMENT 'The catalog',
   policy_owner COMMENT 'The role or user of GRANT OWNERSHIP, else who created it',
   policy_signature COMMENT 'Its parameters with their types: (VAL STRING)',
@@ -18,12 +20,14 @@ CREATE OR REPLACE VIEW {schema}.row_access_policies (
   last_altered COMMENT 'When it or its owner was changed last (UTC)',
   deleted COMMENT 'When it was dropped (UTC); null for one that is there',
   owner_role_type COMMENT 'ROLE or USER: what policy_owner is',
+  options COMMENT 'NULL: a policy has none',
   policy_version COMMENT 'How often its body was set, from 1',
   is_function COMMENT 'It stands for the SQL function of its name, as SET MASK and SET ROW FILTER take one'
 ) COMMENT 'Row access policies, dropped ones included' AS
-SELECT policy.policy_name, policy.policy_id, policy.policy_schema, policy.policy_catalog, policy.policy_owner,
-  policy.policy_signature, policy.policy_return_type, policy.policy_body, policy.policy_comment,
-  created_on AS created, policy.last_altered, deleted_on AS deleted, policy.owner_role_type, policy.policy_version,
+SELECT policy.policy_name, policy.policy_id, CAST(NULL AS BIGINT) AS policy_schema_id, policy.policy_schema,
+  CAST(NULL AS BIGINT) AS policy_catalog_id, policy.policy_catalog, policy.policy_owner, policy.policy_signature,
+  policy.policy_return_type, policy.policy_body, policy.policy_comment, created_on AS created, policy.last_altered,
+  deleted_on AS deleted, policy.owner_role_type, CAST(NULL AS STRING) AS options, policy.policy_version,
   policy.is_function
 FROM {schema}.object_governance
 WHERE kind = 'POLICY' AND policy.policy_kind = 'ROW_ACCESS_POLICY'

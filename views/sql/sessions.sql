@@ -6,10 +6,20 @@
 --   ORDER BY created_on DESC
 CREATE OR REPLACE VIEW {schema}.sessions (
   session_id COMMENT 'The Spark session',
-  application_id COMMENT 'The Spark application',
-  user_name COMMENT 'Who attached it, else who issued the first statement',
-  users COMMENT 'How many users issued statements: audit.as_user lets several share a session',
   created_on COMMENT 'When it was attached (AUDIT_ATTACH), else when the first statement started (UTC)',
+  user_name COMMENT 'Who attached it, else who issued the first statement',
+  authentication_method COMMENT 'NULL: nobody logs in',
+  login_event_id COMMENT 'NULL: nobody logs in',
+  client_application_version COMMENT 'As client_version',
+  client_application_id COMMENT 'As client_program',
+  client_environment COMMENT 'NULL: not recorded',
+  client_build_id COMMENT 'NULL: not recorded',
+  client_version COMMENT 'Its Python and PySpark',
+  access_time COMMENT 'As last_statement_on (UTC)',
+  is_open COMMENT 'Whether it was not detached; also where its driver was killed',
+  closed_reason COMMENT 'NULL: not recorded',
+  application_id COMMENT 'The Spark application',
+  users COMMENT 'How many users issued statements: audit.as_user lets several share a session',
   detached_on COMMENT 'When it was detached last (AUDIT_DETACH); null where it still is, or its driver was killed (UTC)',
   last_statement_on COMMENT 'When the last statement started (UTC); null for none',
   statements COMMENT 'Statements, without what happened to the logging',
@@ -17,16 +27,18 @@ CREATE OR REPLACE VIEW {schema}.sessions (
   client_address COMMENT 'The IP address of the machine that it came from',
   client_host COMMENT 'The name of that machine',
   client_program COMMENT 'The script, module or shell',
-  client_version COMMENT 'Its Python and PySpark',
   os_user COMMENT 'The user of the operating system, whoever user_name is'
 ) COMMENT 'Sessions, with their first and last statement' AS
-SELECT session_id, max(application_id) AS application_id,
+SELECT session_id, coalesce(min(attached_on), min(first_record_on)) AS created_on,
   coalesce(min_by(attached_by, attached_on), min_by(first_user, first_record_on)) AS user_name,
-  CAST(size(array_distinct(flatten(collect_list(users)))) AS BIGINT) AS users,
-  coalesce(min(attached_on), min(first_record_on)) AS created_on,
-  max(detached_on) AS detached_on, max(last_statement_on) AS last_statement_on,
-  CAST(sum(statements) AS BIGINT) AS statements, CAST(sum(failed_statements) AS BIGINT) AS failed_statements,
-  max(client_address) AS client_address, max(client_host) AS client_host, max(client_program) AS client_program,
-  max(client_version) AS client_version, max(os_user) AS os_user
+  CAST(NULL AS STRING) AS authentication_method, CAST(NULL AS BIGINT) AS login_event_id,
+  max(client_version) AS client_application_version, max(client_program) AS client_application_id,
+  CAST(NULL AS STRING) AS client_environment, CAST(NULL AS STRING) AS client_build_id,
+  max(client_version) AS client_version, max(last_statement_on) AS access_time, max(detached_on) IS NULL AS is_open,
+  CAST(NULL AS STRING) AS closed_reason, max(application_id) AS application_id,
+  CAST(size(array_distinct(flatten(collect_list(users)))) AS BIGINT) AS users, max(detached_on) AS detached_on,
+  max(last_statement_on) AS last_statement_on, CAST(sum(statements) AS BIGINT) AS statements,
+  CAST(sum(failed_statements) AS BIGINT) AS failed_statements, max(client_address) AS client_address,
+  max(client_host) AS client_host, max(client_program) AS client_program, max(os_user) AS os_user
 FROM {schema}.sessions_by_day
 GROUP BY session_id

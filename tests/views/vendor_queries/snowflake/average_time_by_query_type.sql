@@ -1,7 +1,7 @@
--- https://docs.snowflake.com/en/sql-reference/account-usage (Examples: Query performance)
--- Changed: the schema; there are no warehouses, and execution_time is total_elapsed_time.
-SELECT query_type, avg(total_elapsed_time) / 1000 AS average_execution_time
-FROM account_usage.query_history
+-- https://docs.snowflake.com/en/sql-reference/account-usage (Examples: User query totals and execution times)
+-- Changed: the schema and the name of the view; the unit is quoted.
+SELECT query_type, warehouse_size, avg(execution_time) AS average_execution_time
+FROM account_usage.snowflake_query_history
 WHERE start_time >= date_trunc('MONTH', current_date())
-GROUP BY 1
-ORDER BY 2 DESC
+GROUP BY 1, 2
+ORDER BY 3 DESC

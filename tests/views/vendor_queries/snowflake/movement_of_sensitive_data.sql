@@ -1,5 +1,6 @@
 -- https://docs.snowflake.com/en/user-guide/access-history (Tracking sensitive stage data movement)
--- Changed: the schema; LATERAL FLATTEN is LATERAL VIEW explode, array_agg is collect_set. A table that a statement
+-- Changed: the schema; LATERAL FLATTEN is LATERAL VIEW explode, array_agg is collect_set and sorted, WITH is WITH
+-- RECURSIVE, the name is a parameter and of any domain, 30 days are counted from now. A table that a statement
 -- reads and writes is left out: it would follow itself for ever.
 -- :object_name = 'spark_catalog.raw.flights'   where the data comes from
 WITH RECURSIVE access_history_flatten AS (

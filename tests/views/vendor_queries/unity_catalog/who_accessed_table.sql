@@ -1,5 +1,5 @@
 -- https://docs.databricks.com/en/admin/system-tables/audit-logs (Which users accessed a table within the last day?)
--- Changed: the dots of system.access.audit; days are UTC, so that yesterday counts.
+-- Changed: the dots of system.access.audit; the second way to name the table is left out; days are UTC, so that yesterday counts.
 -- :full_name = 'main.raw.flights'   the table
 SELECT user_identity.email AS `User`, ifnull(request_params.full_name_arg, request_params.name) AS `Table`,
   action_name AS `Type of Access`, event_time AS `Time of Access`

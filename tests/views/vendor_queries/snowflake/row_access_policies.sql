@@ -1,0 +1,5 @@
+-- https://docs.snowflake.com/en/sql-reference/account-usage/row_access_policies (Examples)
+-- Changed: the schema.
+SELECT policy_name, policy_signature, created
+FROM account_usage.row_access_policies
+ORDER BY created

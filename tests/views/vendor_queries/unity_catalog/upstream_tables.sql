@@ -1,0 +1,8 @@
+-- https://github.com/databricks-solutions/ai-dev-kit (databricks-unity-catalog, 5-system-tables.md: Find upstream tables)
+-- Changed: the name of the view; the name of the table is a parameter.
+-- :full_name = 'spark_catalog.clean.flights'   the table
+SELECT DISTINCT source_table_full_name, source_type, max(event_time) AS last_updated
+FROM account_usage.system_access_table_lineage
+WHERE target_table_full_name = :full_name
+GROUP BY source_table_full_name, source_type
+ORDER BY last_updated DESC
