@@ -13,6 +13,7 @@ from audit.ingest import folder as ingest
 from audit.ingest.adopt import salvage_all
 from audit.ingest.folder import ingest_folder
 from audit.ingest.running import running_in
+from audit.query.tables import opened
 from audit.record.access_record import Finding, Started, build_row
 from audit.record.aggregation import Aggregation
 from audit.spark.catalog.session_catalog import SessionCatalog
@@ -83,6 +84,25 @@ def test_alike_look_ups_are_one_row(spark, source, tmp_path):
     source.look_up(3)
     take(spark, source, tmp_path)
     assert sorted(row.calls for row in statements(spark, tmp_path)) == [3, 7, 50]
+
+
+@pytest.mark.long("a million look-ups; test_alike_look_ups_are_one_row has 57")
+def test_a_million_look_ups_are_a_few_rows(spark, source, tmp_path, monkeypatch):
+    """One for each user and kind, in all tables; the views count a million statements."""
+    texts = ("SELECT user FROM sessions WHERE id = 1", "SELECT id FROM sessions WHERE user = 'x'")
+    analyzed = {text: analyze(text, SESSIONS) for text in texts}
+    monkeypatch.setattr(f"{__name__}.analyze", lambda text, _: analyzed[text])
+    for number in range(1_000_000):
+        source.end(source.start(texts[number % 2], f"user_{number % 10}"))
+    assert take(spark, source, tmp_path).statements == 1_000_000
+    rows = statements(spark, tmp_path)
+    assert sum(row.calls for row in rows) == 1_000_000
+    # Those of one ingest, and of what starts and ends within one file of the spool.
+    assert len(rows) < 2_000
+    with opened(str(tmp_path)) as tables:
+        query = "SELECT sum(calls), count(*) FROM account_usage.aggregate_access_history"
+        ((calls, kinds),) = tables.ask(query, {}).rows
+    assert (calls, kinds) == (1_000_000, 10)
 
 
 def test_what_is_not_alike_has_its_row(spark, source, tmp_path):

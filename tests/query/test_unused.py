@@ -13,7 +13,10 @@ from lineage.catalog.object_ids import object_id
 from .roots import add_catalog, add_governance, add_storage, make_root
 
 NOW = datetime.now(timezone.utc).replace(tzinfo=None)
-NAMES = {name: object_id("Table", name) for name in ("c.s.fresh", "c.s.stale", "c.s.never", "c.s.moved")}
+NAMES = {
+    name: object_id("Table", name)
+    for name in ("c.s.fresh", "c.s.stale", "c.s.never", "c.s.moved", "c.quoted.`a.b`")
+}
 
 
 def ago(days):
@@ -84,6 +87,7 @@ def root(tmp_path_factory):
         statement("q1", ago(200), "ann", read=["c.s.moved"]),
         statement("q2", ago(30), "bob", read=["c.s.stale"]),
         statement("q3", ago(29), "bob", read=["c.s.fresh"]),
+        statement("q5", ago(100), "ann", read=["c.quoted.`a.b`"]),
         statement("q4", ago(0), "ann", written=["c.s.stale"]),
     ]
     made = make_root(
@@ -113,6 +117,7 @@ def root(tmp_path_factory):
         grant(6, 2, "SELECT", "c.s.never", "ROLE", "NOBODY"),
         grant(7, 290, "USAGE", "c.s", "ROLE", "PUBLIC", "SCHEMA"),
         grant(8, 290, "USAGE", "c.other", "ROLE", "PUBLIC", "SCHEMA"),
+        grant(10, 290, "USAGE", "c.quoted", "ROLE", "PUBLIC", "SCHEMA"),
         owner(9, "c.s.fresh", "zoe"),
     ])  # fmt: skip
     return made
@@ -133,6 +138,7 @@ def test_unused_tables(root):
     assert found == [
         ("c.s.never", 365, True, 7, ago(365)),
         ("c.s.renamed", 200, False, None, None),
+        ("c.quoted.`a.b`", 100, False, None, None),
         ("c.s.stale", 30, False, None, None),
         ("c.s.young", 3, True, None, None),
     ]
@@ -148,6 +154,7 @@ def test_dormant_privileges(root):
         ("NOBODY", "SELECT", "c.s.never", 0, 2, True),
         ("READERS", "SELECT", "c.s.stale", 2, 30, False),
         ("bob", "DELETE", "c.s.stale", 1, 40, True),
+        ("PUBLIC", "USAGE", "c.quoted", 4, 100, False),
         ("ann", "SELECT", "c.s.moved", 1, 200, False),
         ("PUBLIC", "USAGE", "c.other", 4, 290, True),
     ]
@@ -158,7 +165,9 @@ def test_objects_without_owner(root):
     found = ask(
         root, "SELECT object_name, owner_in_catalog FROM account_usage.objects_without_owner ORDER BY 1"
     )
-    assert found == [(f"c.s.{name}", "ann") for name in ("never", "renamed", "stale", "young")]
+    assert found == [
+        (name, "ann") for name in ("c.quoted.`a.b`", "c.s.never", "c.s.renamed", "c.s.stale", "c.s.young")
+    ]
 
 
 def test_without_a_history(tmp_path):

@@ -31,7 +31,7 @@ WITH RECURSIVE held (user_name, role, path) AS (
   SELECT DISTINCT user_name, 'ROLE' AS kind, role AS name FROM held
   UNION ALL
   SELECT name, 'USER', name FROM {schema}.users
-), used AS (
+), accessed AS (
   SELECT user_name, object_id, object_name, true AS is_read, max(last_read) AS last_used
   FROM {schema}.top_readers
   GROUP BY user_name, object_id, object_name
@@ -39,34 +39,31 @@ WITH RECURSIVE held (user_name, role, path) AS (
   SELECT user_name, o.objectId, o.objectName, false, max(query_start_time)
   FROM {schema}.access_history LATERAL VIEW explode(objects_modified) AS o
   GROUP BY user_name, o.objectId, o.objectName
+), used AS (
+  -- Once for the object, once for its schema: the name without its last part, which may be quoted.
+  SELECT user_name, key, is_read, max(last_used) AS last_used
+  FROM accessed LATERAL VIEW explode(array(
+    concat('object ', object_id), concat('schema ', lower(regexp_replace(object_name, '[.](`([^`]|``)*`|[^.`]*)$', '')))
+  )) AS key
+  GROUP BY user_name, key, is_read
 ), granted AS (
   SELECT privilege, granted_on, concat_ws('.', table_catalog, table_schema, name) AS object_name, object_id,
     granted_to, grantee_name, created_on
   FROM {schema}.grants_to_roles
   WHERE deleted_on IS NULL AND granted_on IN ('TABLE', 'VIEW', 'SCHEMA') AND privilege <> 'OWNERSHIP'
 ), held_by AS (
-  SELECT g.granted_to, g.grantee_name, g.privilege, g.granted_on, g.object_name, g.object_id, g.created_on, h.user_name
+  SELECT g.*, h.user_name,
+    if(g.granted_on = 'SCHEMA', concat('schema ', lower(g.object_name)), concat('object ', g.object_id)) AS key
   FROM granted g
   LEFT JOIN holder h ON h.kind = g.granted_to AND h.name = g.grantee_name
-), used_by AS (
-  SELECT h.*, u.last_used
-  FROM held_by h
-  LEFT JOIN used u ON u.user_name = h.user_name AND u.object_id = h.object_id
-    AND (h.privilege = 'USAGE' OR u.is_read = (h.privilege = 'SELECT'))
-  WHERE h.granted_on <> 'SCHEMA'
-  UNION ALL
-  SELECT h.*, u.last_used
-  FROM held_by h
-  LEFT JOIN used u ON u.user_name = h.user_name
-    AND startswith(lower(u.object_name), concat(lower(h.object_name), '.'))
-    AND (h.privilege = 'USAGE' OR u.is_read = (h.privilege = 'SELECT'))
-  WHERE h.granted_on = 'SCHEMA'
 ), aged AS (
   SELECT granted_to, grantee_name, privilege, granted_on, object_name, object_id, created_on,
-    count(DISTINCT user_name) AS users, max(last_used) AS last_used,
-    CAST((unix_micros(current_timestamp()) - unix_micros(coalesce(max(last_used), created_on))) DIV 86400000000 AS INT)
-      AS days_unused
-  FROM used_by
+    count(DISTINCT h.user_name) AS users, max(u.last_used) AS last_used,
+    CAST((unix_micros(current_timestamp()) - unix_micros(coalesce(max(u.last_used), created_on))) DIV 86400000000
+      AS INT) AS days_unused
+  FROM held_by h
+  LEFT JOIN used u ON u.user_name = h.user_name AND u.key = h.key
+    AND (h.privilege = 'USAGE' OR u.is_read = (h.privilege = 'SELECT'))
   GROUP BY granted_to, grantee_name, privilege, granted_on, object_name, object_id, created_on
 )
 SELECT granted_to, grantee_name, privilege, granted_on, object_name, object_id, created_on, users, last_used, days_unused

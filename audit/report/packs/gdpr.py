@@ -10,14 +10,15 @@ from audit.report.model import Pack, Requirement
 GDPR = Pack(
     "gdpr-30",
     "GDPR, article 30",
-    "What the records know of “processing activities”. The rest is filled in by the controller. Employees'"
-    " names are normally not owed: --without-names leaves them out.",
+    "Paragraph 1, the records of a controller: what these records know of “processing activities”."
+    " The rest is filled in by the controller. Employees' names are normally not owed: --without-names leaves"
+    " them out.",
     "Article",
     (
         Requirement(
             "30(1)(a)",
-            "“the name and contact details of the controller”, of its representative and the data"
-            " protection officer",
+            "“the name and contact details of the controller”, where applicable of the joint"
+            " controller, of its representative and the data protection officer",
             "To be filled in: no record knows them.",
             (),
         ),
@@ -40,7 +41,8 @@ GDPR = Pack(
         ),
         Requirement(
             "30(1)(d), (e)",
-            "the categories of recipients, and transfers to third countries",
+            "the categories of recipients, and transfers to third countries or international organisations,"
+            " with their identification and, where article 49(1) asks for them, the safeguards",
             "Where data went: into which tables, and out into which files. Who fetches a file is known to"
             " the store alone.",
             (

@@ -10,8 +10,8 @@ from audit.report.model import Pack, Requirement
 HIPAA = Pack(
     "hipaa-164.312-b",
     "HIPAA Security Rule, 45 CFR 164.312(b)",
-    "Audit controls, and the standards beside them that ask for records. Data counts as electronic"
-    " protected health information where a policy protects it.",
+    "Audit controls, and what the rule asks for beside them that these records can show. Data"
+    " counts as electronic protected health information where a policy protects it.",
     "Section",
     (
         Requirement(
@@ -38,7 +38,8 @@ HIPAA = Pack(
         ),
         Requirement(
             "164.312(a)(1)",
-            "Access control: access only for persons or programs that have been granted access rights.",
+            "Access control: access only for persons or software programs that have been granted access"
+            " rights as specified in 164.308(a)(4).",
             "Rights, changes of rights and of policies, and what was refused.",
             (
                 "privileges_held", "roles_held", "privilege_changes", "who_changed_privileges", "roles_used",

@@ -80,8 +80,8 @@ PCI_DSS = Pack(
         ),
         Requirement(
             "10.2.2",
-            "Each event has its user, type, date and time, success or failure, origination, and the data"
-            " affected.",
+            "Each event has its user, type, date and time, success or failure, origination, and the data,"
+            " system component, resource or service affected.",
             "Each statement on record has them; the sample shows whole ones.",
             ("origins", "sample"),
         ),
@@ -101,14 +101,15 @@ PCI_DSS = Pack(
         ),
         Requirement(
             "10.4.1",
-            "Audit logs of security events, of critical components and of those with account data are"
-            " reviewed at least once daily.",
+            "Audit logs of security events, of components with account data, of critical components and of"
+            " those with security functions are reviewed at least once daily.",
             "Who reviewed, and when, is for the reviewer to sign: the last lines of the cover.",
             (),
         ),
         Requirement(
             "10.5.1",
-            "“Retain audit log history for at least 12 months …”, the most recent three at once available.",
+            "“Retain audit log history for at least 12 months …”, at least the most recent three at once"
+            " available.",
             "How far back the tables go, and what retention has deleted.",
             (
                 "records_kept", "lineage_kept", "days_without_a_statement", "deleted_in_numbers",

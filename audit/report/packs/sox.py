@@ -1,7 +1,8 @@
 """Sarbanes-Oxley Act: controls over the data of financial reports.
 
-In: nothing. Out: the pack. The act does not number controls of information technology; auditors sort them by
-four subjects, and so does this pack.
+In: nothing. Out: the pack. The act does not number controls of information technology. Auditors sort general
+controls by program changes, access to programs and data, and computer operations (PCAOB AS 2201, B29), and so
+does this pack; that data has a subject of its own is its own choice.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ SOX = Pack(
     "sox",
     "Sarbanes-Oxley Act",
     "Evidence for general controls of information technology. The act names no such control: section 404"
-    " asks that management assess its internal control over financial reporting, and the four subjects under"
-    " it here are those by which auditors sort general controls. Which tables feed financial reports is for"
-    " the reader to say.",
+    " asks that management assess its internal control over financial reporting. Under it are three subjects"
+    " by which auditors sort general controls (PCAOB AS 2201, B29), and changes of data. Which tables feed"
+    " financial reports is for the reader to say.",
     "Section",
     (
         Requirement(
@@ -61,7 +62,7 @@ SOX = Pack(
         ),
         Requirement(
             "302",
-            "Signing officers are responsible for internal controls, and have evaluated how well they work"
+            "Signing officers establish and maintain internal controls, and have evaluated how well they work"
             " within the 90 days before the report.",
             "What this report rests on, and a sample to follow by hand.",
             ("statements_on_record", "coverage", "integrity", "gaps", "verifications", "sample"),
