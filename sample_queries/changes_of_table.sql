@@ -9,6 +9,7 @@ SELECT a.query_start_time, a.user_name, q.query_type,
   q.rows_produced, q.query_text
 FROM account_usage.access_history a
 JOIN account_usage.query_history q ON q.query_id = a.query_id AND q.start_time = a.query_start_time
+  AND q.query_date = a.query_date
 LATERAL VIEW explode(a.objects_modified) AS o
 WHERE o.objectName = :object_name
   AND a.query_start_time >= current_timestamp() - make_dt_interval(:days)

@@ -9,6 +9,7 @@ FROM account_usage.columns_read r
 JOIN account_usage.tag_references t
   ON t.object_id = r.object_id AND (t.domain <> 'COLUMN' OR lower(t.column_name) = lower(r.column_name))
 LEFT JOIN account_usage.query_history q ON q.query_id = r.query_id AND q.start_time = r.query_start_time
+  AND q.query_date = r.query_date
 WHERE t.deleted_on IS NULL AND t.domain <> 'SCHEMA' AND r.column_name IS NOT NULL
   AND lower(concat_ws('.', t.tag_database, t.tag_schema, t.tag_name)) = lower(:tag_name)
   AND r.query_start_time >= current_timestamp() - make_dt_interval(:days)

@@ -7,6 +7,7 @@
 SELECT r.query_start_time, r.user_name, if(r.is_direct, 'by name', 'through a view') AS how, q.query_text
 FROM account_usage.columns_read r
 JOIN account_usage.query_history q ON q.query_id = r.query_id AND q.start_time = r.query_start_time
+  AND q.query_date = r.query_date
 WHERE r.object_name = :object_name AND r.column_name = :column_name
   AND r.query_start_time >= current_timestamp() - make_dt_interval(:days)
 ORDER BY r.query_start_time DESC

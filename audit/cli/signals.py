@@ -1,4 +1,4 @@
-"""Signals that end a command, which would leave what it has begun: the browser, and its folder.
+"""Signals that end a command, which would leave what it has begun: a browser with its folder, a Spark.
 
 In: a block. Out: the block is left as by an error when such a signal comes.
 """

@@ -24,9 +24,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from audit.core.actor import Actor
+    from audit.core.clock import Clock
+    from audit.core.ids import IdGenerator
     from audit.record.logging_event import LoggingEvent
     from audit.services import Services
     from audit.spark.catalog.session_catalog import SessionCatalog
+    from audit.spool import Spool
 
 
 # What an attached session makes under its root; any of it may have been moved elsewhere or deleted.
@@ -121,9 +124,23 @@ class Tool:
             SpoolUnavailableError: it could not be written.
         """
         from audit.capture.logging_events import LoggingEvents
+        from audit.core.origin import measured
+
+        with self.spool() as (spool, clock, ids):
+            events = LoggingEvents(spool, measured(), clock, ids)
+            events.note(
+                kind, self.config.user, action, details, began=began, tagging=config.tagging_of(self.config)
+            )
+
+    @contextmanager
+    def spool(self) -> Iterator[tuple[Spool, Clock, IdGenerator]]:
+        """A spool of this command, with the clock and the ids of what it writes there.
+
+        Raises:
+            SpoolUnavailableError: it could not be opened, or written.
+        """
         from audit.core.clock import SystemClock
         from audit.core.ids import IdGenerator
-        from audit.core.origin import measured
         from audit.spool import Spool
         from audit.spool.home import claim_home
 
@@ -132,10 +149,7 @@ class Tool:
         ids = IdGenerator(clock)
         spool = Spool.open(self.config.spool_home, clock=clock, ids=ids)
         try:
-            events = LoggingEvents(spool, measured(), clock, ids)
-            events.note(
-                kind, self.config.user, action, details, began=began, tagging=config.tagging_of(self.config)
-            )
+            yield spool, clock, ids
         finally:
             spool.close()
 

@@ -7,7 +7,7 @@ what it leaves out is here (sqlglot 30.30, DuckDB 2.0).
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sqlglot import exp, parse_one
@@ -28,6 +28,7 @@ _COMPARISONS: Mapping[type[exp.Expr], type[exp.Binary]] = {
 _TURNED: Mapping[type[exp.Expr], type[exp.Expr]] = {
     exp.GT: exp.LT, exp.GTE: exp.LTE, exp.LT: exp.GT, exp.LTE: exp.GTE, exp.EQ: exp.EQ,
 }  # fmt: skip
+_OUTER = frozenset({"RIGHT", "FULL"})
 _ZONED = frozenset({exp.DataType.Type.TIMESTAMPTZ, exp.DataType.Type.TIMESTAMPLTZ})
 _NOW = (exp.CurrentTimestamp, exp.CurrentTimestampLTZ, exp.Localtimestamp, exp.CurrentDatetime)
 
@@ -198,16 +199,39 @@ def _keep_empty(lateral: exp.Expr) -> None:
 def _explode_in_place(select: exp.Select) -> None:
     """LATERAL VIEW explode as `unnest` in a select list: DuckDB takes no filter below a lateral join."""
     laterals = select.args.get("laterals") or []
-    if not laterals or select.args.get("joins") or not all(map(_is_plain_explode, laterals)):
+    if not laterals or not all(map(_is_plain_explode, laterals)):
         return
-    source = select.args["from_"].this
+    source = _exploded_source(select, laterals)
+    if source is None:
+        return
+    alias, made = source.alias_or_name, source.copy()
     for lateral in laterals:
         (name,) = lateral.args["alias"].columns
         unnested = exp.alias_(exp.Unnest(expressions=[lateral.this.this]), name.copy())
-        alias = source.alias_or_name
-        source = exp.select("*", unnested).from_(source).subquery(alias or None)
-    select.args["from_"].set("this", source)
+        made = exp.select("*", unnested).from_(made).subquery(alias or None)
+        alias = made.alias_or_name
+    source.replace(made)
     select.set("laterals", None)
+
+
+def _exploded_source(select: exp.Select, laterals: Sequence[exp.Expr]) -> exp.Expr | None:
+    """What stands in the FROM and has the arrays; None where rows would not be the same."""
+    first = select.args["from_"].this
+    joins = select.args.get("joins") or []
+    if not joins:
+        return first
+    # In its place in the row an element would come before the columns of the other tables.
+    if any(join.side in _OUTER for join in joins) or any(
+        isinstance(one, exp.Star) for one in select.expressions
+    ):
+        return None
+    made = {lateral.args["alias"].columns[0].name.lower() for lateral in laterals}
+    columns = (column for lateral in laterals for column in lateral.this.this.find_all(exp.Column))
+    named = {column.parts[0].name.lower() for column in columns} - made
+    # A LEFT JOIN keeps rows without an element.
+    inner = (join.this for join in joins if join.side != "LEFT")
+    found = [source for source in (first, *inner) if source.alias_or_name.lower() in named]
+    return found[0] if len(found) == len(named) == 1 else None
 
 
 def _is_plain_explode(lateral: exp.Expr) -> bool:

@@ -1,6 +1,6 @@
 -- What is backed up, by which policy? One row for each backup set, dropped ones included.
 -- Example:
---   SELECT name, object_schema, object_name, backup_policy_name, is_creation_suspended
+--   SELECT name, object_schema_name, object_name, backup_policy_name, is_creation_suspended
 --   FROM account_usage.backup_sets
 --   WHERE deleted IS NULL
 CREATE OR REPLACE VIEW {schema}.backup_sets (

@@ -21,4 +21,5 @@ SELECT a.query_id, a.query_start_time, a.query_date, a.user_name, d.operationTyp
   d.objectName, d.objectId, d.properties, q.query_text
 FROM (SELECT *, object_modified_by_ddl AS d FROM {schema}.access_history
       WHERE object_modified_by_ddl IS NOT NULL) a
-LEFT JOIN {schema}.query_history q ON q.query_id = a.query_id AND q.start_time = a.query_start_time
+LEFT JOIN {schema}.query_history q
+  ON q.query_id = a.query_id AND q.start_time = a.query_start_time AND q.query_date = a.query_date

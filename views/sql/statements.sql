@@ -56,10 +56,10 @@ SELECT q.query_id, q.start_time, q.query_date, q.user_name, q.end_time, q.total_
   coalesce(q.calls, 1) AS calls, a.captured_by, a.analysis, a.analysis_reason, a.reads_data, a.writes_data, a.is_ddl
 FROM {schema}.query_history q
 LEFT JOIN (
-  SELECT query_id, query_start_time, captured_by, analysis, analysis_reason,
+  SELECT query_id, query_start_time, query_date, captured_by, analysis, analysis_reason,
     coalesce(size(base_objects_accessed), 0) > 0 AS reads_data,
     coalesce(size(objects_modified), 0) > 0 AS writes_data,
     object_modified_by_ddl IS NOT NULL AS is_ddl
   FROM {schema}.access_history
-) a ON a.query_id = q.query_id AND a.query_start_time = q.start_time
+) a ON a.query_id = q.query_id AND a.query_start_time = q.start_time AND a.query_date = q.query_date
 WHERE NOT startswith(q.query_type, 'AUDIT_')

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from audit.cli.output import Output, json_option
+from audit.cli.signals import ended_by_signals
 from audit.cli.standard_output import hand_over
 from audit.cli.tool import Tool, root_option
+from audit.core.errors import AuditError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from audit.core.actor import Actor
     from audit.time_travel.backups.service import BackupRun, Backups
     from audit.time_travel.backups.verify_backups import VerifiedBackup
 
@@ -40,33 +41,20 @@ def backup() -> None:
 def run(tool: Tool, output: Output, watch: bool, every: int, dry_run: bool) -> None:  # noqa: FBT001 - click's way
     """Make the backups that are due, and delete those that have expired.
 
-    It can run twice at once, and be killed at any time: the next run goes on.
+    It can run twice at once, and be killed at any time: the next run goes on. What it does is on record.
+    With --watch a run that fails is told, and the next one tries again.
     """
     if watch and dry_run:
         raise click.UsageError("--watch and --dry-run: one run lists what is due, give one of them")
-    failed = False
     with tool.services() as services:
-        while True:
-            found = services.backups.due(tool.actor()) if dry_run else _run(services.backups, tool.actor())
-            rows: list[dict[str, Any]] = [
-                {
-                    "backup set": one.backup_set,
-                    "what": one.what,
-                    "backup": one.backup_id,
-                    "bytes": one.bytes,
-                    "problem": one.problem,
-                }
-                for one in found
-            ]
-            failed = any(one.what == "FAILED" for one in found)
-            if rows or (output.as_json and not watch):
-                output.rows(rows, title="Due" if dry_run else "Backups")
-            elif not watch:
-                output.progress("No backup is due, and none has expired")
-            if not watch:
-                break
-            time.sleep(every)
-    if failed:
+        if watch:
+            _watch(tool, output, services.backups, every)
+        found = services.backups.due(tool.actor()) if dry_run else _run(tool, output, services.backups)
+    if found or output.as_json:
+        _show(output, found, "Due" if dry_run else "Backups")
+    else:
+        output.progress("No backup is due, and none has expired")
+    if any(one.what == "FAILED" for one in found):
         raise click.exceptions.Exit(1)
 
 
@@ -149,18 +137,54 @@ def _backups(found: Sequence[VerifiedBackup]) -> str:
     return f"{len(found):,} backup{'' if len(found) == 1 else 's'}"
 
 
-def _run(backups: Backups, actor: Actor) -> list[BackupRun]:
+def _watch(tool: Tool, output: Output, backups: Backups, every: int) -> NoReturn:
+    """Run again and again, until a signal ends it."""
+    with ended_by_signals():
+        while True:
+            try:
+                found = _run(tool, output, backups)
+            except AuditError as error:
+                # A bucket that does not answer now does so later.
+                output.progress(f"this run has failed, the next one tries again: {error}")
+            else:
+                if found:
+                    _show(output, found, "Backups")
+            time.sleep(every)
+
+
+def _show(output: Output, found: Sequence[BackupRun], title: str) -> None:
+    rows: list[dict[str, Any]] = [
+        {
+            "backup set": one.backup_set,
+            "what": one.what,
+            "backup": one.backup_id,
+            "bytes": one.bytes,
+            "problem": one.problem,
+        }
+        for one in found
+    ]
+    output.rows(rows, title=title)
+
+
+def _run(tool: Tool, output: Output, backups: Backups) -> list[BackupRun]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
+    from audit.cli.time_travel.backup_records import record_runs
     from audit.time_travel.backups.content.take_backup import Watch
 
+    done: list[BackupRun] = []
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,}"))
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         files, read = bar.add_task("Files taken", total=None), bar.add_task("Bytes read", total=None)
         watch = Watch(lambda _: bar.advance(files), lambda size: bar.advance(read, size))
-        return list(backups.run_schedules(actor, watch))
+        try:
+            for one in backups.run_schedules(tool.actor(), watch):
+                done.append(one)  # noqa: PERF402 - what is done before an error is on record, too
+        finally:
+            record_runs(tool, output, done)
+    return done
 
 
 def _row(one: VerifiedBackup) -> dict[str, Any]:

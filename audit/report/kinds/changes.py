@@ -53,6 +53,7 @@ SELECT a.user_name, o.objectName AS object_name,
   min(a.query_start_time) AS first_change, max(a.query_start_time) AS last_change
 FROM account_usage.access_history a
 JOIN account_usage.query_history q ON q.query_id = a.query_id AND q.start_time = a.query_start_time
+  AND q.query_date = a.query_date
 LATERAL VIEW explode(a.objects_modified) AS o
 WHERE a.query_date BETWEEN :from_day AND :to_day
 GROUP BY 1, 2
@@ -71,6 +72,7 @@ SELECT a.query_start_time, a.user_name, q.query_type, o.objectName AS object_nam
   q.rows_produced AS rows, q.purpose, q.query_text
 FROM account_usage.access_history a
 JOIN account_usage.query_history q ON q.query_id = a.query_id AND q.start_time = a.query_start_time
+  AND q.query_date = a.query_date
 LATERAL VIEW explode(a.objects_modified) AS o
 WHERE a.query_date BETWEEN :from_day AND :to_day
 ORDER BY a.query_start_time DESC, object_name, a.query_id

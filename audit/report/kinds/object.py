@@ -151,12 +151,14 @@ _STATEMENTS = Figure(
 SELECT r.query_start_time, r.user_name, q.role_name,
   CASE WHEN r.named THEN 'by name' ELSE 'through a view' END AS how, q.purpose, q.query_id, q.query_text
 FROM (
-  SELECT query_id, query_start_time, user_name, bool_or(read_kind = 'direct') AS named
+  SELECT query_id, query_start_time, query_date, user_name, bool_or(read_kind = 'direct') AS named
   FROM account_usage.objects_read
   WHERE query_date BETWEEN :from_day AND :to_day AND (object_name = :object_name OR object_id IN :object_ids)
-  GROUP BY query_id, query_start_time, user_name
+  GROUP BY query_id, query_start_time, query_date, user_name
 ) r
 JOIN account_usage.query_history q ON q.query_id = r.query_id AND q.start_time = r.query_start_time
+  AND q.query_date = r.query_date
+WHERE q.query_date BETWEEN :from_day AND :to_day
 ORDER BY r.query_start_time DESC, q.query_id
 """,
 )
@@ -172,6 +174,7 @@ SELECT a.query_start_time, a.user_name, q.query_type,
   q.rows_produced AS rows, q.purpose, q.query_text
 FROM account_usage.access_history a
 JOIN account_usage.query_history q ON q.query_id = a.query_id AND q.start_time = a.query_start_time
+  AND q.query_date = a.query_date
 LATERAL VIEW explode(a.objects_modified) AS o
 WHERE a.query_date BETWEEN :from_day AND :to_day
   AND (o.objectName = :object_name OR o.objectId IN :object_ids)

@@ -25,6 +25,7 @@ SELECT d.query_start_time, d.user_name, s.query_type,
   d.query_text
 FROM account_usage.ddl_history d
 JOIN account_usage.query_history s ON s.query_id = d.query_id AND s.start_time = d.query_start_time
+  AND s.query_date = d.query_date
 WHERE d.query_date BETWEEN :from_day AND :to_day
   AND (d.object_domain = 'ROLE' OR startswith(s.query_type, 'GRANT') OR startswith(s.query_type, 'REVOKE'))
 ORDER BY d.query_start_time DESC, d.object_name, d.query_id

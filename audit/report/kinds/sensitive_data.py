@@ -103,6 +103,7 @@ SELECT p.query_start_time, p.user_name, q.role_name, p.object_name,
   array_join(sort_array(collect_set(p.policy_name)), ', ') AS policies, q.purpose, q.query_text
 FROM account_usage.policies_in_force p
 JOIN account_usage.query_history q ON q.query_id = p.query_id AND q.start_time = p.query_start_time
+  AND q.query_date = p.query_date
 WHERE p.query_date BETWEEN :from_day AND :to_day AND NOT p.changed_result
 GROUP BY p.query_id, p.query_start_time, p.user_name, q.role_name, p.object_name, q.purpose, q.query_text
 ORDER BY p.query_start_time DESC, p.object_name, p.query_id
@@ -125,7 +126,8 @@ SELECT r.user_name, r.object_name, r.column_name, p.policy_name, count(DISTINCT 
 FROM account_usage.columns_read r
 JOIN protected p ON p.object_id = r.object_id
 LEFT JOIN account_usage.policies_in_force f
-  ON f.query_id = r.query_id AND f.object_id = r.object_id AND f.policy_name = p.policy_name
+  ON f.query_id = r.query_id AND f.query_date = r.query_date AND f.object_id = r.object_id
+    AND f.policy_name = p.policy_name
 WHERE r.query_date BETWEEN :from_day AND :to_day AND f.query_id IS NULL
   AND (p.column_name IS NULL OR p.column_name = r.column_name)
 GROUP BY r.user_name, r.object_name, r.column_name, p.policy_name

@@ -132,6 +132,7 @@ SELECT o.objectName AS object_name, array_join(sort_array(collect_set(q.query_ty
   max(a.query_start_time) AS last_change
 FROM account_usage.access_history a
 JOIN account_usage.query_history q ON q.query_id = a.query_id AND q.start_time = a.query_start_time
+  AND q.query_date = a.query_date
 LATERAL VIEW explode(a.objects_modified) AS o
 WHERE a.query_date BETWEEN :from_day AND :to_day AND a.user_name = :user_name
 GROUP BY 1
@@ -161,6 +162,7 @@ SELECT d.query_start_time, d.user_name, s.query_type,
   d.object_domain, d.object_name
 FROM account_usage.ddl_history d
 JOIN account_usage.query_history s ON s.query_id = d.query_id AND s.start_time = d.query_start_time
+  AND s.query_date = d.query_date
 WHERE d.query_date BETWEEN :from_day AND :to_day AND get_json_object(d.properties, '$.to.value') = 'USER'
   AND get_json_object(d.properties, '$.grantee.value') = :user_name
 ORDER BY d.query_start_time DESC, d.object_name, d.query_id

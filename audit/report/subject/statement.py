@@ -25,14 +25,17 @@ SELECT r.query_start_time, r.query_id, r.object_name, r.object_id, r.columns, r.
   transform(filter(a.direct_objects_accessed, o -> o.objectDomain NOT IN ('Table', 'STAGE')),
     o -> o.objectName) AS through
 FROM (
-  SELECT query_id, query_start_time, user_name, object_id, max(object_name) AS object_name,
+  SELECT query_id, query_start_time, query_date, user_name, object_id, max(object_name) AS object_name,
     array_join(sort_array(collect_set(column_name)), ', ') AS columns, bool_or(is_direct) AS is_direct
   FROM account_usage.columns_read
   WHERE query_date BETWEEN :from_day AND :to_day AND is_base AND object_id IN :object_ids
-  GROUP BY query_id, query_start_time, user_name, object_id
+  GROUP BY query_id, query_start_time, query_date, user_name, object_id
 ) r
 JOIN account_usage.access_history a ON a.query_id = r.query_id AND a.query_start_time = r.query_start_time
+  AND a.query_date = r.query_date
 JOIN account_usage.query_history q ON q.query_id = r.query_id AND q.start_time = r.query_start_time
+  AND q.query_date = r.query_date
+WHERE a.query_date BETWEEN :from_day AND :to_day AND q.query_date BETWEEN :from_day AND :to_day
 ORDER BY r.query_start_time DESC, r.object_name, r.query_id
 """
 """One row for each statement and table. `only_by_name`: no view or function stood between them."""

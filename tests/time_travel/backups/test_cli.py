@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,9 @@ from click.testing import CliRunner
 from audit import attached_sessions
 from audit.cli import main
 from audit.core.clock import SystemClock
+from audit.query.tables import opened
+from audit.time_travel.backups.service import Backups
+from audit.time_travel.errors import BackupStoreError
 from tests.sessions import NO_TABLES, attached
 
 pytestmark = [
@@ -90,6 +96,45 @@ def test_from_the_schedule_to_a_damage(session, schema, root):
     assert (code, row["damages"]) == (1, [{"file": f"tables/0000/{data.name}", "problem": "hash"}])
 
 
+def test_watching(session, schema, root, monkeypatch):
+    """A run that fails is told, the next one makes what is due, which is on record; SIGTERM ends it."""
+    session.sql("CREATE TABLE t AS SELECT 1 AS a")
+    session.sql("CREATE BACKUP POLICY p SCHEDULE = '60 MINUTE'")
+    session.sql("CREATE BACKUP SET s FOR TABLE t WITH BACKUP POLICY p")
+    run_schedules, turns = Backups.run_schedules, []
+
+    def fails_once(self, actor, watch):
+        if not turns:
+            raise BackupStoreError("the bucket does not answer", "try again later")
+        yield from run_schedules(self, actor, watch)
+
+    def sleep(seconds):
+        turns.append(seconds)
+        if len(turns) == 3:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(Backups, "run_schedules", fails_once)
+    monkeypatch.setattr(time, "sleep", sleep)
+    code, said, told = answer("backup", "run", "--watch", "--every", "30", "--json", root=root)
+    monkeypatch.undo()
+    assert (code, turns) == (128 + signal.SIGTERM, [30, 30, 30])
+    assert "the next one tries again: [AUDIT_BACKUP_STORE] the bucket does not answer" in told
+    (made,) = json.loads(said)  # the third run had nothing to do
+    assert made["what"] == "CREATED"
+
+    assert answer("ingest", root=root)[0] == 0
+    query = (
+        "SELECT h.user_name, h.action, h.role_name, a.object_modified_by_ddl.objectName,"
+        " get_json_object(a.object_modified_by_ddl.properties, '$.backups.%s.subOperationType')"
+        " FROM account_usage.query_history h JOIN account_usage.access_history a USING (query_id)"
+        " WHERE h.query_text LIKE '%%`s` ADD BACKUP'"
+    )
+    with opened(str(root)) as tables:
+        found = tables.ask(query % made["backup"], {}).rows
+    user = attached_sessions.find(session).services.config.user
+    assert found == [(user, "audit backup run", "ACCOUNTADMIN", f"spark_catalog.{schema}.s", "ADD")]
+
+
 def test_a_bucket_that_does_not_answer(root, session, schema, monkeypatch):
     """What tables hold is shown all the same, and what is not known is named."""
     session.sql("CREATE TABLE t AS SELECT 1 AS a")
@@ -112,6 +157,11 @@ def test_an_estimate(session, schema, root):
     (row,) = json.loads(said)
     assert (code, row["days"]) == (0, 10)
     assert row["bytes bound"] == row["bytes now"] + 10 * row["bytes that change a day"]
+    for number in (1, 2):
+        session.sql(f"CREATE TABLE t{number} AS SELECT id FROM range(1000)")
+    code, said, _ = answer("backup", "estimate", schema, "--schema", "--json", root=root)
+    (of_schema,) = json.loads(said)
+    assert (code, of_schema["bytes now"]) == (0, 3 * row["bytes now"])
     code, _, told = answer("backup", "estimate", f"{schema}.nosuch", root=root)
     assert (code, "nosuch" in told) == (2, True)
 

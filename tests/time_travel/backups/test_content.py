@@ -7,12 +7,8 @@ import shutil
 import time
 
 import pytest
-from delta import DeltaTable
 
-from audit.core.actor import Actor
-from audit.core.ids import IdGenerator
 from audit.time_travel import errors
-from audit.time_travel.attached import time_travel_of
 from audit.time_travel.backups.content.backup_content import NAME, content_in
 from audit.time_travel.backups.content.take_backup import Watch
 from audit.time_travel.backups.files.publish import is_published
@@ -144,51 +140,6 @@ def test_a_schema_comes_back_as_it_was(session, schema, backups):
     finally:
         session.sql("USE default")
         session.sql("DROP SCHEMA again CASCADE")
-    assert damages(folder) == ()
-
-
-@pytest.mark.slow("nine restores, two purges, and the clock of the JVM")
-def test_nothing_takes_a_backup_away(spark, moving_session, moving_clock, tmp_path):
-    """Each way in which a table loses its files; the backup verifies after each, and comes back."""
-    session, backups = moving_session, Backups(moving_session, tmp_path, moving_clock)
-    session.sql("CREATE SCHEMA kept")
-    session.sql("CREATE TABLE kept.t (a INT)")
-    session.sql("ALTER TABLE kept.t ADD CONSTRAINT small CHECK (a < 100)")
-    session.sql("INSERT INTO kept.t VALUES (1), (2)")
-    folder = backups.table("kept.t")
-    place = backups.location("kept.t")
-    spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
-
-    def purge():
-        moving_clock.advance(days=40)
-        actor = Actor(moving_clock.now(), "root", None, IdGenerator(moving_clock).new)
-        list(time_travel_of(session).maintenance.purge(actor, dry=False))
-
-    def vacuum():
-        # Past the statements, which refuse it.
-        moving_clock.advance(hours=1)
-        list(DeltaTable.forPath(spark, str(place))._jdt.vacuum(0.0).collect())
-        assert len(list(place.glob("*.parquet"))) <= 1
-
-    ways = {
-        "overwrite": lambda: session.sql("INSERT OVERWRITE kept.t VALUES (3)"),
-        "restore": lambda: session.sql("RESTORE TABLE kept.t TO VERSION AS OF 0"),
-        "purge": purge,
-        "vacuum": vacuum,
-        "replace": lambda: session.sql("CREATE OR REPLACE TABLE kept.t (b STRING)"),
-        "drop": lambda: session.sql("DROP TABLE kept.t"),
-        "purge of what was dropped": purge,
-        "drop schema": lambda: session.sql("DROP SCHEMA kept CASCADE"),
-        "rm": lambda: shutil.rmtree(place, ignore_errors=True),
-    }
-    session.sql("CREATE SCHEMA back")
-    for number, (name, way) in enumerate(ways.items()):
-        way()
-        assert damages(folder) == (), name
-        backups.restore_table(folder, f"back.t{number}")
-        assert rows(session, f"SELECT a FROM back.t{number}") == ["(1,)", "(2,)"], name
-    assert not place.exists()
-    session.sql("DROP SCHEMA back CASCADE")
     assert damages(folder) == ()
 
 
