@@ -216,7 +216,7 @@ def _explode_in_place(select: exp.Select) -> None:
 
 def _exploded_source(select: exp.Select, laterals: Sequence[exp.Expr]) -> exp.Expr | None:
     """What stands in the FROM and has the arrays; None where rows would not be the same."""
-    first = select.args["from_"].this
+    first: exp.Expr = select.args["from_"].this
     joins = select.args.get("joins") or []
     if not joins:
         return first
@@ -230,7 +230,7 @@ def _exploded_source(select: exp.Select, laterals: Sequence[exp.Expr]) -> exp.Ex
     named = {column.parts[0].name.lower() for column in columns} - made
     # A LEFT JOIN keeps rows without an element.
     inner = (join.this for join in joins if join.side != "LEFT")
-    found = [source for source in (first, *inner) if source.alias_or_name.lower() in named]
+    found: list[exp.Expr] = [source for source in (first, *inner) if source.alias_or_name.lower() in named]
     return found[0] if len(found) == len(named) == 1 else None
 
 

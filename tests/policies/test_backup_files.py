@@ -217,6 +217,42 @@ def test_nobody_writes_there(session, backup):
     assert files(backup) == before
 
 
+EVENTS = {
+    "DELETE": lambda s, p: s.sql(f"DELETE FROM delta.`{p}` WHERE sequence >= 0"),
+    "UPDATE": lambda s, p: s.sql(f"UPDATE delta.`{p}` SET details = '{{}}'"),
+    "MERGE": lambda s, p: s.sql(
+        f"MERGE INTO delta.`{p}` t USING (SELECT 0 n) u ON t.sequence = u.n WHEN MATCHED THEN DELETE"
+    ),
+    "INSERT": lambda s, p: s.sql(f"INSERT INTO delta.`{p}` SELECT * FROM delta.`{p}`"),
+    "delete": lambda s, p: DeltaTable.forPath(s, p).delete(),
+    "update": lambda s, p: DeltaTable.forPath(s, p).update(set={"name": "'x'"}),
+    "save": lambda s, p: s.range(1).write.format("delta").mode("overwrite").save(p),
+    "parquet": lambda s, p: s.range(1).write.mode("overwrite").parquet(p),
+    **{
+        name: WRITES[name]
+        for name in (
+            "TRUNCATE", "VACUUM", "OPTIMIZE", "RESTORE", "restore", "TBLPROPERTIES", "ADD COLUMN", "REPLACE",
+            "LOCATION", "DIRECTORY", "CLONE over",
+        )
+    },
+}  # fmt: skip
+
+
+@pytest.mark.slow("each way to write")
+def test_nobody_changes_what_happened_to_backups(session, root, backup):
+    """No administrator takes a lock or a hold off by the table of events; it is read by all ways to read."""
+    session.sql("CREATE BACKUP POLICY kept.p WITH RETENTION LOCK EXPIRE_AFTER_DAYS = 30")
+    place = root / "backup_history"
+    before = sorted(one.name for one in place.rglob("*") if one.is_file())
+    for user in ("ann", "bob"):
+        told = {name: attempt(session, user, way, str(place)) for name, way in EVENTS.items()}
+        assert refused(told) == {}
+    assert sorted(one.name for one in place.rglob("*") if one.is_file()) == before
+    (policy,) = session.sql("SHOW BACKUP POLICIES IN SCHEMA kept").collect()
+    assert policy.has_retention_lock == "Y"
+    session.sql("DROP BACKUP POLICY kept.p")
+
+
 def test_the_owner_and_administrators_read(session, backup):
     """Each read as it is; what would write to pin a file, as CLONE, is for nobody."""
     ways = ("SQL", "reader", "parquet", "temporary view", "DETAIL", "HISTORY", "stream")

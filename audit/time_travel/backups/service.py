@@ -22,6 +22,7 @@ from audit.time_travel.backups.model.events import BackupEvent
 from audit.time_travel.backups.rules import backup_rules, container_rules
 from audit.time_travel.backups.rules.backup_rules import DueRun, NewBackup
 from audit.time_travel.backups.rules.decide import events_of, look_at_clocks
+from audit.time_travel.backups.rules.policy_rules import find_policy
 from audit.time_travel.backups.rules.requests import BackupSecurable, Request, of_policy, of_set
 from audit.time_travel.backups.rules.set_rules import find_set
 from audit.time_travel.backups.show_backups import describe, show
@@ -147,24 +148,32 @@ class Backups:
         verb = command.kind.partition("_")[0]
         said = {"CREATE": "created", "DROP": "dropped"}.get(verb)
         yield f"{noun} {name} successfully {said}." if said else "Statement executed successfully."
-        lock = self._new_lock(typed, request)
-        if lock is not None:
-            yield lock
+        for known in self._locked_by(typed, request):
+            yield self._bound_by(known, request.actor)
 
-    def _new_lock(self, typed: backups.BackupStatement, request: Request) -> str | None:
-        """A warning where a statement has put a retention lock on a set: what it will bind."""
-        if not isinstance(typed, (backups.ApplyBackupPolicy, backups.CreateBackupSet)):
-            return None
+    def _locked_by(self, typed: backups.BackupStatement, request: Request) -> Iterator[BackupSet]:
+        """The sets on which a statement has put a retention lock, or on which it has made one last longer."""
         state = self.log.state()
-        known = state.set_named(request.full(typed.name))
-        policy = None if known is None else state.policy_of(known)
-        if known is None or policy is None or not policy.has_retention_lock:
-            return None
-        days = policy.expire_after_days or 0
+        match typed:
+            case backups.ApplyBackupPolicy() | backups.CreateBackupSet():
+                concerned = [state.set_named(request.full(typed.name))]
+            case backups.AlterBackupPolicy(settings=settings) if "EXPIRE_AFTER_DAYS" in dict(settings):
+                concerned = [*state.users_of(find_policy(state, request.full(typed.name)))]
+            case _:
+                return
+        for known in concerned:
+            policy = None if known is None else state.policy_of(known)
+            if known is not None and policy is not None and policy.has_retention_lock:
+                yield known
+
+    def _bound_by(self, known: BackupSet, actor: Actor) -> str:
+        """What a retention lock will bind: a warning."""
+        policy = self.log.state().policy_of(known)
+        name, days = ("", 0) if policy is None else (policy.name, policy.expire_after_days or 0)
+        said = f"The retention lock of {name} is on {known.name} for good: nobody can take it off."
         is_schema = known.domain is Domain.SCHEMA
-        said = f"The retention lock of {policy.name} is on {known.name} for good: nobody can take it off."
         try:
-            found = self.estimate(split_name(known.of), days, request.actor.time, is_schema=is_schema)
+            found = self.estimate(split_name(known.of), days, actor.time, is_schema=is_schema)
         except AuditError as error:
             # The lock is on already: what it will bind is not known, as of a table that is dropped.
             return f"{said} What daily backups will bind is not known: {error.problem}."

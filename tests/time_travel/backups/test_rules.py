@@ -18,7 +18,7 @@ from audit.time_travel.backups.rules.backup_rules import (
     runs_due,
     scheduled_backup,
 )
-from audit.time_travel.backups.rules.container_rules import drop_container, rename_container
+from audit.time_travel.backups.rules.container_rules import drop_container
 from audit.time_travel.backups.rules.requests import Request
 from lineage.sql.parse import typed_of
 
@@ -533,16 +533,6 @@ def test_the_policy_of_a_set_elsewhere_keeps_its_schema():
     refused(errors.BackupPolicyInUseError, drop_container, made.state, "c.x", made.actor(), match=r"c\.s\.b")
     made.run("ALTER BACKUP POLICY x.p RENAME TO s.p")
     assert drop_container(made.state, "c.x", made.actor()) == ()
-
-
-def test_a_schema_with_another_name_has_its_sets():
-    """By their new names; ids, locks and holds stay."""
-    made = locked_world()
-    made.put(rename_container(made.state, "c.s", "c.s2", made.actor()))
-    assert made.state.set_named("c.s2.b") is not None
-    assert made.state.policy_named("c.s2.locked") is not None
-    assert made.state.set_named("c.s.b") is None
-    refused(errors.BackupLockedError, drop_container, made.state, "c.s2", made.actor())
 
 
 # -- privileges --------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import pytest
 import audit
 from audit import attached_sessions
 from audit.core.actor import Actor
+from audit.core.errors import AuditError
 from audit.testing import records
 from audit.time_travel import errors
 from audit.time_travel.backups.content import take_backup
@@ -178,6 +179,10 @@ def test_a_lock_says_what_it_will_bind(session, sales):
     for warning in warnings:
         assert "nobody can take it off" in warning
         assert f" in 30 days: {bytes_now:,} now" in warning
+    # A longer period binds more, on each set that has it.
+    told = session.sql("ALTER BACKUP POLICY p SET EXPIRE_AFTER_DAYS = 3650").collect()
+    assert [f" in 3650 days: {bytes_now:,} now" in row.status for row in told] == [False, True, True]
+    assert len(session.sql("ALTER BACKUP POLICY q SET EXPIRE_AFTER_DAYS = 40").collect()) == 1
 
 
 def test_a_lock_on_the_set_of_a_dropped_table(session, sales, time_passes):
@@ -266,6 +271,58 @@ def test_a_legal_hold(session, sales, time_passes):
     holds = [one["backups"][held].get("legalHold") for one in changes]
     assert holds == [{"value": True}, {"value": False}]
     assert "CREATE_TABLE" in [kind for kind, _ in found]  # access to a held backup is on record
+
+
+def test_a_held_schema(session, schema):
+    """Its backup outlives all that was in it, and each way to write into its files is refused."""
+    session.sql("CREATE TABLE t AS SELECT 1 AS a")
+    session.sql(f"CREATE SCHEMA of_{schema}")
+    session.sql(f"CREATE BACKUP POLICY of_{schema}.p {LOCKED}")
+    session.sql(f"CREATE BACKUP SET of_{schema}.s FOR SCHEMA {schema} WITH BACKUP POLICY of_{schema}.p")
+    backup = add(session, f"of_{schema}.s")
+    session.sql(f"ALTER BACKUP SET of_{schema}.s MODIFY BACKUP IDENTIFIER '{backup}' ADD LEGAL HOLD")
+    session.sql("DROP TABLE t")
+    with pytest.raises(errors.BackupHeldError):
+        session.sql(f"DROP SCHEMA of_{schema} CASCADE")
+    place = folder_of(session, backup) / "tables" / "0000"
+    for text in (
+        f"DELETE FROM delta.`{place}`",
+        f"INSERT OVERWRITE delta.`{place}` VALUES (2)",
+        f"VACUUM delta.`{place}` RETAIN 1000 HOURS",
+        f"RESTORE TABLE delta.`{place}` TO VERSION AS OF 0",
+        f"CREATE OR REPLACE TABLE delta.`{place}` USING delta AS SELECT 2 AS a",
+    ):
+        with pytest.raises(AuditError, match="files of backups"):
+            session.sql(text).collect()
+    assert [one.damages for one in verified(session)] == [()]
+    # Who reads a held backup's files by their path is on record, as who restores it.
+    assert session.sql(f"SELECT a FROM delta.`{place}`").collect() == [(1,)]
+    read = [
+        one.objectName
+        for found in records(session)
+        for access in found.access
+        for one in access.direct_objects_accessed or ()
+        if backup in one.objectName and found.query.query_type == "SELECT"
+    ]
+    assert len(read) == 1
+    session.sql(f"CREATE SCHEMA new_{schema} FROM BACKUP SET of_{schema}.s IDENTIFIER '{backup}'")
+    assert rows(session, f"new_{schema}.t") == [(1,)]
+    session.sql(f"DROP SCHEMA new_{schema} CASCADE")
+
+
+def test_tags(session, schema, sales):
+    """Of a set: set, kept by a rename, unset."""
+    session.sql("CREATE TAG kind ALLOWED_VALUES 'daily', 'yearly'")
+    session.sql("ALTER BACKUP SET s SET TAG kind = 'daily'")
+    state = backups_of(session).log.state
+    (known,) = state().sets.values()
+    assert known.tags == {f"spark_catalog.{schema}.kind": "daily"}
+    session.sql("ALTER BACKUP SET s RENAME TO renamed")
+    (known,) = state().sets.values()
+    assert known.tags == {f"spark_catalog.{schema}.kind": "daily"}
+    session.sql("ALTER BACKUP SET renamed UNSET TAG kind")
+    (known,) = state().sets.values()
+    assert known.tags == {}
 
 
 def test_the_schedule(session, sales, time_passes):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from audit.time_travel.backups.model.events import BackupEvent
 from audit.time_travel.backups.rules.set_rules import require_unbound
 from audit.time_travel.errors import BackupPolicyInUseError
-from lineage.names import quote_name, split_name
+from lineage.names import split_name
 
 if TYPE_CHECKING:
     from audit.core.actor import Actor
@@ -51,29 +51,6 @@ def drop_container(state: BackupState, container: str, actor: Actor) -> Events:
     return (
         *(BackupEvent.of(actor, "DROP_SET", of_id=one.set_id, name=one.name) for one in sets),
         *(BackupEvent.of(actor, "DROP_POLICY", of_id=one.policy_id, name=one.name) for one in policies),
-    )
-
-
-def rename_container(state: BackupState, old: str, new: str, actor: Actor) -> Events:
-    """ALTER SCHEMA … RENAME TO: the sets and policies in it have new names. SWAP WITH is two of these.
-
-    Args:
-        state: of all backups.
-        old: the full name of the schema.
-        new: its new one.
-        actor: who renames it.
-    """
-    moved = len(split_name(old))
-    sets = [one for one in state.sets.values() if _is_in(one.name, old)]
-    policies = [one for one in state.policies.values() if _is_in(one.name, old)]
-
-    def renamed(kind: str, identity: str, name: str) -> BackupEvent:
-        full = quote_name((*split_name(new), *split_name(name)[moved:]))
-        return BackupEvent.of(actor, kind, of_id=identity, name=full)
-
-    return (
-        *(renamed("RENAME_SET", one.set_id, one.name) for one in sets),
-        *(renamed("RENAME_POLICY", one.policy_id, one.name) for one in policies),
     )
 
 
