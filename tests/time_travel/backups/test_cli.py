@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import getpass
 import json
 import os
 import signal
-import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -114,11 +115,11 @@ def test_watching(session, schema, root, monkeypatch):
             os.kill(os.getpid(), signal.SIGTERM)
 
     monkeypatch.setattr(Backups, "run_schedules", fails_once)
-    monkeypatch.setattr(time, "sleep", sleep)
+    monkeypatch.setattr("audit.cli.time_travel.backup.time", SimpleNamespace(sleep=sleep))
     code, said, told = answer("backup", "run", "--watch", "--every", "30", "--json", root=root)
     monkeypatch.undo()
     assert (code, turns) == (128 + signal.SIGTERM, [30, 30, 30])
-    assert "the next one tries again: [AUDIT_BACKUP_STORE] the bucket does not answer" in told
+    assert "the next one tries again: [BACKUP_STORE] the bucket does not answer" in told
     (made,) = json.loads(said)  # the third run had nothing to do
     assert made["what"] == "CREATED"
 
@@ -127,12 +128,11 @@ def test_watching(session, schema, root, monkeypatch):
         "SELECT h.user_name, h.action, h.role_name, a.object_modified_by_ddl.objectName,"
         " get_json_object(a.object_modified_by_ddl.properties, '$.backups.%s.subOperationType')"
         " FROM account_usage.query_history h JOIN account_usage.access_history a USING (query_id)"
-        " WHERE h.query_text LIKE '%%`s` ADD BACKUP'"
+        f" WHERE h.query_text = 'ALTER BACKUP SET `spark_catalog`.`{schema}`.`s` ADD BACKUP'"
     )
     with opened(str(root)) as tables:
         found = tables.ask(query % made["backup"], {}).rows
-    user = attached_sessions.find(session).services.config.user
-    assert found == [(user, "audit backup run", "ACCOUNTADMIN", f"spark_catalog.{schema}.s", "ADD")]
+    assert found == [(getpass.getuser(), "audit backup run", "ACCOUNTADMIN", f"spark_catalog.{schema}.s", "ADD")]
 
 
 def test_a_bucket_that_does_not_answer(root, session, schema, monkeypatch):
