@@ -132,7 +132,8 @@ def test_watching(session, schema, root, monkeypatch):
     )
     with opened(str(root)) as tables:
         found = tables.ask(query % made["backup"], {}).rows
-    assert found == [(getpass.getuser(), "audit backup run", "ACCOUNTADMIN", f"spark_catalog.{schema}.s", "ADD")]
+    name = f"spark_catalog.{schema}.s"
+    assert found == [(getpass.getuser(), "audit backup run", "ACCOUNTADMIN", name, "ADD")]
 
 
 def test_a_bucket_that_does_not_answer(root, session, schema, monkeypatch):
