@@ -218,6 +218,10 @@ def view_columns() -> str:
         " `LATERAL VIEW explode` as the views do: Spark interprets lambdas (`exists(base_objects_accessed, o -> …)`)"
         " and needs up to three times as long for the same answer.",
         "",
+        "| view | answers |",
+        "|---|---|",
+        *(_row(f"[`{name}`](#{name})", description(name).question) for name in VIEWS),
+        "",
     ]
     for name in VIEWS:
         view = description(name)

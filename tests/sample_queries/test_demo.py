@@ -11,6 +11,8 @@ from click.testing import CliRunner
 
 import audit
 from audit.cli import main
+from audit.query.tables import opened
+from audit.store.views import VIEWS, description
 from examples.demo import workload
 from examples.demo.__main__ import show
 from examples.demo.screen import Screen
@@ -38,6 +40,15 @@ def is_shown(text, root):
     assert "lineage" in text.partition("What next")[2]
     asked = CliRunner().invoke(main, ["lineage", "mart.carrier_delay", "--root", str(root)])
     assert "spark_catalog.clean.flights.arr_delay" in asked.stdout, asked.output
+    page = root / "access.html"
+    made = CliRunner().invoke(main, ["report", "access", "-o", str(page), "--root", str(root)])
+    assert (made.exit_code, "spark_catalog.clean.flights" in page.read_text()) == (0, True), made.output
+    with opened(str(root)) as tables:
+        answered = [
+            view for view in VIEWS if tables.has(view) and tables.ask(description(view).example, {}).rows
+        ]
+    # The demo has no tags, grants of roles, exports, backups or validations.
+    assert len(answered) > 30
 
 
 @pytest.fixture

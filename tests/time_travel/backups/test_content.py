@@ -166,6 +166,27 @@ def test_a_table_in_place(session, schema, backups):
     assert damages(folder) == ()
 
 
+def test_a_killed_restore_in_place(session, schema, backups):
+    """The table is as it was; the next attempt goes on."""
+    session.sql("CREATE TABLE t AS SELECT id FROM range(0, 8, 1, 8)")
+    folder = backups.table(f"{schema}.t")
+    session.sql("INSERT OVERWRITE t VALUES (99)")
+    session.sql("ALTER TABLE t ADD COLUMN b INT")
+    seen = []
+
+    def kill(one):
+        seen.append(one)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        backups.restore_table(folder, f"{schema}.t", replace=True, watch=Watch(kill))
+    assert rows(session, "SELECT * FROM t") == ["(99, None)"]
+    backups.restore_table(folder, f"{schema}.t", replace=True)
+    assert rows(session, "SELECT * FROM t") == [f"({number},)" for number in range(8)]
+    assert damages(folder) == ()
+
+
 def test_a_restored_table_is_one_of_its_own(session, schema, backups, stored):
     """Another id, its own retention; it is dropped, brought back and backed up as any other."""
     session.sql("CREATE TABLE t (a INT)")
