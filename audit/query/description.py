@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
+from audit.core.errors import QueryFailed
 from audit.store.tables import AUDIT_TABLES, DATA_QUALITY
 from audit.store.views import VIEWS, description
 from lineage.types import simple_type
@@ -27,8 +28,11 @@ def asked_about(text: str, schema: str) -> str | None:
 
     >>> asked_about("DESCRIBE account_usage.Statements", "account_usage")
     'statements'
+
+    Raises:
+        QueryFailed: it describes one without its schema.
     """
-    if text.lstrip()[:4].upper() != "DESC":
+    if "desc" not in text.lower():
         return None
     try:
         tree = parse_one(text, read="spark")
@@ -37,9 +41,13 @@ def asked_about(text: str, schema: str) -> str | None:
     if not isinstance(tree, exp.Describe) or tree.args.get("style") == "HISTORY":
         return None
     named = tree.this
-    if not isinstance(named, exp.Table) or named.db.lower() != schema.lower():
+    kind = str(tree.args.get("kind") or "TABLE").upper()
+    if kind != "TABLE" or not isinstance(named, exp.Table) or named.catalog:
         return None
-    return str(named.name).lower()
+    name = str(named.name).lower()
+    if not named.db and meanings(name):
+        raise QueryFailed(f"{name} is in the schema {schema}", f"DESCRIBE {schema}.{name}")
+    return name if named.db.lower() == schema.lower() else None
 
 
 def spark_type(kind: str) -> str:

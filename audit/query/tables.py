@@ -328,7 +328,8 @@ class Tables:
 
     def _unknown(self, name: str) -> QueryFailed:
         """DuckDB would propose tables of its own."""
-        near = difflib.get_close_matches(name.lower(), (*_TABLES, *VIEWS), 3)
+        others = [one for one in (*_TABLES, *VIEWS) if one != name.lower()]
+        near = difflib.get_close_matches(name.lower(), others, 3)
         listed = f"near it: {', '.join(near)}; " if near else ""
         return QueryFailed(
             f"there is no table or view {name} among those of {self.schema}",

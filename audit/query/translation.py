@@ -215,23 +215,47 @@ def _explode_in_place(select: exp.Select) -> None:
 
 
 def _exploded_source(select: exp.Select, laterals: Sequence[exp.Expr]) -> exp.Expr | None:
-    """What stands in the FROM and has the arrays; None where rows would not be the same."""
-    first: exp.Expr = select.args["from_"].this
-    joins = select.args.get("joins") or []
-    if not joins:
-        return first
-    # In its place in the row an element would come before the columns of the other tables.
-    if any(join.side in _OUTER for join in joins) or any(
-        isinstance(one, exp.Star) for one in select.expressions
-    ):
+    """What stands in the FROM and has the arrays; None where the answer would not be the same."""
+    stands, joins = select.args.get("from_"), select.args.get("joins") or []
+    views = {lateral.args["alias"].name.lower() for lateral in laterals}
+    columns = list(select.find_all(exp.Column))
+    # `t.o` of LATERAL VIEW explode(…) t AS o; and a star, which would have the element as well.
+    if stands is None or any(column.table.lower() in views - {""} for column in columns):
         return None
-    made = {lateral.args["alias"].columns[0].name.lower() for lateral in laterals}
-    columns = (column for lateral in laterals for column in lateral.this.this.find_all(exp.Column))
-    named = {column.parts[0].name.lower() for column in columns} - made
+    if any(isinstance(one, exp.Column) and one.is_star for one in select.expressions):
+        return None
+    return _joined_source(select, laterals, stands.this) if joins else stands.this
+
+
+def _joined_source(select: exp.Select, laterals: Sequence[exp.Expr], first: exp.Expr) -> exp.Expr | None:
+    """The one of several tables that has the arrays; None where that is in doubt."""
+    joins = select.args["joins"]
+    elements = {lateral.args["alias"].columns[0].name.lower() for lateral in laterals}
+    exploded = [column for lateral in laterals for column in lateral.this.this.find_all(exp.Column)]
+    named = {column.table.lower() or column.name.lower() for column in exploded} - elements
     # A LEFT JOIN keeps rows without an element.
     inner = (join.this for join in joins if join.side != "LEFT")
-    found: list[exp.Expr] = [source for source in (first, *inner) if source.alias_or_name.lower() in named]
-    return found[0] if len(found) == len(named) == 1 else None
+    found: list[exp.Expr] = [one for one in (first, *inner) if one.alias_or_name.lower() in named]
+    is_plain = (
+        len(found) == len(named) == 1
+        # In its place in the row an element would come before the columns of the other tables.
+        and not any(isinstance(one, exp.Star) for one in select.expressions)
+        and not any(join.side in _OUTER or join.method == "NATURAL" for join in joins)
+        and not any(column.args.get("db") for column in select.find_all(exp.Column))
+        # Not a column of another table that is called as one of the tables is.
+        and all(column.table or column.name.lower() in elements for column in exploded)
+        and not any(column.name.lower() in elements and column.table.lower() in named for column in exploded)
+        and not any(one.name.lower() in elements for join in joins for one in _of_condition(join))
+    )
+    return found[0] if is_plain else None
+
+
+def _of_condition(join: exp.Expr) -> Iterator[exp.Expr]:
+    """The columns without a table that the condition of a join names."""
+    condition = join.args.get("on")
+    if condition is not None:
+        yield from (column for column in condition.find_all(exp.Column) if not column.table)
+    yield from join.args.get("using") or ()
 
 
 def _is_plain_explode(lateral: exp.Expr) -> bool:

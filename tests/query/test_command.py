@@ -119,6 +119,9 @@ def test_the_views(root):
     """What each answers, and a query of it; DESCRIBE tells the columns of one."""
     listed = json.loads(run(root, "--views", "--json")[1])
     assert [one["name"] for one in listed] == sorted(VIEWS)
+    assert json.loads(run(root, "--views", "exports", "--json")[1]) == [
+        one for one in listed if one["name"] == "exports"
+    ]
     assert [one for one in listed if one["name"] not in one["example"] or "?" not in one["answers"]] == []
     told = run(root, "DESCRIBE account_usage.objects_read", "--format", "csv")[1].splitlines()
     assert told[:2] == ["col_name,data_type,comment", "query_id,string,Identifier of the statement"]
@@ -128,6 +131,7 @@ def test_the_views(root):
     ("words", "said"),
     [
         (["who_read"], "there is no sample query 'who_read'"),
+        (["--views", "export"], "there is no view 'export'"),
         (["objects_read"], "it is a view, account_usage.objects_read: put it into a query"),
         (["SELECT nothing FROM account_usage.statements"], "AUDIT_QUERY_FAILED"),
         (["DELETE FROM account_usage.query_history"], "DELETE is no query"),

@@ -70,6 +70,7 @@ def test_describe(root):
     assert found[0] == ("table_id", "bigint", "As objectId in access_history; survives a rename")
     assert [(name, kind) for name, kind, _ in found] == [*TYPES["tables"].items()]
     assert ask(root, "describe table `other`.TABLES", "other") == found
+    assert ask(root, "-- Which columns?\nDESCRIBE account_usage.tables") == found
 
 
 def test_describe_a_table(root):
@@ -86,6 +87,12 @@ def test_describe_a_table(root):
         ("DESCRIBE account_usage.table", "there is no table or view table .*near it: tables"),
         ("DESCRIBE account_usage.columns", "account_usage.columns is not there yet"),
         ("DESCRIBE elsewhere.tables", "DESCRIBE is no query"),
+        (
+            "DESCRIBE query_history",
+            "query_history is in the schema account_usage; DESCRIBE account_usage.query_h",
+        ),
+        ("DESCRIBE other.account_usage.tables", "DESCRIBE is no query"),
+        ("DESCRIBE FUNCTION account_usage.tables", "DESCRIBE is no query"),
         ("DESCRIBE HISTORY account_usage.tables", "DESCRIBE is no query"),
         ("DESCRIBE account_usage.tables WHERE", "mistake"),
     ],

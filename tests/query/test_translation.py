@@ -117,6 +117,21 @@ _RIGHT = "(SELECT * FROM VALUES (1, array(array(7), array(8, 9)))) AS b(id, list
         ((f"SELECT a.id, o FROM {_LEFT} JOIN {_RIGHT} ON a.id = b.id"
           " LATERAL VIEW explode(concat(a.items, flatten(b.lists))) AS o WHERE o > 6"),
          False, [(1, 7), (1, 8), (1, 9)]),
+        # All columns of one table, which has no element in Spark; and names that could be meant otherwise.
+        (f"SELECT DISTINCT a.* FROM {_LEFT} JOIN {_RIGHT} ON a.id = b.id LATERAL VIEW explode(a.items) AS o",
+         False, [(1, [5, 6])]),
+        (f"SELECT a.* FROM {_LEFT} LATERAL VIEW explode(a.items) AS o", False, [(1, [5, 6]), (1, [5, 6])]),
+        (f"SELECT t.o FROM {_LEFT} JOIN {_RIGHT} ON a.id = b.id LATERAL VIEW explode(a.items) t AS o",
+         False, [(5,), (6,)]),
+        ((f"SELECT a.id, w FROM {_LEFT} JOIN (SELECT 1 AS w) AS c ON w = a.id"
+          " LATERAL VIEW explode(a.items) AS z"),
+         True, [(1, 1), (1, 1)]),
+        ((f"SELECT a.id, z FROM {_LEFT} JOIN (SELECT 1 AS z) AS c ON z = a.id"
+          " LATERAL VIEW explode(a.items) AS y"), True, [(1, 1), (1, 1)]),
+        (f"SELECT count(*) FROM {_LEFT} NATURAL JOIN {_RIGHT} LATERAL VIEW explode(a.items) AS lists",
+         False, [(2,)]),
+        ((f"SELECT a.id, e FROM {_LEFT} JOIN (SELECT 1 AS id) AS items ON a.id = items.id"
+          " LATERAL VIEW explode(a.items) AS e"), True, [(1, 5), (1, 6)]),
         (f"SELECT b.id, o FROM {_LEFT} FULL JOIN {_RIGHT} ON a.id = b.id LATERAL VIEW explode(a.items) AS o",
          False, [(1, 5), (1, 6)]),
     ],

@@ -19,6 +19,9 @@ NAMES = {
 }
 
 
+GIVEN = object_id("Table", "given")
+
+
 def ago(days):
     """So many days before now, and a minute."""
     return NOW - timedelta(days=days, minutes=1)
@@ -59,10 +62,10 @@ def grant(number, days, privilege, of, to, grantee, domain="Table"):
     )
 
 
-def owner(number, of, user):
+def owner(number, of, grantee, to="USER"):
     """A GRANT OWNERSHIP of 290 days ago."""
     details = {
-        "to": "USER", "grantee": user, "domain": "Table", "current": "COPY",
+        "to": to, "grantee": grantee, "domain": "Table", "current": "COPY",
         "as_whom": ["ROLE", "ACCOUNTADMIN"],
     }  # fmt: skip
     return GovernanceEvent(
@@ -79,6 +82,41 @@ def role(number, name, *held_by):
         yield GovernanceEvent(at, "GRANT_ROLE", f"r{number}{grantee}", name=name, details=details)
 
 
+def relation(name, number, made_ago, deleted=None):
+    """A table of the catalog."""
+    schema, table = name.removeprefix("c.").split(".", 1)
+    found = (
+        name,
+        schema,
+        "Table",
+        number,
+        "c",
+        table,
+        None,
+        None,
+        "ann",
+        None,
+        ago(made_ago),
+        deleted,
+        None,
+        None,
+    )
+    return ("RELATION", found, *[None] * 3, NOW)
+
+
+def defined(query_id, at, user, name, domain="Table", number=77):
+    """A row of both tables of statements: what a user created."""
+    ddl = {
+        "objectDomain": domain,
+        "objectId": number,
+        "objectName": name,
+        "operationType": "CREATE",
+        "properties": "{}",
+    }
+    who = {"query_id": query_id, "user_name": user}
+    return {**who, "start_time": at}, {**who, "query_start_time": at, "object_modified_by_ddl": ddl}
+
+
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
     """A year of ann and bob: what was read 29, 30 and 200 days ago, what was never."""
@@ -89,23 +127,22 @@ def root(tmp_path_factory):
         statement("q3", ago(29), "bob", read=["c.s.fresh"]),
         statement("q5", ago(100), "ann", read=["c.quoted.`a.b`"]),
         statement("q4", ago(0), "ann", written=["c.s.stale"]),
+        defined("q6", ago(50), "bob", "c.made.v", "VIEW"),
+        defined("q7", ago(45), "bob", "c.`d.e`", "SCHEMA", 78),
+        defined("q8", ago(364), "ann", "c.s.given", number=GIVEN),
     ]
     made = make_root(
         tmp_path_factory.mktemp("root"),
         {"query_history": [one for one, _ in rows], "access_history": [one for _, one in rows]},
     )
-    relations = [
-        # One was renamed after it was read; what was dropped is no unused table.
-        ("RELATION", ("c.s.renamed" if name.endswith("moved") else name, "s", "Table", number, *[None] * 4,
-                      "ann", None, ago(400), None, None, None), *[None] * 3, NOW)
-        for name, number in NAMES.items()
-    ]  # fmt: skip
-    relations.append(("RELATION", ("c.s.young", "s", "Table", 9, *[None] * 4, "ann", None, ago(3), None,
-                                   None, None), *[None] * 3, NOW))  # fmt: skip
-    relations.append(("RELATION", ("c.s.gone", "s", "Table", 8, *[None] * 6, ago(400), ago(1), None, None),
-                      *[None] * 3, NOW))  # fmt: skip
+    # One was renamed after it was read; what was dropped is no unused table.
+    known = {("c.s.renamed" if name.endswith("moved") else name): number for name, number in NAMES.items()}
+    relations = [relation(name, number, made_ago=400) for name, number in known.items()]
+    relations += [relation("c.s.young", 9, made_ago=3), relation("c.s.gone", 8, made_ago=400, deleted=ago(1))]
+    relations += [relation("c.s.created", 77, made_ago=400), relation("c.s.given", GIVEN, made_ago=400)]
     add_catalog(made, relations)
-    add_storage(made, [{"table_id": NAMES["c.s.never"], "bytes": 7, "last_altered": ago(365)}])
+    never = {"table_id": NAMES["c.s.never"], "table_schema": "s", "table_name": "never", "bytes": 7}
+    add_storage(made, [{**never, "last_altered": ago(365)}, {**never, "table_name": "elsewhere", "bytes": 8}])
     add_governance(made, [
         *role(1, "STAFF", ("USER", "bob")), *role(2, "READERS", ("ROLE", "STAFF"), ("USER", "carol")),
         *role(3, "NOBODY"),
@@ -118,7 +155,12 @@ def root(tmp_path_factory):
         grant(7, 290, "USAGE", "c.s", "ROLE", "PUBLIC", "SCHEMA"),
         grant(8, 290, "USAGE", "c.other", "ROLE", "PUBLIC", "SCHEMA"),
         grant(10, 290, "USAGE", "c.quoted", "ROLE", "PUBLIC", "SCHEMA"),
-        owner(9, "c.s.fresh", "zoe"),
+        owner(9, "c.s.fresh", "zoe"), owner(11, "given", "ACCOUNTADMIN", "ROLE"),
+        # A use of before it was granted is none: of 200 days ago, and of 5.
+        grant(12, 1, "SELECT", "c.quoted.`a.b`", "USER", "ann"),
+        grant(13, 20, "SELECT", "c.s.fresh", "USER", "bob"),
+        grant(14, 290, "CREATE VIEW", "c.made", "USER", "bob", "SCHEMA"),
+        grant(15, 290, "MODIFY", "c.`d.e`", "USER", "bob", "SCHEMA"),
     ])  # fmt: skip
     return made
 
@@ -133,9 +175,11 @@ def test_unused_tables(root):
     """From 30 days on, or never: since the history began, or since it was made."""
     found = ask(
         root, "SELECT object_name, days_unread, last_read IS NULL, bytes, last_altered FROM"
-        " account_usage.unused_tables ORDER BY days_unread DESC",
+        " account_usage.unused_tables ORDER BY days_unread DESC, object_name",
     )  # fmt: skip
     assert found == [
+        ("c.s.created", 365, True, None, None),
+        ("c.s.given", 365, True, None, None),
         ("c.s.never", 365, True, 7, ago(365)),
         ("c.s.renamed", 200, False, None, None),
         ("c.quoted.`a.b`", 100, False, None, None),
@@ -145,15 +189,19 @@ def test_unused_tables(root):
 
 
 def test_dormant_privileges(root):
-    """By name and through roles of roles: from 30 days on, or never; a write uses no SELECT."""
+    """By name and through roles of roles: from 30 days on, or never; a write uses no SELECT, a DDL others."""
     found = ask(
         root, "SELECT grantee_name, privilege, object_name, users, days_unused, last_used IS NULL"
         " FROM account_usage.dormant_privileges ORDER BY days_unused, object_name",
     )  # fmt: skip
     assert found == [
+        ("ann", "SELECT", "c.quoted.`a.b`", 1, 1, True),
         ("NOBODY", "SELECT", "c.s.never", 0, 2, True),
+        ("bob", "SELECT", "c.s.fresh", 1, 20, True),
         ("READERS", "SELECT", "c.s.stale", 2, 30, False),
         ("bob", "DELETE", "c.s.stale", 1, 40, True),
+        ("bob", "MODIFY", "c.`d.e`", 1, 45, False),
+        ("bob", "CREATE VIEW", "c.made", 1, 50, False),
         ("PUBLIC", "USAGE", "c.quoted", 4, 100, False),
         ("ann", "SELECT", "c.s.moved", 1, 200, False),
         ("PUBLIC", "USAGE", "c.other", 4, 290, True),
@@ -161,12 +209,13 @@ def test_dormant_privileges(root):
 
 
 def test_objects_without_owner(root):
-    """Of none a creation is on record; one is owned."""
+    """One is owned, of one the creation is on record; one was created, and given to the administrators."""
     found = ask(
         root, "SELECT object_name, owner_in_catalog FROM account_usage.objects_without_owner ORDER BY 1"
     )
     assert found == [
-        (name, "ann") for name in ("c.quoted.`a.b`", "c.s.never", "c.s.renamed", "c.s.stale", "c.s.young")
+        ("c.quoted.`a.b`", "ann"),
+        *((f"c.s.{name}", "ann") for name in ("given", "never", "renamed", "stale", "young")),
     ]
 
 

@@ -1,6 +1,6 @@
 -- Which privileges has nobody used who has them? One row for each privilege on a table, view or schema that is granted
--- now, and was not used since then, or not for 30 days. Who reads uses SELECT, who writes any other one, and both use
--- USAGE; what was done before the history begins does not count. All days are read.
+-- now, and was not used since then, or not for 30 days. Who reads uses SELECT, who writes or changes a definition any
+-- other one, and both use USAGE; what was done before the history begins does not count. All days are read.
 -- Example:
 --   SELECT grantee_name, privilege, object_name, days_unused
 --   FROM account_usage.dormant_privileges
@@ -13,42 +13,51 @@ CREATE OR REPLACE VIEW {schema}.dormant_privileges (
   object_name COMMENT 'catalog.schema.object, as of the last GRANT on it',
   object_id COMMENT 'As objectId in access_history; survives a rename',
   created_on COMMENT 'Since when it is held (UTC)',
-  users COMMENT 'Users who have it: by name, by a role of theirs, or by a role that this one holds',
-  last_used COMMENT 'When one of them used it last (UTC); null for never',
+  users COMMENT 'Users who have it: by name, or by a role that they have, or that one of their roles has',
+  last_used COMMENT 'When one of them used it last since then (UTC); null for never',
   days_unused COMMENT 'Whole days since then; since it is held, where nobody has used it'
 ) COMMENT 'Privileges that nobody has used since they were granted, or for 30 days' AS
-WITH RECURSIVE held (user_name, role, path) AS (
-  SELECT user_name, role, array(role)
-  FROM (SELECT grantee_name AS user_name, role FROM {schema}.grants_to_users WHERE deleted_on IS NULL
-        UNION ALL SELECT name, 'PUBLIC' FROM {schema}.users)
+WITH RECURSIVE reached (role, name, path) AS (
+  SELECT name, name, array(name) FROM {schema}.roles WHERE deleted_on IS NULL
   UNION ALL
-  SELECT h.user_name, g.name, array_append(h.path, g.name)
-  FROM held h
+  SELECT r.role, g.name, array_append(r.path, g.name)
+  FROM reached r
   JOIN {schema}.grants_to_roles g
-    ON g.grantee_name = h.role AND g.granted_to = 'ROLE' AND g.granted_on = 'ROLE' AND g.deleted_on IS NULL
-  WHERE NOT array_contains(h.path, g.name)
+    ON g.grantee_name = r.name AND g.granted_to = 'ROLE' AND g.granted_on = 'ROLE' AND g.deleted_on IS NULL
+  WHERE NOT array_contains(r.path, g.name)
 ), holder AS (
-  SELECT DISTINCT user_name, 'ROLE' AS kind, role AS name FROM held
+  SELECT DISTINCT m.user_name, 'ROLE' AS kind, r.name
+  FROM (SELECT grantee_name AS user_name, role FROM {schema}.grants_to_users WHERE deleted_on IS NULL
+        UNION ALL SELECT name, 'PUBLIC' FROM {schema}.users) m
+  JOIN (SELECT DISTINCT role, name FROM reached) r ON r.role = m.role
   UNION ALL
   SELECT name, 'USER', name FROM {schema}.users
 ), accessed AS (
-  SELECT user_name, object_id, object_name, true AS is_read, max(last_read) AS last_used
+  SELECT user_name, object_domain, object_id, object_name, true AS is_read, max(last_read) AS last_used
   FROM {schema}.top_readers
-  GROUP BY user_name, object_id, object_name
+  GROUP BY user_name, object_domain, object_id, object_name
   UNION ALL
-  SELECT user_name, o.objectId, o.objectName, false, max(query_start_time)
+  SELECT user_name, o.objectDomain, o.objectId, o.objectName, false, max(query_start_time)
   FROM {schema}.access_history LATERAL VIEW explode(objects_modified) AS o
-  GROUP BY user_name, o.objectId, o.objectName
+  GROUP BY user_name, o.objectDomain, o.objectId, o.objectName
+  UNION ALL
+  SELECT user_name, object_domain, object_id, object_name, false, max(query_start_time)
+  FROM {schema}.ddl_history
+  GROUP BY user_name, object_domain, object_id, object_name
 ), used AS (
   -- Once for the object, once for its schema: the name without its last part, which may be quoted.
   SELECT user_name, key, is_read, max(last_used) AS last_used
   FROM accessed LATERAL VIEW explode(array(
-    concat('object ', object_id), concat('schema ', lower(regexp_replace(object_name, '[.](`([^`]|``)*`|[^.`]*)$', '')))
+    concat('object ', object_id),
+    concat('schema ', lower(if(object_domain = 'SCHEMA', object_name,
+      regexp_replace(object_name, '[.](`([^`]|``)*`|[^.`]*)$', ''))))
   )) AS key
   GROUP BY user_name, key, is_read
 ), granted AS (
-  SELECT privilege, granted_on, concat_ws('.', table_catalog, table_schema, name) AS object_name, object_id,
-    granted_to, grantee_name, created_on
+  -- Names as records write them: a part is quoted where it holds a dot or a back-tick.
+  SELECT privilege, granted_on, object_id, granted_to, grantee_name, created_on,
+    array_join(transform(filter(array(table_catalog, table_schema, name), p -> p IS NOT NULL),
+      p -> if(contains(p, '.') OR contains(p, '`'), concat('`', replace(p, '`', '``'), '`'), p)), '.') AS object_name
   FROM {schema}.grants_to_roles
   WHERE deleted_on IS NULL AND granted_on IN ('TABLE', 'VIEW', 'SCHEMA') AND privilege <> 'OWNERSHIP'
 ), held_by AS (
@@ -62,7 +71,7 @@ WITH RECURSIVE held (user_name, role, path) AS (
     CAST((unix_micros(current_timestamp()) - unix_micros(coalesce(max(u.last_used), created_on))) DIV 86400000000
       AS INT) AS days_unused
   FROM held_by h
-  LEFT JOIN used u ON u.user_name = h.user_name AND u.key = h.key
+  LEFT JOIN used u ON u.user_name = h.user_name AND u.key = h.key AND u.last_used >= h.created_on
     AND (h.privilege = 'USAGE' OR u.is_read = (h.privilege = 'SELECT'))
   GROUP BY granted_to, grantee_name, privilege, granted_on, object_name, object_id, created_on
 )

@@ -1,5 +1,5 @@
--- Which tables and views belong to nobody but the administrators? One row for each of which no OWNERSHIP is granted and
--- no creation is on record: it was made before the audit began, or without it.
+-- Which tables and views belong to nobody but the administrators? One row for each whose OWNERSHIP is theirs, or of which
+-- no OWNERSHIP is granted and no creation is on record: it was made before the audit began, or without it.
 -- Example:
 --   SELECT object_name, owner_in_catalog, created
 --   FROM account_usage.objects_without_owner
@@ -16,11 +16,12 @@ CREATE OR REPLACE VIEW {schema}.objects_without_owner (
 SELECT c.object_name, c.object_domain, c.object_id, c.owner AS owner_in_catalog, c.created, c.location, c.measured_at
 FROM {schema}.catalog_tables c
 LEFT JOIN (
-  SELECT DISTINCT object_id
+  SELECT object_id, max(grantee_name) AS owner
   FROM {schema}.grants_to_roles
-  WHERE privilege = 'OWNERSHIP' AND deleted_on IS NULL AND grantee_name <> 'ACCOUNTADMIN'
+  WHERE privilege = 'OWNERSHIP' AND deleted_on IS NULL
+  GROUP BY object_id
 ) o ON o.object_id = c.object_id
 LEFT JOIN (
   SELECT DISTINCT object_id FROM {schema}.ddl_history WHERE operation_type IN ('CREATE', 'REPLACE')
 ) m ON m.object_id = c.object_id
-WHERE c.deleted IS NULL AND o.object_id IS NULL AND m.object_id IS NULL
+WHERE c.deleted IS NULL AND (o.owner = 'ACCOUNTADMIN' OR (o.object_id IS NULL AND m.object_id IS NULL))

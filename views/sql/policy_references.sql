@@ -20,7 +20,7 @@ CREATE OR REPLACE VIEW {schema}.policy_references (
   tag_database COMMENT 'The catalog of the tag that brings it; null where it is set directly',
   tag_schema COMMENT 'The schema of that tag',
   tag_name COMMENT 'That tag',
-  policy_status COMMENT 'ACTIVE',
+  policy_status COMMENT 'ACTIVE; null for one that is there no longer',
   ref_entity_id COMMENT 'As objectId in access_history; survives a rename',
   created_on COMMENT 'Since when it is there (UTC)',
   deleted_on COMMENT 'Until when it was there (UTC); null where it still is'
@@ -28,7 +28,7 @@ CREATE OR REPLACE VIEW {schema}.policy_references (
 SELECT policy_use.policy_db, policy_use.policy_schema, policy_use.policy_id, policy_use.policy_name,
   policy_use.policy_kind, policy_use.ref_database_name, policy_use.ref_schema_name, policy_use.ref_entity_name,
   policy_use.ref_entity_domain, policy_use.ref_column_name, policy_use.ref_arg_column_names,
-  policy_use.tag_database, policy_use.tag_schema, policy_use.tag_name, 'ACTIVE' AS policy_status,
+  policy_use.tag_database, policy_use.tag_schema, policy_use.tag_name, if(deleted_on IS NULL, 'ACTIVE', NULL) AS policy_status,
   policy_use.ref_entity_id, created_on, deleted_on
 FROM {schema}.object_governance
 WHERE kind = 'POLICY_USE'

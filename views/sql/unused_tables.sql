@@ -27,7 +27,9 @@ WITH unread AS (
   LEFT JOIN (
     SELECT object_id, max(last_read) AS last_read FROM {schema}.top_readers GROUP BY object_id
   ) r ON r.object_id = c.object_id
-  LEFT JOIN {schema}.tables t ON t.table_id = c.object_id AND t.deleted IS NULL
+  LEFT JOIN {schema}.tables t
+    ON t.table_id = c.object_id AND lower(t.table_name) = lower(c.table_name)
+    AND lower(t.table_schema) = lower(c.schema_name) AND t.deleted IS NULL
   WHERE c.deleted IS NULL
 )
 SELECT object_name, object_domain, object_id, owner, created, last_read, days_unread, last_altered, bytes, measured_at

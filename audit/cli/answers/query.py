@@ -34,7 +34,12 @@ FORMATS = ("table", "json", "csv", "parquet")
 @click.command()
 @click.argument("query", required=False, metavar='[NAME|"SQL"|FILE.sql]')
 @click.option("--list", "lists", is_flag=True, help="List the sample queries, as without an argument.")
-@click.option("--views", "lists_views", is_flag=True, help="List the views, and what each answers.")
+@click.option(
+    "--views",
+    "lists_views",
+    is_flag=True,
+    help="List the views, or the one of a NAME, and what each answers.",
+)
 @click.option(
     "--param", multiple=True, metavar="NAME=VALUE", help="The value of the parameter `:NAME`; repeatable."
 )
@@ -82,7 +87,7 @@ def query(
     if path is None and form == "parquet":
         raise click.UsageError("--format parquet needs a file: --output answer.parquet")
     if query is None or lists or lists_views:
-        title, rows = ("Views", _views()) if lists_views else ("Sample queries", _samples())
+        title, rows = ("Views", _views(query)) if lists_views else ("Sample queries", _samples())
         listed = Answer(tuple(rows[0]), [tuple(row.values()) for row in rows])
         _show(output, listed, title, form, path)
         return
@@ -210,10 +215,13 @@ def _samples() -> list[dict[str, Any]]:
     return [row(one) for one in sorted(map(sample, sample_names()), key=lambda one: (one.theme, one.name))]
 
 
-def _views() -> list[dict[str, Any]]:
+def _views(wanted: str | None) -> list[dict[str, Any]]:
+    """All of them, or the one of a name."""
     from audit.store.views import VIEWS, description
 
-    about = {name: description(name) for name in sorted(VIEWS)}
+    if wanted is not None and wanted not in VIEWS:
+        raise click.UsageError(f"there is no view {wanted!r}: audit query --views lists all")
+    about = {name: description(name) for name in sorted(VIEWS) if wanted in (None, name)}
     return [{"name": name, "answers": one.question, "example": one.example} for name, one in about.items()]
 
 

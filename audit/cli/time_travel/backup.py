@@ -42,7 +42,7 @@ def run(tool: Tool, output: Output, watch: bool, every: int, dry_run: bool) -> N
     """Make the backups that are due, and delete those that have expired.
 
     It can run twice at once, and be killed at any time: the next run goes on. What it does is on record.
-    With --watch a run that fails is told, and the next one tries again.
+    With --watch a run that fails, as for a store that does not answer, is told, and the next one tries again.
     """
     if watch and dry_run:
         raise click.UsageError("--watch and --dry-run: one run lists what is due, give one of them")
@@ -170,21 +170,26 @@ def _run(tool: Tool, output: Output, backups: Backups) -> list[BackupRun]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
-    from audit.cli.time_travel.backup_records import record_runs
+    from audit.cli.time_travel.backup_records import DoneRun, record_runs
+    from audit.core.clock import SystemClock
     from audit.time_travel.backups.content.take_backup import Watch
 
-    done: list[BackupRun] = []
+    done: list[DoneRun] = []
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,}"))
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         files, read = bar.add_task("Files taken", total=None), bar.add_task("Bytes read", total=None)
         watch = Watch(lambda _: bar.advance(files), lambda size: bar.advance(read, size))
+        clock = SystemClock()
+        began = clock.now()
         try:
             for one in backups.run_schedules(tool.actor(), watch):
-                done.append(one)  # noqa: PERF402 - what is done before an error is on record, too
-        finally:
+                ended = clock.now()
+                done.append(DoneRun(one, began, ended))
+                began = ended
+        finally:  # what is done before an error is on record, too
             record_runs(tool, output, done)
-    return done
+    return [one.run for one in done]
 
 
 def _row(one: VerifiedBackup) -> dict[str, Any]:

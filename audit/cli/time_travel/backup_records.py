@@ -7,8 +7,10 @@ where they cannot be written.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from audit.cli.on_record import kept_text
 from audit.core.config import tagging_of
 from audit.core.guard import attempt
 from audit.core.origin import measured
@@ -27,15 +29,24 @@ if TYPE_CHECKING:
 _KIND, _ACTION = "ALTER_BACKUP_SET", "audit backup run"
 
 
-def record_runs(tool: Tool, output: Output, runs: Iterable[BackupRun]) -> None:
+@dataclass(frozen=True, slots=True)
+class DoneRun:
+    """What a run did with one backup, and from when to when, UTC microseconds."""
+
+    run: BackupRun
+    began: int
+    ended: int
+
+
+def record_runs(tool: Tool, output: Output, done: Iterable[DoneRun]) -> None:
     """Record the backups that a run has made, and those that it has deleted.
 
     Args:
         tool: of the command.
         output: gets the line.
-        runs: what was done; what failed, or was left to another run, has changed nothing.
+        done: what was done; what failed, or was left to another run, has changed nothing.
     """
-    changes = [(one, change) for one in runs if (change := _change(one)) is not None]
+    changes = [(one, change) for one in done if (change := _change(one.run)) is not None]
     if changes:
         attempt(
             lambda: _write(tool, changes),
@@ -43,15 +54,16 @@ def record_runs(tool: Tool, output: Output, runs: Iterable[BackupRun]) -> None:
         )
 
 
-def _write(tool: Tool, changes: list[tuple[BackupRun, tuple[str, Json]]]) -> None:
-    with tool.spool() as (spool, clock, ids):
+def _write(tool: Tool, changes: list[tuple[DoneRun, tuple[str, Json]]]) -> None:
+    with tool.spool() as (spool, _, ids):
         for one, (clause, properties) in changes:
-            name = one.backup_set
-            text = f"ALTER BACKUP SET {sql_name(split_name(name))} {clause}"
+            name = one.run.backup_set
+            text = kept_text(f"ALTER BACKUP SET {sql_name(split_name(name))} {clause}", tool.config)
+            # Who may write the files of the root is an administrator.
             began = Started(
-                ids.new(), clock.now(), tool.config.user, text, _KIND, _ACTION, is_sql=True, role_name=ADMIN
+                ids.new(), one.began, tool.config.user, text, _KIND, _ACTION, is_sql=True, role_name=ADMIN
             )
-            _append(spool, issued(began, measured(), tagging_of(tool.config)), name, properties, clock.now())
+            _append(spool, issued(began, measured(), tagging_of(tool.config)), name, properties, one.ended)
 
 
 def _change(one: BackupRun) -> tuple[str, Json] | None:
@@ -65,8 +77,8 @@ def _change(one: BackupRun) -> tuple[str, Json] | None:
     return None
 
 
-def _append(spool: Spool, started: Started, name: str, properties: Json, now: int) -> None:
-    ended, domain = Ended("SUCCESS", now), Domain.BACKUP_SET
+def _append(spool: Spool, started: Started, name: str, properties: Json, end: int) -> None:
+    ended, domain = Ended("SUCCESS", end), Domain.BACKUP_SET
     ddl = ObjectDdl(name, domain, "ALTER", object_id(domain.value, name), properties)
     row = build_row(started, ended, Finding(Access(_KIND, object_modified_by_ddl=ddl), "text"))
     spool.start(started.query_id, started.to_dict())

@@ -7,7 +7,7 @@ after the event that deletes it: a killed driver leaves files without a backup, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,6 @@ from audit.time_travel.backups.model.events import BackupEvent
 from audit.time_travel.backups.rules import backup_rules, container_rules
 from audit.time_travel.backups.rules.backup_rules import DueRun, NewBackup
 from audit.time_travel.backups.rules.decide import events_of, look_at_clocks
-from audit.time_travel.backups.rules.policy_rules import find_policy
 from audit.time_travel.backups.rules.requests import BackupSecurable, Request, of_policy, of_set
 from audit.time_travel.backups.rules.set_rules import find_set
 from audit.time_travel.backups.show_backups import describe, show
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     from audit.time_travel.backups.backup_log import BackupLog
     from audit.time_travel.backups.content.contents import Contents
     from audit.time_travel.backups.content.take_backup import BackupFolder
-    from audit.time_travel.backups.model.state import Backup, BackupSet, BackupState
+    from audit.time_travel.backups.model.state import Backup, BackupPolicy, BackupSet, BackupState
     from audit.time_travel.backups.model.trusted_time import Observation
     from audit.time_travel.ports import Governance
     from audit.time_travel.retention.maintenance import Maintenance
@@ -148,29 +147,30 @@ class Backups:
         verb = command.kind.partition("_")[0]
         said = {"CREATE": "created", "DROP": "dropped"}.get(verb)
         yield f"{noun} {name} successfully {said}." if said else "Statement executed successfully."
-        for known in self._locked_by(typed, request):
-            yield self._bound_by(known, request.actor)
+        for known, policy in self._locked_by(typed, request):
+            yield self._bound_by(known, policy, request.actor)
 
-    def _locked_by(self, typed: backups.BackupStatement, request: Request) -> Iterator[BackupSet]:
+    def _locked_by(
+        self, typed: backups.BackupStatement, request: Request
+    ) -> Iterator[tuple[BackupSet, BackupPolicy]]:
         """The sets on which a statement has put a retention lock, or on which it has made one last longer."""
         state = self.log.state()
+        concerned: Iterable[BackupSet | None] = ()
         match typed:
             case backups.ApplyBackupPolicy() | backups.CreateBackupSet():
                 concerned = [state.set_named(request.full(typed.name))]
             case backups.AlterBackupPolicy(settings=settings) if "EXPIRE_AFTER_DAYS" in dict(settings):
-                concerned = [*state.users_of(find_policy(state, request.full(typed.name)))]
-            case _:
-                return
+                altered = state.policy_named(request.full(typed.name))
+                concerned = () if altered is None else state.users_of(altered)
         for known in concerned:
             policy = None if known is None else state.policy_of(known)
             if known is not None and policy is not None and policy.has_retention_lock:
-                yield known
+                yield known, policy
 
-    def _bound_by(self, known: BackupSet, actor: Actor) -> str:
+    def _bound_by(self, known: BackupSet, policy: BackupPolicy, actor: Actor) -> str:
         """What a retention lock will bind: a warning."""
-        policy = self.log.state().policy_of(known)
-        name, days = ("", 0) if policy is None else (policy.name, policy.expire_after_days or 0)
-        said = f"The retention lock of {name} is on {known.name} for good: nobody can take it off."
+        days = policy.expire_after_days or 0
+        said = f"The retention lock of {policy.name} is on {known.name} for good: nobody can take it off."
         is_schema = known.domain is Domain.SCHEMA
         try:
             found = self.estimate(split_name(known.of), days, actor.time, is_schema=is_schema)
