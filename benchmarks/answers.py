@@ -110,8 +110,8 @@ def _row_of_view(name: str, in_spark: tuple[float, int], without: float) -> Row:
         f"{name}{'' if bounded else ', of all days'}: {rows:,} rows",
         f"{seconds:.2f} s",
         f"{without:.2f} s",
-        target=f"≤ {_TARGET_OF_VIEWS:g} s" if bounded else "",
-        met=max(seconds, without) <= _TARGET_OF_VIEWS if bounded else None,
+        target=f"≤ {_TARGET_OF_VIEWS:g} s",
+        met=max(seconds, without) <= _TARGET_OF_VIEWS,
     )
 
 

@@ -7,7 +7,8 @@ from datetime import date, datetime, timedelta
 import pytest
 
 from audit.policies.model.events import GovernanceEvent
-from audit.query.tables import opened
+from audit.query.tables import TIMES, opened
+from audit.store.views import VIEWS
 from lineage.catalog.object_ids import object_id
 
 from .days_opened import days_opened
@@ -25,6 +26,7 @@ FILE = {
     "objectDomain": "STAGE", "objectId": 8, "objectName": "file:/x", "location": "file:/x",
     "stageKind": "External Named", "columns": [{"columnId": 2, "columnName": "b"}],
 }  # fmt: skip
+POLICY = {"policyName": "c.s.m", "policyId": 9, "policyKind": "MASKING_POLICY", "changedResult": True}
 TAG = {"object_domain": "Table", "object_id": TABLE_ID, "columns": [["a", "a", 1, "INT"]], "value": "high"}
 
 
@@ -43,6 +45,7 @@ def unload(number, at):
     columns = {"source_column_id": 1, "source_column_name": "a", "target_column_name": "b"}
     accessed = {
         "direct_objects_accessed": [TABLE], "base_objects_accessed": [TABLE], "objects_modified": [FILE],
+        "policies_referenced": [{**TABLE, "columns": [{**TABLE["columns"][0], "policies": [POLICY]}]}],
     }  # fmt: skip
     return {
         "query_history": [{**who, "start_time": at, **done}],
@@ -84,6 +87,8 @@ def root(tmp_path_factory):
         for name, row in unload(number, at).items():
             rows[name] += row
         rows["query_history"].append(failed(number, at))
+        event = {"query_id": f"e{number}", "start_time": at, "user_name": "ann", "query_type": "AUDIT_INGEST"}
+        rows["query_history"].append(event)
     changes = [
         ddl(0, DAYS[0], "CREATE_MASKING_POLICY", "CREATE", "c.s.m", '{"body":{"value":"1"}}'),
         ddl(1, DAYS[2], "ALTER_MASKING_POLICY", "ALTER", "c.s.m", '{"body":{"value":"2"}}'),
@@ -131,7 +136,21 @@ BOUNDED = (
     ("system_access_table_lineage", "event_time"), ("system_access_column_lineage", "event_time"),
     ("system_query_history", "start_time"), ("information_schema_jobs", "creation_time"),
     ("sessions_by_day", "first_record_on"), ("sessions_by_day", "query_date"),
+    ("snowflake_query_history", "start_time"), ("logging_history", "event_time"),
+    ("ddl_history", "query_start_time"),
+    ("policies_in_force", "query_start_time"), ("statements", "start_time"),
+    ("objects_read", "query_start_time"), ("columns_read", "query_start_time"),
+    ("columns_written", "query_start_time"),
 )  # fmt: skip
+
+
+UNBOUNDED = {"first_time_access", "policy_changes", "data_quality"}
+"""The first two look for what was before; `audit.expect` makes the table of the last."""
+
+
+def test_each_view_of_days_is_bounded():
+    """A new view is looked at, too."""
+    assert {view for view in TIMES if view in VIEWS} - {view for view, _ in BOUNDED} == UNBOUNDED
 
 
 @pytest.mark.parametrize(("view", "time"), BOUNDED)

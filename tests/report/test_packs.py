@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from audit.report.answers import sections_of
@@ -15,6 +17,22 @@ def test_a_norm_names_figures_that_are_there(pack):
     """Each of them is in a report about a whole root."""
     named = {name for one in PACKS[pack].requirements for name in one.figures}
     assert named <= all_figures().keys()
+
+
+def in_order(number):
+    """What numbers of sections are sorted by: `10.2.1.1`, `164.312(a)(1)`, `404, operations`."""
+    return [
+        part.zfill(4) if part.isdigit() else part
+        for part in re.findall(r"\d+|[a-zA-Z]+", number.split(",")[0])
+    ]
+
+
+@pytest.mark.parametrize("pack", PACKS)
+def test_requirements_are_in_the_order_of_the_norm(pack):
+    """Of sections and paragraphs, as a reader looks them up."""
+    numbers = [one.number for one in PACKS[pack].requirements]
+    assert numbers == sorted(numbers, key=in_order)
+    assert len({*numbers}) == len(numbers)
 
 
 def test_all_that_is_figured_has_its_place_in_pci_dss():

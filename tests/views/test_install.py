@@ -2,6 +2,7 @@ import pytest
 
 import audit
 import views
+from audit.query.tables import TIMES
 
 SCHEMA = "views_usage"
 
@@ -124,7 +125,21 @@ BOUNDED = (
     ("system_access_audit", "event_date"), ("system_access_table_lineage", "event_time"),
     ("system_access_column_lineage", "event_time"), ("system_query_history", "start_time"),
     ("information_schema_jobs", "creation_time"), ("sessions_by_day", "query_date"),
+    ("snowflake_query_history", "start_time"), ("logging_history", "event_time"),
+    ("ddl_history", "query_start_time"),
+    ("policies_in_force", "query_start_time"), ("statements", "start_time"),
+    ("objects_read", "query_start_time"), ("columns_written", "query_start_time"),
 )  # fmt: skip
+
+
+UNBOUNDED = {"first_time_access", "policy_changes"}
+"""They look for what was before."""
+
+
+def test_each_view_of_days_is_bounded():
+    """A new view is looked at, too."""
+    missing = {view for view in TIMES if view in THERE} - {view for view, _ in BOUNDED} - UNBOUNDED
+    assert missing == set()
 
 
 @pytest.mark.parametrize(("view", "time"), BOUNDED)

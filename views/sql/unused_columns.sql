@@ -20,11 +20,14 @@ SELECT t.object_name, c.table_id, c.column_name, c.column_id, c.data_type, c.ord
   t.created AS table_created, u.last_read AS table_last_read, h.history_begins, c.measured_at
 FROM {schema}.columns c
 JOIN {schema}.catalog_tables t ON t.object_id = c.table_id AND t.object_domain = 'Table' AND t.deleted IS NULL
-CROSS JOIN (SELECT min(start_time) AS history_begins FROM {schema}.query_history) h
+CROSS JOIN (
+  SELECT min(start_time) AS history_begins FROM {schema}.query_history
+  WHERE query_date = (SELECT min(query_date) FROM {schema}.query_history)
+) h
 LEFT JOIN (
-  SELECT object_id, max(last_read) AS last_read FROM {schema}.top_readers GROUP BY object_id
+  SELECT object_id, max(last_read) AS last_read,
+    transform(array_distinct(flatten(collect_set(columns))), c -> lower(c)) AS columns
+  FROM {schema}.top_readers
+  GROUP BY object_id
 ) u ON u.object_id = c.table_id
-LEFT JOIN (
-  SELECT DISTINCT object_id, lower(c) AS column_name FROM {schema}.top_readers LATERAL VIEW explode(columns) AS c
-) r ON r.object_id = c.table_id AND r.column_name = lower(c.column_name)
-WHERE r.object_id IS NULL
+WHERE u.object_id IS NULL OR NOT array_contains(u.columns, lower(c.column_name))

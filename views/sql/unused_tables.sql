@@ -23,7 +23,10 @@ WITH unread AS (
     CAST((unix_micros(current_timestamp()) - unix_micros(coalesce(r.last_read, greatest(c.created, h.history_begins))))
       DIV 86400000000 AS INT) AS days_unread
   FROM {schema}.catalog_tables c
-  CROSS JOIN (SELECT min(start_time) AS history_begins FROM {schema}.query_history) h
+  CROSS JOIN (
+    SELECT min(start_time) AS history_begins FROM {schema}.query_history
+    WHERE query_date = (SELECT min(query_date) FROM {schema}.query_history)
+  ) h
   LEFT JOIN (
     SELECT object_id, max(last_read) AS last_read FROM {schema}.top_readers GROUP BY object_id
   ) r ON r.object_id = c.object_id

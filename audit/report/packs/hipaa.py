@@ -15,16 +15,6 @@ HIPAA = Pack(
     "Section",
     (
         Requirement(
-            "164.312(b)",
-            "Audit controls: “mechanisms that record and examine activity in information systems that"
-            " contain or use electronic protected health information.”",
-            "What is recorded, how surely, and from where it came.",
-            (
-                "statements_on_record", "coverage", "gaps", "logging_event_counts", "configurations",
-                "logging_events", "audit_tables_read", "statements_over_time", "origins",
-            ),
-        ),
-        Requirement(
             "164.308(a)(1)(ii)(D)",
             "Information system activity review: “regularly review records of information system activity,"
             " such as audit logs, access reports, and security incident tracking reports.”",
@@ -45,6 +35,16 @@ HIPAA = Pack(
                 "privileges_held", "roles_held", "privilege_changes", "who_changed_privileges", "roles_used",
                 "users", "acting_for",
                 "protection_changes", "failed_and_denied_over_time", "failed_and_denied",
+            ),
+        ),
+        Requirement(
+            "164.312(b)",
+            "Audit controls: “mechanisms that record and examine activity in information systems that"
+            " contain or use electronic protected health information.”",
+            "What is recorded, how surely, and from where it came.",
+            (
+                "statements_on_record", "coverage", "gaps", "logging_event_counts", "configurations",
+                "logging_events", "audit_tables_read", "statements_over_time", "origins",
             ),
         ),
         Requirement(

@@ -19,6 +19,13 @@ SOX = Pack(
     "Section",
     (
         Requirement(
+            "302",
+            "Signing officers establish and maintain internal controls, and have evaluated how well they work"
+            " within the 90 days before the report.",
+            "What this report rests on, and a sample to follow by hand.",
+            ("statements_on_record", "coverage", "integrity", "gaps", "verifications", "sample"),
+        ),
+        Requirement(
             "404, access to programs and data",
             "Only those who are to may read or change what feeds financial reports.",
             "Rights and their changes, what was refused, and who read what.",
@@ -59,13 +66,6 @@ SOX = Pack(
                 "days_without_a_statement", "logging_event_counts", "logging_events", "audit_tables_read",
                 "configurations",
             ),
-        ),
-        Requirement(
-            "302",
-            "Signing officers establish and maintain internal controls, and have evaluated how well they work"
-            " within the 90 days before the report.",
-            "What this report rests on, and a sample to follow by hand.",
-            ("statements_on_record", "coverage", "integrity", "gaps", "verifications", "sample"),
         ),
         Requirement(
             "802; 17 CFR 210.2-06",

@@ -147,6 +147,11 @@ class Backups:
         verb = command.kind.partition("_")[0]
         said = {"CREATE": "created", "DROP": "dropped"}.get(verb)
         yield f"{noun} {name} successfully {said}." if said else "Statement executed successfully."
+        if isinstance(typed, backups.CreateBackupPolicy) and typed.retention_lock:
+            yield (
+                f"Nobody can take the retention lock of {name} off a backup set. `audit backup estimate TABLE"
+                f" --days {typed.expire_after_days or 0}` says what it will bind: ask before you apply it."
+            )
         for known, policy in self._locked_by(typed, request):
             yield self._bound_by(known, policy, request.actor)
 

@@ -166,8 +166,9 @@ def test_a_table_in_place(session, schema, backups):
     assert damages(folder) == ()
 
 
-def test_a_killed_restore_in_place(session, schema, backups):
-    """The table is as it was; the next attempt goes on."""
+@pytest.mark.parametrize("place", [1, 5, 8, "commit"])
+def test_a_killed_restore_in_place(session, schema, backups, monkeypatch, place):
+    """At a file, or before the commit: the table is as it was, and the next attempt goes on."""
     session.sql("CREATE TABLE t AS SELECT id FROM range(0, 8, 1, 8)")
     folder = backups.table(f"{schema}.t")
     session.sql("INSERT OVERWRITE t VALUES (99)")
@@ -176,11 +177,17 @@ def test_a_killed_restore_in_place(session, schema, backups):
 
     def kill(one):
         seen.append(one)
-        if len(seen) == 3:
+        if len(seen) == place:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        backups.restore_table(folder, f"{schema}.t", replace=True, watch=Watch(kill))
+    def kill_commit(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        if place == "commit":
+            patch.setattr(type(backups.catalog), "clone", kill_commit)
+        with pytest.raises(KeyboardInterrupt):
+            backups.restore_table(folder, f"{schema}.t", replace=True, watch=Watch(kill))
     assert rows(session, "SELECT * FROM t") == ["(99, None)"]
     backups.restore_table(folder, f"{schema}.t", replace=True)
     assert rows(session, "SELECT * FROM t") == [f"({number},)" for number in range(8)]
@@ -223,6 +230,26 @@ def test_a_restored_table_is_protected_as_its_source(session, schema, backups):
     assert rows(session, f"SELECT a FROM delta.`{folder}/tables/0000`") == ["(0,)"]
     session.sql("ALTER TABLE u ALTER COLUMN a UNSET MASKING POLICY")
     assert rows(session, "SELECT a FROM u") == ["(7,)"]
+
+
+def test_tags_and_masks_are_those_of_today(session, schema, backups):
+    """A tag reaches what is restored, and a mask that was set since; not one that was taken off."""
+    session.sql("CREATE TABLE t (a INT, b INT)")
+    session.sql("INSERT INTO t VALUES (1, 2)")
+    session.sql("CREATE TAG kind")
+    session.sql("CREATE MASKING POLICY zero AS (v INT) RETURNS INT -> 0")
+    session.sql("ALTER TABLE t ALTER COLUMN a SET TAG kind = 'high'")
+    session.sql("ALTER TABLE t ALTER COLUMN a SET MASKING POLICY zero")
+    folder = backups.table(f"{schema}.t")
+    session.sql("ALTER TABLE t ALTER COLUMN a UNSET MASKING POLICY")
+    session.sql("ALTER TABLE t ALTER COLUMN b SET MASKING POLICY zero")
+    backups.restore_table(folder, f"{schema}.u")
+    assert rows(session, "SELECT a, b FROM u") == ["(1, 0)"]
+    tags = (
+        "SELECT object_name, column_name, tag_value FROM account_usage.tag_references"
+        f" WHERE object_schema = '{schema}' AND deleted_on IS NULL"
+    )
+    assert rows(session, tags) == ["('t', 'a', 'high')", "('u', 'a', 'high')"]
 
 
 def test_a_missing_file_is_named_and_nothing_published(session, schema, backups):

@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
+from delta import DeltaTable
 
 import audit
 from audit import attached_sessions
@@ -135,6 +136,30 @@ def test_a_backup_against_a_deletion_of_its_files(session, sales):
         assert not any(isinstance(one, Exception) for one in told)
         assert whole(session), number
     assert shown(session)
+
+
+def test_a_backup_against_vacuum(spark, session, sales, service):
+    """VACUUM from outside, with the check off, of what an overwrite has just replaced: whole, or refused."""
+    place = session.sql("DESCRIBE DETAIL sales").first().location.removeprefix("file:")
+    check, outcomes = "spark.databricks.delta.retentionDurationCheck.enabled", set()
+    session.conf.set(check, "false")
+
+    def vacuum():
+        session.sql("INSERT OVERWRITE sales VALUES (8)")
+        with audit.suppress():
+            list(DeltaTable.forPath(session, place)._jdt.vacuum(0.0).collect())
+
+    for number in range(6):
+        session.sql(f"INSERT OVERWRITE sales SELECT id FROM range({number}, {number + 40}, 1, 20)")
+        add, _ = at_once(statement(session, "ALTER BACKUP SET s ADD BACKUP"), vacuum)
+        outcomes.add(type(add))
+        assert not isinstance(add, Exception) or isinstance(add, errors.BackupIncompleteError), add
+        assert whole(session), number
+    session.conf.unset(check)
+    assert list in outcomes
+    for number, backup in enumerate(shown(session)):
+        session.sql(f"CREATE TABLE again{number} FROM BACKUP SET s IDENTIFIER '{backup}'")
+        assert session.table(f"again{number}").count() in {1, 40}
 
 
 def test_delete_against_hold(session, sales, service):

@@ -141,4 +141,7 @@ def test_the_views(session, schema, kept, moving_clock):
         assert tables.ask(f"{dropped} AND schema_name = '{schema}'", {}).rows == [("c_free",)]
     assert (deleted - created).seconds >= 3_600
     assert expires is None
+    with opened(root) as tables:
+        ((created, _, expires),) = tables.ask(f"{times} WHERE id = '{kept}'", {}).rows
+    assert (expires - created).days == 90
     assert deleted <= to_datetime(moving_clock.now()).replace(tzinfo=None)

@@ -165,8 +165,9 @@ def test_a_retention_lock(session, schema, sales, time_passes):
 
 def test_a_lock_says_what_it_will_bind(session, sales):
     """The statement that puts it on tells the bytes; one without a lock says nothing of it."""
-    session.sql(f"CREATE BACKUP POLICY p {LOCKED}")
-    session.sql("CREATE BACKUP POLICY q EXPIRE_AFTER_DAYS = 30")
+    made = session.sql(f"CREATE BACKUP POLICY p {LOCKED}").collect()
+    assert "`audit backup estimate TABLE --days 30` says what it will bind" in made[1].status
+    assert len(session.sql("CREATE BACKUP POLICY q EXPIRE_AFTER_DAYS = 30").collect()) == 1
     session.sql("CREATE BACKUP SET free FOR TABLE sales WITH BACKUP POLICY q")
     bytes_now = session.sql("DESCRIBE DETAIL sales").first().sizeInBytes
     told = [
