@@ -56,6 +56,7 @@ TOKENS = {
     "audit/cli/answers/query.py": "a file of SQL is cut at its semicolons",
     "audit/policies/statements/attach_policy.py": "which columns the expression of a mask names",
     "audit/policies/statements/bigquery_row_policy.py": "which columns the expression of a row policy names",
+    "audit/query/description.py": "what a DESCRIBE names; a type of DuckDB as one of Spark",
     "audit/query/tables.py": "a view's columns and query; the tables and parameters of DuckDB's SQL",
     "audit/query/translation.py": "a query of Spark's SQL, made into DuckDB's",
     "audit/report/subject/condition.py": "the conditions of a statement on record, as an auditor reads them",
