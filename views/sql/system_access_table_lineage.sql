@@ -31,11 +31,12 @@ CREATE OR REPLACE VIEW {schema}.system_access_table_lineage (
   event_id COMMENT 'The statement',
   statement_id COMMENT 'query_id of query_history',
   entity_metadata COMMENT 'NULL: as entity_type; its fields are there',
+  direct_access COMMENT 'TRUE: the statement names the source',
   query_date COMMENT 'Not of Unity Catalog: the day (UTC), which is the partition'
 ) COMMENT 'Table lineage as Unity Catalog shows it' AS
-SELECT CAST(NULL AS STRING) AS account_id, CAST(NULL AS STRING) AS metastore_id, CAST(NULL AS STRING) AS workspace_id,
-  CAST(NULL AS STRING) AS entity_type, CAST(NULL AS STRING) AS entity_id, CAST(NULL AS STRING) AS entity_run_id,
-  if(source_domain = 'STAGE', NULL, source) AS source_table_full_name,
+SELECT CAST(NULL AS STRING) AS account_id, CAST(NULL AS STRING) AS metastore_id,
+  CAST(NULL AS STRING) AS workspace_id, CAST(NULL AS STRING) AS entity_type, CAST(NULL AS STRING) AS entity_id,
+  CAST(NULL AS STRING) AS entity_run_id, if(source_domain = 'STAGE', NULL, source) AS source_table_full_name,
   nullif(regexp_extract(source, '^(`[^`]+`|[^.`/]+)[.](`[^`]+`|[^.`/]+)[.](.+)$', 1), '') AS source_table_catalog,
   nullif(regexp_extract(source, '^(`[^`]+`|[^.`/]+)[.](`[^`]+`|[^.`/]+)[.](.+)$', 2), '') AS source_table_schema,
   nullif(regexp_extract(source, '^(`[^`]+`|[^.`/]+)[.](`[^`]+`|[^.`/]+)[.](.+)$', 3), '') AS source_table_name,
@@ -46,13 +47,13 @@ SELECT CAST(NULL AS STRING) AS account_id, CAST(NULL AS STRING) AS metastore_id,
   nullif(regexp_extract(target, '^(`[^`]+`|[^.`/]+)[.](`[^`]+`|[^.`/]+)[.](.+)$', 2), '') AS target_table_schema,
   nullif(regexp_extract(target, '^(`[^`]+`|[^.`/]+)[.](`[^`]+`|[^.`/]+)[.](.+)$', 3), '') AS target_table_name,
   if(target_domain = 'STAGE', target, NULL) AS target_path,
-  if(target_domain = 'STAGE', 'PATH', upper(target_domain)) AS target_type,
-  user_name AS created_by, query_start_time AS event_time, query_date AS event_date, CAST(NULL AS STRING) AS record_id,
-  query_id AS event_id, query_id AS statement_id,
+  if(target_domain = 'STAGE', 'PATH', upper(target_domain)) AS target_type, user_name AS created_by,
+  query_start_time AS event_time, query_date AS event_date, CAST(NULL AS STRING) AS record_id, query_id AS event_id,
+  query_id AS statement_id,
   CAST(NULL AS STRUCT<job_info: STRUCT<job_id: STRING, job_run_id: STRING>, dashboard_id: STRING,
-    legacy_dashboard_id: STRING, notebook_id: STRING, sql_query_id: STRING,
-    dlt_pipeline_info: STRUCT<dlt_pipeline_id: STRING, dlt_update_id: STRING>>) AS entity_metadata,
-  query_date
+    legacy_dashboard_id: STRING, notebook_id: STRING, sql_query_id: STRING, dlt_pipeline_info:
+    STRUCT<dlt_pipeline_id: STRING, dlt_update_id: STRING>>) AS entity_metadata,
+  true AS direct_access, query_date
 FROM (
   SELECT query_id, query_start_time, query_date, user_name, source_object_name AS source,
     source_object_domain AS source_domain, target_object_name AS target, target_object_domain AS target_domain

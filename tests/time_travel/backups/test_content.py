@@ -246,10 +246,12 @@ def test_tags_and_masks_are_those_of_today(session, schema, backups):
     backups.restore_table(folder, f"{schema}.u")
     assert rows(session, "SELECT a, b FROM u") == ["(1, 0)"]
     tags = (
-        "SELECT object_name, column_name, tag_value FROM account_usage.tag_references"
-        f" WHERE object_schema = '{schema}' AND deleted_on IS NULL"
+        "SELECT t.object_id, c.object_name, t.column_name, t.tag_value FROM account_usage.tag_references t"
+        " JOIN account_usage.catalog_tables c USING (object_id)"
+        f" WHERE t.object_schema = '{schema}' AND t.deleted_on IS NULL AND c.deleted IS NULL"
     )
-    assert rows(session, tags) == ["('t', 'a', 'high')", "('u', 'a', 'high')"]
+    found = [tuple(row)[1:] for row in session.sql(tags).collect()]
+    assert sorted(found) == [(f"spark_catalog.{schema}.{name}", "a", "high") for name in ("t", "u")]
 
 
 def test_a_missing_file_is_named_and_nothing_published(session, schema, backups):

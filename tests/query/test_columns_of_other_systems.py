@@ -1,4 +1,4 @@
-"""The views that have Snowflake's names have its columns, in its order; ours come after them."""
+"""Views as other systems have them have their columns, in their order; ours come after them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import pytest
 from audit.store.tables import ACCESS_HISTORY
 from audit.store.views import description
 
+from .columns_of_others import COLUMNS as OF_OTHERS
 from .columns_of_snowflake import COLUMNS
 
 VIEW_OF = {"query_history": "snowflake_query_history"}
@@ -41,6 +42,13 @@ def test_a_view(page):
     ours = list(description(VIEW_OF.get(page, page)).columns)
     assert ours[: len(theirs)] == theirs
     assert not {*ours} & {*left_out}
+
+
+@pytest.mark.parametrize("view", OF_OTHERS)
+def test_a_view_of_unity_catalog_or_bigquery(view):
+    """All of theirs, then ours."""
+    theirs = OF_OTHERS[view].split()
+    assert list(description(view).columns)[: len(theirs)] == theirs
 
 
 def test_access_history():
