@@ -138,6 +138,7 @@ def test_a_backup_against_a_deletion_of_its_files(session, sales):
     assert shown(session)
 
 
+@pytest.mark.slow("six rounds, each with a VACUUM")
 def test_a_backup_against_vacuum(spark, session, sales, service):
     """VACUUM from outside, with the check off, of what an overwrite has just replaced: whole, or refused."""
     place = session.sql("DESCRIBE DETAIL sales").first().location.removeprefix("file:")
