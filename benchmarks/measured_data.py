@@ -90,9 +90,9 @@ def _of_kind(columns: Columns, kind: str, values: Mapping[str, Any], **common: A
     return _named(columns, {**common, "kind": named, kind: tuple(values.get(field) for field, _ in inside)})
 
 
-def _place(name: str, prefix: str = "table_") -> dict[str, str]:
+def _place(name: str) -> dict[str, str]:
     catalog, schema, table = split_name(name)
-    return {f"{prefix}catalog": catalog, f"{prefix}schema": schema, "table_name": table}
+    return {"table_catalog": catalog, "table_schema": schema, "table_name": table}
 
 
 def _catalog(objects: list[tuple[str, str, int]], end: datetime) -> Iterator[tuple[Any, ...]]:

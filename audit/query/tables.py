@@ -368,9 +368,17 @@ def opened(
         UnsupportedStore: delta-rs cannot read where it lies.
         TableMissingError: one of the two tables of statements is not there.
     """
+    history = {table.name: open_table(root, table.name) for table in HISTORY_TABLES} if whole else {}
+    with connected(schema) as connection:
+        now = datetime.now(timezone.utc).replace(tzinfo=None)
+        yield Tables(connection, root, schema, now, waiting, history)
+
+
+@contextmanager
+def connected(schema: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A DuckDB that speaks as a session does: in UTC, with Spark's functions, and an empty schema."""
     import duckdb
 
-    history = {table.name: open_table(root, table.name) for table in HISTORY_TABLES} if whole else {}
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         # Each query is bound twice (`Tables.ask`), and a report has forty: every file's foot is read once.
@@ -378,8 +386,7 @@ def opened(
         connection.execute(f"CREATE SCHEMA {quoted(schema)}")
         for macro in MACROS:
             connection.execute(macro)
-        now = datetime.now(timezone.utc).replace(tzinfo=None)
-        yield Tables(connection, root, schema, now, waiting, history)
+        yield connection
 
 
 def _in_files(files: Iterable[str], kinds: Mapping[str, str]) -> str:

@@ -246,13 +246,10 @@ def view_columns() -> str:
 def view_types() -> dict[str, dict[str, str]]:
     """The columns of each view with their types, as Spark names them: what DuckDB finds over empty tables.
 
-    tests/views/test_documented.py compares them with those that Spark finds.
+    tests/sample_queries/test_both_engines.py compares them with those that Spark finds.
     """
-    import duckdb
-
     from audit.policies.history.columns import COLUMNS as OF_GOVERNANCE
-    from audit.query.functions import MACROS
-    from audit.query.tables import Tables, in_duckdb
+    from audit.query.tables import Tables, connected, in_duckdb
     from audit.store.measured.catalog_columns import COLUMNS as OF_CATALOG
     from audit.store.measured.names import BACKUPS, CATALOG, GOVERNANCE
     from audit.store.tables import AUDIT_TABLES, DATA_QUALITY
@@ -264,11 +261,7 @@ def view_types() -> dict[str, dict[str, str]]:
         table.name: (*table.columns, ("query_date", "DATE", "")) for table in (*AUDIT_TABLES, DATA_QUALITY)
     }
     columns |= {GOVERNANCE: OF_GOVERNANCE, CATALOG: OF_CATALOG, BACKUPS: OF_BACKUPS, **OF_STORAGE}
-    with duckdb.connect() as connection:
-        connection.execute("SET TimeZone = 'UTC'")
-        connection.execute("CREATE SCHEMA account_usage")
-        for macro in MACROS:
-            connection.execute(macro)
+    with connected("account_usage") as connection:
         for name, listed in columns.items():
             made = ", ".join(f'"{column}" {in_duckdb(kind)}' for column, kind, _ in listed)
             connection.execute(f"CREATE TABLE account_usage.{name} ({made})")

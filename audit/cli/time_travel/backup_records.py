@@ -55,6 +55,7 @@ def record_runs(tool: Tool, output: Output, done: Iterable[DoneRun]) -> None:
 
 
 def _write(tool: Tool, changes: list[tuple[DoneRun, tuple[str, Json]]]) -> None:
+    origin, tagging = measured(), tagging_of(tool.config)
     with tool.spool() as (spool, _, ids):
         for one, (clause, properties) in changes:
             name = one.run.backup_set
@@ -63,7 +64,7 @@ def _write(tool: Tool, changes: list[tuple[DoneRun, tuple[str, Json]]]) -> None:
             began = Started(
                 ids.new(), one.began, tool.config.user, text, _KIND, _ACTION, is_sql=True, role_name=ADMIN
             )
-            _append(spool, issued(began, measured(), tagging_of(tool.config)), name, properties, one.ended)
+            _append(spool, issued(began, origin, tagging), name, properties, one.ended)
 
 
 def _change(one: BackupRun) -> tuple[str, Json] | None:
