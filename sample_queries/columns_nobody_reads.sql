@@ -6,6 +6,6 @@ SELECT object_name, count(*) AS unused_columns,
   array_join(sort_array(collect_list(column_name)), ', ') AS columns, max(table_last_read) AS table_last_read,
   max(history_begins) AS history_begins
 FROM account_usage.unused_columns
-WHERE object_name LIKE concat(:schema_name, '.%')
+WHERE last_read IS NULL AND object_name LIKE concat(:schema_name, '.%')
 GROUP BY object_name
 ORDER BY object_name

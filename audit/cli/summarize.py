@@ -14,9 +14,9 @@ from audit.cli.tool import Tool, root_option
 def summarize(tool: Tool, output: Output) -> None:
     """Sum up the days that are over, so that views over all days answer in seconds.
 
-    The views top_readers, first_time_access, sessions and unused_columns give the same rows without it. A
-    day (UTC) is summed up when it is over, and again when records of it come later. The first run over a long
-    history takes some seconds for each day of it.
+    The views top_readers, top_writers, first_time_access, sessions and those of what nobody uses give the
+    same rows without it. A day (UTC) is summed up when it is over, and again when records of it come later.
+    The first run over a long history takes some seconds for each day of it.
     """
     # Imported here: `audit --help` needs no PySpark.
     from audit.core.clock import SystemClock

@@ -54,10 +54,11 @@ if TYPE_CHECKING:
     import duckdb
     from deltalake import DeltaTable
 
+_NO_TIME = frozenset({"sessions", "objects_last_read", "columns_last_read"})
+"""A row of these views stands for many days."""
 TIMES = {
     **{table.name: table.time for table in (*AUDIT_TABLES, DATA_QUALITY)},
-    # A session may be open for many days.
-    **{name: "query_start_time" for name in OF_RECORDS if name != "sessions"},
+    **{name: "query_start_time" for name in OF_RECORDS if name not in _NO_TIME},
     "statements": "start_time",
     "logging_history": "event_time",
     "data_quality": DATA_QUALITY.time,
@@ -66,6 +67,7 @@ TIMES = {
     "aggregate_access_history": "interval_start_time",
     "failed_and_denied_attempts": "last_attempt",
     "top_readers": "last_read",
+    "top_writers": "last_write",
     "sessions_by_day": "first_record_on",
     "tagged_data_spread": "query_start_time",
     # In the words of other systems.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from audit.store.days.finished_tables import FINISHED_TABLES, LAST_READS, SUM_TABLES
+from audit.store.days.finished_tables import LAST_TABLES, OBJECTS_LAST_READ, SUM_TABLES, FinishedTable
 from audit.store.measured.names import STANDS_ON
 from audit.store.tables import COLUMN_LINEAGE, DATA_QUALITY, TABLE_LINEAGE
 from lineage.names import split_name, sql_name
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 OF_RECORDS = (
     "objects_read", "columns_read", "columns_written", "ddl_history", "statements", "policies_in_force",
-    "logging_history", "top_readers", "first_time_access", "exports", "failed_and_denied_attempts",
-    "administrator_access", "policy_changes", "sessions_by_day", "sessions", "aggregate_query_history",
-    "aggregate_access_history", "snowflake_query_history", "system_access_audit", "system_query_history",
-    "information_schema_jobs",
+    "logging_history", "top_readers", "top_writers", "objects_last_read", "columns_last_read",
+    "first_time_access", "exports", "failed_and_denied_attempts", "administrator_access", "policy_changes",
+    "sessions_by_day", "sessions", "aggregate_query_history", "aggregate_access_history",
+    "snowflake_query_history", "system_access_audit", "system_query_history", "information_schema_jobs",
 )  # fmt: skip
 """The views over the two tables of statements. The last four have names of other systems: what is
 `system.access.audit` there is `system_access_audit` here."""
@@ -41,7 +41,7 @@ BELOW: Mapping[str, str] = {**OF_LINEAGE, **STANDS_ON, "data_quality": DATA_QUAL
 first validation by `audit.expect`."""
 VIEWS = (*OF_RECORDS, *BELOW)
 """Each after those that it reads."""
-FINISHED = {table.view: table for table in FINISHED_TABLES}
+SUMMED = {table.view: table for table in SUM_TABLES}
 """The table that holds the finished days of a view, where it is there."""
 _PART = re.compile(r"^ *-- <(\w+)>\n(.*?)^ *-- </\1>\n", re.MULTILINE | re.DOTALL)
 """A part of a view's text that reads a table of `audit summarize`: it stands where that is there."""
@@ -136,12 +136,13 @@ def newest_finished(view: str, schema: str, is_there: Callable[[str], bool]) -> 
         schema: of the tables, as SQL has it.
         is_there: tells whether a table is there.
     """
-    own = FINISHED.get(view)
-    if own is None or not is_there(own.name) or (own.upon and not is_there(LAST_READS.name)):
-        return None
+    own = SUMMED.get(view)
     # What was read last is written after the first reads until that day, and taken out before them.
-    table, day = (LAST_READS, "as_of") if own.upon else (own, "query_date")
-    return f"SELECT coalesce(max({day}), {NO_DAY}) FROM {schema}.{table.name}"  # noqa: S608 - our own names
+    newest = OBJECTS_LAST_READ if isinstance(own, FinishedTable) and own.upon else own
+    if own is None or newest is None or not (is_there(own.name) and is_there(newest.name)):
+        return None
+    day = "as_of" if newest in LAST_TABLES else "query_date"
+    return f"SELECT coalesce(max({day}), {NO_DAY}) FROM {schema}.{newest.name}"  # noqa: S608 - our own names
 
 
 def definition(name: str, schema: str = "account_usage", finished: str | None = None) -> str:
@@ -166,7 +167,7 @@ def temporary_definition(name: str, finished: str | None = None) -> str:
         name: of the view.
         finished: SQL of a day: its rows are those of later days; None: of all days.
     """
-    text = _text(name, finished, () if finished is None else {LAST_READS.name})
+    text = _text(name, finished, () if finished is None else {table.name for table in LAST_TABLES})
     return text.replace("OR REPLACE VIEW {schema}.", "OR REPLACE TEMPORARY VIEW ").replace("{schema}.", "")
 
 

@@ -152,7 +152,7 @@ def api() -> str:
 
 def tables() -> str:
     """The page of the audit tables: name, type and comment of each column."""
-    from audit.store.days.finished_tables import FINISHED_TABLES, LAST_READS
+    from audit.store.days.finished_tables import FINISHED_TABLES, LAST_TABLES
     from audit.store.tables import AUDIT_TABLES, DATA_QUALITY
 
     about = {
@@ -192,13 +192,15 @@ def tables() -> str:
             " columns: `audit summarize` writes them, and the view takes them from here.",
             "",
         ]
-    lines += [
-        f"## {LAST_READS.name}",
-        "",
-        "When each user had read each object last, as of the end of a day (`as_of`): a file for each of the last"
-        " runs of `audit summarize`. The view `first_time_access` opens one in place of all days before.",
-        "",
-    ]
+    for last in LAST_TABLES:
+        lines += [
+            f"## {last.name}",
+            "",
+            f"The rows of the view [`{last.view}`](views.md#{last.view}) as of the end of a day (`as_of`), with its"
+            " columns: a file for each of the last runs of `audit summarize`. The view opens one in place of all days"
+            " before.",
+            "",
+        ]
     return "\n".join(lines)
 
 

@@ -31,7 +31,10 @@ from .helpers import DAY, NOON, Source, make_tables
 pytestmark = [pytest.mark.spark, pytest.mark.slow("sums up with Spark, several times")]
 
 TABLES = tuple(table.name for table in FINISHED_TABLES)
-VIEWS = ("top_readers", "first_time_access", "sessions_by_day", "sessions")
+VIEWS = (
+    "top_readers", "top_writers", "objects_last_read", "columns_last_read", "first_time_access",
+    "sessions_by_day", "sessions",
+)  # fmt: skip
 CATALOG = MemoryCatalog(
     {"s.t": {"a": "int", "b": "int"}, "s.u": {"c": "int"}},
     views={"s.v": "SELECT a FROM s.t"},
@@ -41,6 +44,7 @@ READS = tuple(
     analyze(text, CATALOG)
     for text in (
         "SELECT a FROM t", "SELECT a + b FROM t", "SELECT a FROM v", "SELECT count(*) FROM u, t", "SELECT 1",
+        "INSERT INTO u SELECT b FROM t",
     )
 )  # fmt: skip
 
@@ -163,11 +167,11 @@ def test_late_records_and_changed_days(spark, source, tmp_path, schema, monkeypa
     assert days_of(spark, root, "finished_reads") == [0, 1, 3, 4]
     assert_same(root)
     # Nothing new: nothing is done.
-    assert done_by(spark, root, clock) == [0, 0]
+    assert done_by(spark, root, clock) == [0, 0, 0]
     take_late(spark, tmp_path, (NOON + DAY + 7, "carol", 2))
     assert days_of(spark, root, "finished_reads") == [0]
     assert_same(root, spark, schema)
-    assert done_by(spark, root, clock) == [3, 3]
+    assert done_by(spark, root, clock) == [3, 3, 3]
     # As by an ingest whose clock is days behind.
     monkeypatch.setattr(ingest, "forget_since", lambda *_: None)
     take_late(spark, tmp_path, (NOON + 3 * DAY + 8, "carol", 0, "FAIL"), (NOON + 3 * DAY + 9, "carol", 1))
@@ -191,7 +195,7 @@ def test_retention_takes_the_sums_with_the_records(spark, source, tmp_path):
     assert days_of(spark, root, "finished_reads") == [1, 2, 3]
     # What was read first of what is kept; the days that are not there any more are nothing to do twice.
     summarize(spark, root, clock)
-    assert done_by(spark, root, clock) == [0, 0]
+    assert done_by(spark, root, clock) == [0, 0, 0]
     assert_same(root)
 
 
@@ -204,7 +208,7 @@ def test_a_table_of_an_older_version_is_made_anew(spark, source, tmp_path):
         f"CREATE TABLE delta.`{root}/finished_reads` USING delta PARTITIONED BY (query_date)"
         " AS SELECT DATE'2026-01-01' AS query_date, 'eve' AS user_name"
     )
-    assert [one.rows for one in summarize(spark, root, ManualClock(NOON + 5 * DAY))] == [1, 1, 1]
+    assert [one.rows for one in summarize(spark, root, ManualClock(NOON + 5 * DAY))] == [1, 1, 0, 1]
     assert_same(root)
 
 
@@ -223,7 +227,7 @@ def test_a_table_that_is_gone_is_as_none(spark, source, tmp_path, schema):
 def test_without_records_nothing_is_finished(spark, source, tmp_path, schema):
     """No table is made; an empty one, from which all days were taken, is as none."""
     root = str(tmp_path)
-    assert [one.days for one in summarize(spark, root, SystemClock())] == [(), (), ()]
+    assert [one.days for one in summarize(spark, root, SystemClock())] == [()] * len(TABLES)
     assert not (tmp_path / "finished_reads").exists()
     source.read(NOON, "ann", 0)
     take(spark, source)
@@ -256,12 +260,12 @@ def test_what_was_read_last_stands_for_all_days_before(spark, source, tmp_path, 
     take(spark, source)
     for day in range(2, last + 1):
         summarize(spark, root, ManualClock(NOON + day * DAY))
-    table = tmp_path / "finished_last_reads"
+    table = tmp_path / "finished_objects_last_read"
     kept = sorted(row.as_of.day for row in spark.read.format("delta").load(str(table)).collect())
     assert kept == [3, 3, 4, 4]  # of two users each
     with opened(root) as tables:
         plan = opened_by(tables, "SELECT * FROM account_usage.first_time_access")
-    assert "finished_last_reads/as_of=2026-01-04" in plan
+    assert "finished_objects_last_read/as_of=2026-01-04" in plan
     assert "finished_reads/" not in plan
     assert_same(root, spark, schema)
     # Records of the last finished day but one: one of before is there.
@@ -269,7 +273,7 @@ def test_what_was_read_last_stands_for_all_days_before(spark, source, tmp_path, 
     assert_same(root)
     with opened(root) as tables:
         plan = opened_by(tables, "SELECT * FROM account_usage.first_time_access")
-    assert "finished_last_reads/as_of=2026-01-03" in plan
+    assert "finished_objects_last_read/as_of=2026-01-03" in plan
     # Records of the first day: none is left.
     take_late(spark, tmp_path, (NOON + 5, "eve", 0))
     assert spark.read.format("delta").load(str(table)).isEmpty()
@@ -328,7 +332,7 @@ def test_the_command(spark, source, tmp_path):
     answer = CliRunner().invoke(main, ["summarize", "--root", str(tmp_path), "--json"])
     assert answer.exit_code == 0, answer.output
     found = [(row["table"], row["days"], row["rows"], row["first"]) for row in json.loads(answer.stdout)]
-    assert found == [(name, 1, 1, "2026-01-01") for name in TABLES]
+    assert found == [(name, 1, name != "finished_writes", "2026-01-01") for name in TABLES]
 
 
 @pytest.mark.long("eight sums each")

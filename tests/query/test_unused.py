@@ -104,6 +104,13 @@ def relation(name, number, made_ago, deleted=None):
     return ("RELATION", found, *[None] * 3, NOW)
 
 
+def column(name, table, known_as):
+    """A column of a table."""
+    place = known_as.removeprefix("c.").split(".", 1)
+    found = (1, name, table, place[1], place[0], "c", 1, None, "YES", "int", *[None] * 3)
+    return ("ATTRIBUTE", None, found, *[None] * 2, NOW)
+
+
 def defined(query_id, at, user, name, domain="Table", number=77):
     """A row of both tables of statements: what a user created."""
     ddl = {
@@ -140,7 +147,10 @@ def root(tmp_path_factory):
     relations = [relation(name, number, made_ago=400) for name, number in known.items()]
     relations += [relation("c.s.young", 9, made_ago=3), relation("c.s.gone", 8, made_ago=400, deleted=ago(1))]
     relations += [relation("c.s.created", 77, made_ago=400), relation("c.s.given", GIVEN, made_ago=400)]
-    add_catalog(made, relations)
+    columns = [
+        column(name, NAMES[of], of) for of in ("c.s.fresh", "c.s.stale", "c.s.never") for name in ("A", "z")
+    ]
+    add_catalog(made, [*relations, *columns])
     never = {"table_id": NAMES["c.s.never"], "table_schema": "s", "table_name": "never", "bytes": 7}
     add_storage(made, [{**never, "last_altered": ago(365)}, {**never, "table_name": "elsewhere", "bytes": 8}])
     add_governance(made, [
@@ -185,6 +195,21 @@ def test_unused_tables(root):
         ("c.quoted.`a.b`", 100, False, None, None),
         ("c.s.stale", 30, False, None, None),
         ("c.s.young", 3, True, None, None),
+    ]
+
+
+def test_unused_columns(root):
+    """From 30 days on, or never, whatever their case; the reads of the table are told."""
+    found = ask(
+        root, "SELECT object_name, column_name, days_unread, last_read, table_last_read FROM"
+        " account_usage.unused_columns ORDER BY object_name, column_name",
+    )  # fmt: skip
+    assert found == [
+        ("c.s.fresh", "z", 365, None, ago(29)),
+        ("c.s.never", "A", 365, None, None),
+        ("c.s.never", "z", 365, None, None),
+        ("c.s.stale", "A", 30, ago(30), ago(30)),
+        ("c.s.stale", "z", 365, None, ago(30)),
     ]
 
 

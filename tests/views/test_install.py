@@ -120,7 +120,8 @@ def test_predicate_on_time_reaches_the_table(audited):
 BOUNDED = (
     ("columns_read", "query_start_time"), ("exports", "query_start_time"), ("exports", "query_date"),
     ("administrator_access", "query_start_time"), ("tagged_data_spread", "query_start_time"),
-    ("top_readers", "query_date"), ("failed_and_denied_attempts", "query_date"),
+    ("top_readers", "query_date"), ("top_writers", "query_date"),
+    ("failed_and_denied_attempts", "query_date"),
     ("aggregate_query_history", "query_date"), ("aggregate_access_history", "query_date"),
     ("system_access_audit", "event_date"), ("system_access_table_lineage", "event_time"),
     ("system_access_column_lineage", "event_time"), ("system_query_history", "start_time"),

@@ -33,16 +33,11 @@ WITH RECURSIVE reached (role, name, path) AS (
   UNION ALL
   SELECT name, 'USER', name FROM {schema}.users
 ), accessed AS (
-  SELECT user_name, object_domain, object_id, object_name, true AS is_read, max(last_read) AS last_used
-  FROM {schema}.top_readers
-  GROUP BY user_name, object_domain, object_id, object_name
+  SELECT user_name, object_domain, object_id, object_name, true AS is_read, last_read AS last_used
+  FROM {schema}.objects_last_read
   UNION ALL
-  SELECT user_name, o.objectDomain, o.objectId, o.objectName, false, max(query_start_time)
-  FROM {schema}.access_history LATERAL VIEW explode(objects_modified) AS o
-  GROUP BY user_name, o.objectDomain, o.objectId, o.objectName
-  UNION ALL
-  SELECT user_name, object_domain, object_id, object_name, false, max(query_start_time)
-  FROM {schema}.ddl_history
+  SELECT user_name, object_domain, object_id, object_name, false, max(last_write)
+  FROM {schema}.top_writers
   GROUP BY user_name, object_domain, object_id, object_name
 ), used AS (
   -- Once for the object, once for its schema: the name without its last part, which may be quoted.

@@ -35,12 +35,12 @@ FROM (
       last_read, false AS is_before
     FROM {schema}.top_readers
     WHERE {unfinished}
-    -- <finished_last_reads>
+    -- <finished_objects_last_read>
     UNION ALL
     SELECT NULL, NULL, query_date, user_name, NULL, object_name, object_id, NULL, last_read, true
-    FROM {schema}.finished_last_reads
+    FROM {schema}.finished_objects_last_read
     WHERE as_of = {newest}
-    -- </finished_last_reads>
+    -- </finished_objects_last_read>
   )
 )
 WHERE NOT is_before AND (previous_read_date IS NULL OR datediff(query_date, previous_read_date) >= 30)

@@ -28,7 +28,7 @@ WITH unread AS (
     WHERE query_date = (SELECT min(query_date) FROM {schema}.query_history)
   ) h
   LEFT JOIN (
-    SELECT object_id, max(last_read) AS last_read FROM {schema}.top_readers GROUP BY object_id
+    SELECT object_id, max(last_read) AS last_read FROM {schema}.objects_last_read GROUP BY object_id
   ) r ON r.object_id = c.object_id
   LEFT JOIN {schema}.tables t
     ON t.table_id = c.object_id AND lower(t.table_name) = lower(c.table_name)

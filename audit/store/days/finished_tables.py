@@ -13,33 +13,50 @@ class SumTable(TableOfRoot):
 
     Attributes:
         source: the table of statements that says how long its days are kept.
+        view: takes those days from it, and has its columns.
     """
 
     source: str
+    view: str
 
 
 @dataclass(frozen=True, slots=True)
 class FinishedTable(SumTable):
     """The rows of a view for the days that are over.
 
+    If the newest of these days has no rows, one stands for it that has its date alone.
+
     Attributes:
-        view: has the columns.
+        never_null: a column that is null in that row alone.
         upon: the view over another such table, before this one, that its rows are made of; "": over records.
             They say what was before, so a day is made anew with all days after it.
     """
 
-    view: str
+    never_null: str
     upon: str = ""
 
 
-READS = FinishedTable("finished_reads", ACCESS_HISTORY.name, "top_readers")
+@dataclass(frozen=True, slots=True)
+class LastTable(SumTable):
+    """The rows of a view as of the end of some days (`as_of`), made of `finished_reads`.
+
+    The view has a row for the last of many: it opens one day of this table in place of all days before.
+    """
+
+
+READS = FinishedTable("finished_reads", ACCESS_HISTORY.name, "top_readers", "statements")
+OBJECTS_LAST_READ = LastTable("finished_objects_last_read", ACCESS_HISTORY.name, "objects_last_read")
+"""`first_time_access` opens it, too."""
 FINISHED_TABLES = (
     READS,
-    FinishedTable("finished_first_reads", ACCESS_HISTORY.name, "first_time_access", "top_readers"),
-    FinishedTable("finished_sessions", QUERY_HISTORY.name, "sessions_by_day"),
+    FinishedTable("finished_first_reads", ACCESS_HISTORY.name, "first_time_access", "query_id", READS.view),
+    FinishedTable("finished_writes", ACCESS_HISTORY.name, "top_writers", "writes"),
+    FinishedTable("finished_sessions", QUERY_HISTORY.name, "sessions_by_day", "statements"),
 )
 """They need not be there: the views give the same rows without them."""
-LAST_READS = SumTable("finished_last_reads", ACCESS_HISTORY.name)
-"""When each user had read each object last, as of the end of some days, made of `finished_reads`: in place of
-all days before, first_time_access opens one file."""
-SUM_TABLES = (*FINISHED_TABLES, LAST_READS)
+LAST_TABLES = (
+    OBJECTS_LAST_READ,
+    LastTable("finished_columns_last_read", ACCESS_HISTORY.name, "columns_last_read"),
+)
+"""Nor need these."""
+SUM_TABLES: tuple[FinishedTable | LastTable, ...] = (*FINISHED_TABLES, *LAST_TABLES)

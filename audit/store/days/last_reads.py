@@ -1,8 +1,8 @@
-"""When each user had read each object last, as of the end of a day: first_time_access asks what was before.
+"""What was read last, as of the end of a day: in place of all days before, a view opens one file.
 
-In: `finished_reads`. Out: `finished_last_reads`, a file for the newest finished day of each of the last runs
-of `audit summarize`, with one row for each user and object of the history that is kept. That day is there
-when the first reads until then are; days after it the view makes of `finished_reads`, and of the records.
+In: `finished_reads`. Out: the tables `LAST_TABLES`, a file for each of the newest finished days of the last
+runs of `audit summarize`, with the rows that their views give of all days until then. Such a day is there
+when the first reads until then are; days after it the views make of `finished_reads`, and of the records.
 """
 
 from __future__ import annotations
@@ -13,34 +13,42 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from audit.spark.delta.conflicts import retried
-from audit.store.days.finished_tables import LAST_READS, READS
+from audit.store.days.finished_tables import LAST_TABLES, OBJECTS_LAST_READ, READS, FinishedTable, LastTable
 from audit.store.tables import exists, path_name
+from audit.store.views import temporary_definition
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _KEPT_DAYS = 7
 """Records that come later than these days take all of them away; the next run makes one of all reads."""
-_COLUMNS = "query_date, user_name, object_name, object_id, last_read"
 
 
-def newest_last_reads(spark: SparkSession, root: str, until: date) -> date | None:
-    """The newest day of the table that is not after another one; None: it has none.
+def finished_rows(spark: SparkSession, table: FinishedTable, root: str) -> DataFrame:
+    """The rows of a table's view for the days that are over."""
+    days = spark.read.format("delta").load(table.location(root))
+    return days.where(f"{table.never_null} IS NOT NULL")
 
-    The temporary view `finished_last_reads` shows it.
+
+def newest_last_reads(
+    spark: SparkSession, root: str, until: date, table: LastTable = OBJECTS_LAST_READ
+) -> date | None:
+    """The newest day of a table that is not after another one; None: it has none.
+
+    The temporary view of the table's name shows it.
     """
-    days = [day for day in _days(spark, root) if day <= until]
+    days = [day for day in _days(spark, root, table) if day <= until]
     if days:
-        frame = spark.read.format("delta").load(LAST_READS.location(root))
-        frame.createOrReplaceTempView(LAST_READS.name)
+        _load(spark, root, table).createOrReplaceTempView(table.name)
     return max(days, default=None)
 
 
 def forget_last_reads(spark: SparkSession, root: str, first: date) -> None:
     """Take out what was read last as of the days from one on: their records have changed."""
-    if exists(spark, LAST_READS, root):
-        delete = f"DELETE FROM {path_name(LAST_READS, root)} WHERE as_of >= DATE'{first}'"  # noqa: S608 - our own path and day
-        retried(partial(spark.sql, delete))
+    for table in LAST_TABLES:
+        if exists(spark, table, root):
+            delete = f"DELETE FROM {path_name(table, root)} WHERE as_of >= DATE'{first}'"  # noqa: S608 - our own path and day
+            retried(partial(spark.sql, delete))
 
 
 def write_last_reads(spark: SparkSession, root: str) -> None:
@@ -50,33 +58,23 @@ def write_last_reads(spark: SparkSession, root: str) -> None:
     """
     if not exists(spark, READS, root):
         return
-    reads = spark.read.format("delta").load(READS.location(root))
-    reads.createOrReplaceTempView(READS.name)
-    newest = _newest_day(reads)
-    before = newest and _newest_day(reads.where(f"query_date < DATE'{newest}'"))
-    for day in filter(None, (before, newest)):
-        if day not in _days(spark, root):
-            _write(spark, root, day)
+    days = spark.read.format("delta").load(READS.location(root))
+    newest = _newest_day(days)
+    before = newest and _newest_day(days.where(f"query_date < DATE'{newest}'"))
+    reads = finished_rows(spark, READS, root)
+    for table in LAST_TABLES:
+        for day in filter(None, (before, newest)):
+            if day not in _days(spark, root, table):
+                _write(spark, root, table, day, reads.where(f"query_date <= DATE'{day}'"))
 
 
-def _write(spark: SparkSession, root: str, day: date) -> None:
-    """Write what was read last as of a day; the temporary view `finished_reads` shows the reads."""
-    kept, earlier, before = _days(spark, root), newest_last_reads(spark, root, day), ""
-    if earlier is not None:
-        before = f"UNION ALL SELECT {_COLUMNS} FROM {LAST_READS.name} WHERE as_of = DATE'{earlier}'"  # noqa: S608 - our own names
-    # An object that has no id is told apart by its name.
-    name = "if(object_id IS NULL, object_name, NULL)"
-    rows = spark.sql(
-        f"""
-        SELECT DATE'{day}' AS as_of, max(query_date) AS query_date, user_name, {name} AS object_name,
-          object_id, max(last_read) AS last_read
-        FROM (
-          SELECT {_COLUMNS} FROM {READS.name}
-          WHERE query_date > DATE'{earlier or date.min}' AND query_date <= DATE'{day}' {before}
-        )
-        GROUP BY user_name, object_id, {name}
-        """  # noqa: S608 - our own names
-    )
+def _write(spark: SparkSession, root: str, table: LastTable, day: date, reads: DataFrame) -> None:
+    """Write the rows of a table's view as of a day: of the reads until then, and of a day before."""
+    reads.createOrReplaceTempView(READS.view)
+    earlier, kept = newest_last_reads(spark, root, day, table), _days(spark, root, table)
+    bound = None if earlier is None else f"DATE'{earlier}'"
+    spark.sql(temporary_definition(table.view, bound))
+    rows = spark.table(table.view).selectExpr(f"DATE'{day}' AS as_of", "*")
     writer: Any = rows.repartition(1).write.format("delta").partitionBy("as_of").mode("overwrite")
     # Older ones go in the same commit.
     old = sorted(kept)[: 1 - _KEPT_DAYS]
@@ -84,14 +82,17 @@ def _write(spark: SparkSession, root: str, day: date) -> None:
     writer = writer.option("replaceWhere", f"as_of IN ({listed})").option(
         "delta.enableDeletionVectors", "false"
     )
-    retried(lambda: writer.save(LAST_READS.location(root)))
+    retried(lambda: writer.save(table.location(root)))
 
 
-def _days(spark: SparkSession, root: str) -> Collection[date]:
-    if not exists(spark, LAST_READS, root):
+def _days(spark: SparkSession, root: str, table: LastTable) -> Collection[date]:
+    if not exists(spark, table, root):
         return ()
-    frame = spark.read.format("delta").load(LAST_READS.location(root))
-    return [row["as_of"] for row in frame.select("as_of").distinct().collect()]
+    return [row["as_of"] for row in _load(spark, root, table).select("as_of").distinct().collect()]
+
+
+def _load(spark: SparkSession, root: str, table: LastTable) -> DataFrame:
+    return spark.read.format("delta").load(table.location(root))
 
 
 def _newest_day(reads: DataFrame) -> date | None:

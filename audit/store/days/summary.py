@@ -26,7 +26,12 @@ from audit.spark.delta.conflicts import retried
 from audit.spark.sessions import own_session
 from audit.store.commit_lock import commit_lock
 from audit.store.days.finished_tables import FINISHED_TABLES, READS, FinishedTable
-from audit.store.days.last_reads import forget_last_reads, newest_last_reads, write_last_reads
+from audit.store.days.last_reads import (
+    finished_rows,
+    forget_last_reads,
+    newest_last_reads,
+    write_last_reads,
+)
 from audit.store.error_translation import as_ingest_error
 from audit.store.tables import (
     HISTORY_TABLES,
@@ -37,7 +42,7 @@ from audit.store.tables import (
     path_name,
     require_tables,
 )
-from audit.store.views import FINISHED, temporary_definition, with_those_below
+from audit.store.views import SUMMED, temporary_definition, with_those_below
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -125,11 +130,11 @@ def _summarize(
     """Write the days of one table: of records a month a commit, of sums all at once."""
     # Read before the records are: what is appended meanwhile has a later version, which the next run sees.
     version = int(newest_snapshot(spark, QUERY_HISTORY, root).version())
-    if table.upon and not exists(spark, FINISHED[table.upon], root):
+    if table.upon and not exists(spark, SUMMED[table.upon], root):
         return Summed(table.name, (), 0)
     columns = _computed(spark, table, root)
     before = _version_summed(spark, table, root, columns)
-    below: TableOfRoot = FINISHED[table.upon] if table.upon else _SOURCES[table.source]
+    below: TableOfRoot = SUMMED[table.upon] if table.upon else _SOURCES[table.source]
     there = _files_by_day(spark, below.location(root), last).keys()
     days = _days_to_do(spark, table, root, there, before, version)
     # The oldest days go by retention, which takes what was read last with them.
@@ -144,6 +149,8 @@ def _summarize(
         seen = version if some[-1] == days[-1] and version != before else None
         computed = _computed(spark, table, root, after=some[0] - _DAY)
         rows += _replace(computed, table, root, some, seen)
+    if days and not table.upon:
+        _stand_for(spark, table, root, days[-1])
     return Summed(table.name, tuple(days), rows)
 
 
@@ -156,8 +163,7 @@ def _computed(spark: SparkSession, table: FinishedTable, root: str, after: date 
     bound = None if after is None else f"DATE'{after}'"
     for name in with_those_below([table.view]):
         if name == table.upon:
-            finished = FINISHED[name].location(root)
-            spark.read.format("delta").load(finished).createOrReplaceTempView(name)
+            finished_rows(spark, READS, root).createOrReplaceTempView(name)
         else:
             spark.sql(temporary_definition(name, bound if name == table.view else None))
     return spark.table(table.view)
@@ -226,6 +232,13 @@ def _files_by_day(
         if named is not None:
             found.setdefault(date.fromisoformat(named[1]), set()).add(file)
     return found
+
+
+def _stand_for(spark: SparkSession, table: FinishedTable, root: str, day: date) -> None:
+    """Write the row that stands for a day, if no row is of it or of a later one: it is done once."""
+    if _newest(spark, table, root) < day:
+        insert = f"INSERT INTO {path_name(table, root)} (query_date) VALUES (DATE'{day}')"  # noqa: S608 - our own path and day
+        retried(partial(spark.sql, insert))
 
 
 def _replace(
