@@ -16,8 +16,10 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 import views
+from audit.core.clock import ManualClock, to_micros
 from audit.query import tables
 from audit.report.kinds import KINDS
+from audit.store.days.summary import summarize
 from audit.store.measured.names import MEASURED, STANDS_ON
 from audit.store.registration import register_tables
 from benchmarks import measured_data, sessions, year_data
@@ -45,6 +47,8 @@ def run(options: Options, say: Say) -> Result:
     passes = options.pick("passes", full=3, quick=1)
     with sessions.folder("answers") as home, sessions.session(home) as spark:
         root = year_data.history(spark, days, records, say)
+        midnight = year_data.FIRST_DAY + timedelta(days=days)
+        summarize(spark, str(root), ManualClock(to_micros(midnight)), say)
         counted = measured_data.measured(spark, root, days)
         told = ", ".join(f"{rows:,} rows of {name}" for name, rows in counted.items())
         say(told)

@@ -24,7 +24,8 @@ from audit.time_travel.backups.history import COLUMNS as OF_BACKUPS
 from audit.time_travel.retention.storage_names import SCHEMATA, TABLES
 from audit.time_travel.retention.storage_views import COLUMNS as OF_STORAGE
 from benchmarks import year_data
-from benchmarks.workload import USERS
+from benchmarks.workload import COLUMNS, USERS
+from lineage.catalog.object_ids import column_id
 from lineage.model import Domain
 from lineage.names import split_name
 from lineage.types import struct_fields
@@ -39,9 +40,14 @@ _ROLES_OF_A_USER = 3
 _PRIVILEGES_OF_A_ROLE = 50
 _TAGGED = 200
 _MASKS = 20
+_FUNCTIONS = 100
 _BACKED_UP = 10
 _MIB = 1 << 20
 _CHANGED = year_data.FIRST_DAY - timedelta(days=30)
+_POLICIES = (
+    (Domain.MASKING_POLICY, "mask", "'***'", "STRING"),
+    (Domain.ROW_ACCESS_POLICY, "rows", "v = current_user()", "BOOLEAN"),
+)
 Columns = Iterable[tuple[str, str, str]]
 
 
@@ -104,13 +110,21 @@ def _catalog(objects: list[tuple[str, str, int]], end: datetime) -> Iterator[tup
             "owner": "user_1", "created": _CHANGED,
         }  # fmt: skip
         yield _of_kind(OF_CATALOG, "relation", relation, measured_at=end)
-        for number in range(12):
+        for number in range(COLUMNS):
+            called = f"column_{number}"
             column = {
-                **_place(name), "column_id": identity + number, "column_name": f"column_{number}",
+                **_place(name), "column_id": column_id(identity, called), "column_name": called,
                 "table_id": identity, "ordinal_position": number + 1, "is_nullable": "YES",
                 "data_type": "string",
             }  # fmt: skip
             yield _of_kind(OF_CATALOG, "attribute", column, measured_at=end)
+    for number in range(_FUNCTIONS):
+        routine = {
+            "function_id": number, "function_name": f"f_{number}", "function_schema": "g",
+            "function_catalog": "spark_catalog", "argument_signature": "(x INT)", "data_type": "INT",
+            "function_language": "SQL", "created": _CHANGED,
+        }  # fmt: skip
+        yield _of_kind(OF_CATALOG, "routine", routine, measured_at=end)
     views = [one for one in objects if one[0] == "VIEW"]
     of_tables = [one for one in objects if one[0] == "Table"]
     for (_, view, view_id), (_, table, table_id) in zip(views, of_tables, strict=False):
@@ -170,22 +184,21 @@ def _events(objects: list[tuple[str, str, int]]) -> Iterator[GovernanceEvent]:
             details = {"to": "USER", "grantee": f"user_{number}", "as_whom": by, "option": False}
             yield GovernanceEvent(at, "GRANT_ROLE", f"h{number}-{one}", name=held, details=details)
     for number in range(_MASKS):
-        details = {
-            "domain": Domain.MASKING_POLICY.value, "body": "'***'", "parameters": [["v", "STRING"]],
-            "returns": "STRING",
-        }  # fmt: skip
-        yield GovernanceEvent(
-            at, "CREATE_POLICY", f"m{number}", name=f"spark_catalog.g.mask_{number}", details=details
-        )
+        for domain, kind, body, returns in _POLICIES:
+            details = {
+                "domain": domain.value, "body": body, "parameters": [["v", "STRING"]], "returns": returns,
+            }  # fmt: skip
+            name = f"spark_catalog.g.{kind}_{number}"
+            yield GovernanceEvent(at, "CREATE_POLICY", f"{kind}{number}", name=name, details=details)
     for number, (_, name, identity) in enumerate(of_tables[:_TAGGED]):
-        column = ["column_0", "column_0", identity, "STRING"]
+        column = ["column_0", "column_0", column_id(identity, "column_0"), "STRING"]
         details = {"object_domain": "Table", "object_id": identity, "column": "column_0"}
         tagged = {**details, "columns": [column], "value": "high"}
         key = f"delta:{name}"
         yield GovernanceEvent(at, "SET_TAG", f"t{number}", "tag", key, name, details=tagged)
         masked = {**details, "columns": [column[:3]]}
         yield GovernanceEvent(
-            at, "SET_MASKING_POLICY", f"s{number}", f"m{number % _MASKS}", key, name, details=masked
+            at, "SET_MASKING_POLICY", f"s{number}", f"mask{number % _MASKS}", key, name, details=masked
         )
 
 

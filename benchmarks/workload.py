@@ -12,7 +12,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from audit.record.access_record import Ended, Finding, ObjectVersion, Started
+from audit.record.access_record import Ended, Finding, ObjectVersion, Started, Status
 from lineage.catalog.object_ids import column_id, object_id
 from lineage.model import Access, AccessedObject, Column, ColumnRef, Domain, ModifiedColumn, ModifiedObject
 
@@ -24,11 +24,23 @@ _READ_OBJECTS, _READ_COLUMNS, _WRITTEN_COLUMNS = 3, 5, 8
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A statement that runs again and again: its text and what it accesses."""
+    """A statement that runs again and again: its text and what it accesses.
+
+    Attributes:
+        text: of it.
+        access: what it accesses, or would.
+        versions: of the tables that it reads.
+        status: how it ends.
+        role_name: the role in force.
+        is_event: it is no statement, and happened to the logging.
+    """
 
     text: str
     access: Access
     versions: tuple[ObjectVersion, ...]
+    status: Status = "SUCCESS"
+    role_name: str | None = None
+    is_event: bool = False
 
     def started(self, query_id: str, start_time: int, user: str) -> Started:
         """One run of it; `start_time` in UTC microseconds."""
@@ -39,6 +51,7 @@ class Template:
             query_text=self.text,
             query_type=self.access.statement_type,
             action="SparkSession.sql",
+            role_name=self.role_name,
             database_name="spark_catalog",
             schema_name="default",
             session_id="5e0b3b5e-3bb0-4b0c-9a44-0d7a3f1c2b11",
@@ -47,14 +60,18 @@ class Template:
             objects_tried=tuple(o.name for o in self.access.direct_objects_accessed),
         )
 
-    def finding(self) -> Finding:
-        """What the worker found out about it."""
+    def finding(self) -> Finding | None:
+        """What the worker found out about it; None where access_history has no row of it."""
+        if self.is_event or self.status != "SUCCESS":
+            return None
         return Finding(self.access, "text", self.versions, rows_produced=25, bytes_scanned=1 << 20)
 
 
-def ended(start_time: int) -> Ended:
+def ended(start_time: int, status: Status = "SUCCESS") -> Ended:
     """A statement that took a quarter of a second."""
-    return Ended("SUCCESS", start_time + 250_000, rows_produced=25)
+    if status != "SUCCESS":
+        return Ended(status, start_time + 250_000, "INSUFFICIENT_PRIVILEGES")
+    return Ended(status, start_time + 250_000, rows_produced=25)
 
 
 def templates(count: int, seed: int = 7) -> Iterator[Template]:
@@ -66,7 +83,7 @@ def templates(count: int, seed: int = 7) -> Iterator[Template]:
 
 def _template(chance: random.Random) -> Template:
     # Squared: some tables are read far more often than others.
-    base = tuple(_table(int(chance.random() ** 2 * TABLES), chance) for _ in range(_READ_OBJECTS))
+    base = tuple(table_read(int(chance.random() ** 2 * TABLES), chance) for _ in range(_READ_OBJECTS))
     direct = (_view_of(base[0]), *base[1:]) if chance.random() < 1 / 3 else base
     read = [(o, c) for o in direct for c in o.columns]
     text = (
@@ -74,14 +91,15 @@ def _template(chance: random.Random) -> Template:
     )
     versions = tuple(ObjectVersion(o.name, "read", chance.randrange(500), o.object_id) for o in base)
     if chance.random() < 1 / 8:
-        target = _table(chance.randrange(TABLES), chance)
+        target = table_read(chance.randrange(TABLES), chance)
         written = ModifiedObject(target.name, Domain.TABLE, target.object_id, _written(direct, base, chance))
         access = Access("INSERT", direct, base, (written,))
         return Template(f"INSERT INTO {target.name} {text}", access, versions)
     return Template(text, Access("SELECT", direct, base), versions)
 
 
-def _table(number: int, chance: random.Random) -> AccessedObject:
+def table_read(number: int, chance: random.Random) -> AccessedObject:
+    """A table, and some of its columns that a statement reads."""
     name = f"spark_catalog.schema_{number % 40}.table_{number}"
     of_table = object_id("TABLE", name)
     numbers = sorted(chance.sample(range(COLUMNS), _READ_COLUMNS))

@@ -23,6 +23,7 @@ from audit.store.tables import (
     AuditTable,
     create_tables,
 )
+from benchmarks.rare_statements import rare_templates
 from benchmarks.result import DATA, Say
 from benchmarks.workload import USERS, Template, ended, templates
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 TEMPLATES = 5_000
+RARE_TEMPLATES = 1_100
 FIRST_DAY = datetime(2025, 1, 1, tzinfo=timezone.utc)
 LINEAGE_DAYS = 30
 """The last days have lineage: a year of it would be as large as all the rest."""
@@ -37,11 +39,13 @@ _LINEAGE = {COLUMN_LINEAGE: "columns", TABLE_LINEAGE: "tables"}
 _DAYS_A_COMMIT = 73
 _HASH_BITS = 256
 _BY_ANYBODY = 50
+_RARE = 200
+"""One run in so many is a definition, a grant, an export, a denial, ..."""
 
 
 def history(spark: SparkSession, days: int, records: int, say: Say) -> Path:
     """The root that holds the year, made where it is not there in full."""
-    root = DATA / f"year-{days}-{records}"
+    root = DATA / f"history-{days}-{records}"
     complete = root / "complete"
     if not complete.exists():
         shutil.rmtree(root, ignore_errors=True)
@@ -63,7 +67,8 @@ def _fill(spark: SparkSession, root: Path, days: int, records: int, say: Say) ->
         last = min(first + _DAYS_A_COMMIT, days)
         say(f"making days {first + 1} to {last} of {days}, {records:,} records each")
         runs = _runs(spark, first, last, records).join(made, "template")
-        _append(runs.selectExpr(*_columns(ACCESS_HISTORY, "row.access[0]")), ACCESS_HISTORY, root)
+        found = runs.where("size(row.access) > 0")
+        _append(found.selectExpr(*_columns(ACCESS_HISTORY, "row.access[0]")), ACCESS_HISTORY, root)
         _append(runs.selectExpr(*_columns(QUERY_HISTORY, "row.query")), QUERY_HISTORY, root)
     first = max(days - LINEAGE_DAYS, 0)
     say(f"making the lineage of days {first + 1} to {days}")
@@ -85,8 +90,8 @@ def _templates(spark: SparkSession) -> DataFrame:
     """One row a template: its number and the record of one run, as ingest parses it."""
     from pyspark.sql import functions as f
 
-    runs = (t.started("", 0, "") for t in statements())
-    rows = (build_row(run, ended(0), t.finding()) for run, t in zip(runs, statements(), strict=True))
+    every = (*statements(), *rare_templates(RARE_TEMPLATES))
+    rows = (build_row(t.started("", 0, ""), ended(0, t.status), t.finding()) for t in every)
     numbered = [(number, to_json(row).decode()) for number, row in enumerate(rows)]
     frame = spark.createDataFrame(numbered, "template INT, json STRING")
     access = f"ARRAY<STRUCT<{ACCESS_HISTORY.row_schema}>>"
@@ -121,7 +126,8 @@ def _runs(spark: SparkSession, first: int, last: int, records: int) -> DataFrame
     runs = spark.range(first * records, last * records, 1, last - first).selectExpr(
         "id",
         # Cubed: the first of the templates run far more often than the last.
-        f"CAST(pow(pmod(hash(id, 3), 1000003) / 1000003D, 3) * {TEMPLATES} AS INT) AS template",
+        f"if(pmod(hash(id, 5), {_RARE}) = 0, {TEMPLATES} + pmod(hash(id, 6), {RARE_TEMPLATES}),"
+        f" CAST(pow(pmod(hash(id, 3), 1000003) / 1000003D, 3) * {TEMPLATES} AS INT)) AS template",
         f"{start} + (id - {first * records}) * {86_400_000_000 // records} AS micros",
         "substr(sha2(CAST(id AS STRING), 224), 1, 18) AS noise",
     )
