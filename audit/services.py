@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from audit.policies.enforcement.backup_privileges import BackupPrivileges
     from audit.policies.enforcement.enforcer import Enforcer
     from audit.policies.enforcement.privilege_checks import RecordedCreation
+    from audit.spark.delta.values import NewCopy
     from audit.spark.handler import Run
     from audit.spool.pending import RunningStatement
     from audit.time_travel.backups.content.backup_content import ObjectGrant
@@ -264,17 +265,21 @@ class _Governance:
     new_id: Callable[[], str]
     user: str
 
-    def copy(self, source_id: str, clone_id: str, is_past: bool, place: str) -> None:  # noqa: FBT001  `Cloned`
+    def copy(self, new: NewCopy, made: int | None = None) -> None:
         """See `Policies.copy`."""
-        self.policies.enforcer.require_folder(place)
+        self.policies.enforcer.require_folder(new.place)
         # No query id: the CREATE … CLONE has a record of its own.
-        self.policies.copy(
-            source_id, clone_id, Actor(self.clock(), self.user, None, self.new_id), is_past=is_past
-        )
+        self.policies.copy(new, Actor(self.clock(), self.user, None, self.new_id), made)
 
-    def copy_views(self, views: Sequence[tuple[Sequence[str], Sequence[str]]]) -> None:
+    def copy_views(
+        self, views: Sequence[tuple[Sequence[str], Sequence[str]]], made: int | None = None
+    ) -> None:
         """See `Policies.copy_views`."""
-        self.policies.copy_views(views, Actor(self.clock(), self.user, None, self.new_id))
+        self.policies.copy_views(views, Actor(self.clock(), self.user, None, self.new_id), made)
+
+    def dropped_since(self, table_ids: Iterable[str], made: int) -> Sequence[str]:
+        """See `Policies.dropped_since`."""
+        return self.policies.dropped_since(table_ids, made)
 
     def require_no_backup(self, spark: SparkSession, place: str) -> None:
         """See `Enforcer.require_no_backup`."""

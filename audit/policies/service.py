@@ -26,12 +26,17 @@ from audit.policies.model.leaks import leaks_of
 from audit.policies.model.policy_references import Reference, references_of
 from audit.policies.model.privileges import PUBLIC, Holder
 from audit.policies.model.state import GovernanceState
-from audit.policies.statements.attach_policy import copy_policies, copy_view_policies
+from audit.policies.statements.copy_policies import (
+    Former,
+    copy_policies,
+    copy_view_policies,
+    dropped_since,
+)
 from audit.policies.statements.grant_ddl import restored_grants
 from audit.spark import sessions
 from audit.spark.catalog.existence import relation_exists
 from lineage.model import Domain
-from lineage.names import split_name, sql_name
+from lineage.names import quote_name, split_name, sql_name
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,6 +46,7 @@ if TYPE_CHECKING:
     from audit.policies.governance_statements import Staging
     from audit.policies.model.leaks import Downstream, Leak
     from audit.policies.model.privileges import Securable
+    from audit.spark.delta.values import NewCopy
     from audit.spark.handler import Handler
     from audit.time_travel.backups.content.backup_content import ObjectGrant
     from audit.time_travel.backups.rules.requests import BackupSecurable
@@ -305,22 +311,40 @@ class Policies:
         """See `Enforcer.require_stream`."""
         self._enforcer.require_stream(spark, frame)
 
-    def copy(self, source_id: str, clone_id: str, actor: Actor, *, is_past: bool) -> None:
-        """Protect a clone like its source, before it is created; ids are Delta's.
+    def copy(self, new: NewCopy, actor: Actor, made: int | None = None) -> None:
+        """Protect a clone like its source, before it is created.
+
+        Args:
+            new: the clone, or what a backup gives back.
+            actor: who makes it.
+            made: when the backup was made, UTC microseconds; None for a clone.
 
         Raises:
             AccessDeniedError: the clone is of an old version, and the user may not read old versions.
             PolicyExistsError: the clone replaces a table that other policies protect.
         """
-        self._enforcer.allow_new_table(clone_id)  # its first commit is checked: nobody owns it yet
-        if is_past:
-            self._enforcer.require_past(source_id)  # row policies: for administrators (BigQuery)
-        home = self._enforcer.schema_of(source_id)  # its tags mask the source; the clone may lie elsewhere
-        self._event_log.change(partial(copy_policies, source_id, clone_id, actor, home=home))
+        self._enforcer.allow_new_table(new.table_id)  # its first commit is checked: nobody owns it yet
+        if new.is_past:
+            self._enforcer.require_past(new.source_id)  # row policies: for administrators (BigQuery)
+        # Its tags mask the source; the clone may lie elsewhere.
+        home = self._enforcer.schema_of(new.source_id)
+        ids, name, former = (new.source_id, new.table_id), quote_name(new.name), self._former(made)
+        self._event_log.change(lambda state: copy_policies(*ids, name, actor, state, home, former))
 
-    def copy_views(self, views: Sequence[tuple[Sequence[str], Sequence[str]]], actor: Actor) -> None:
-        """See `copy_view_policies`; before the clones are created."""
-        self._event_log.change(partial(copy_view_policies, views, actor))
+    def copy_views(
+        self, views: Sequence[tuple[Sequence[str], Sequence[str]]], actor: Actor, made: int | None = None
+    ) -> None:
+        """See `copy_view_policies`; before the clones are created. `made` as in `copy`."""
+        former = self._former(made)
+        self._event_log.change(lambda state: copy_view_policies(views, actor, state, former))
+
+    def dropped_since(self, table_ids: Iterable[str], made: int) -> tuple[str, ...]:
+        """The names of the policies that tables had at a moment, and that are gone; ids are Delta's."""
+        former, now = self._event_log.state_at(made), self._event_log.state()
+        return dropped_since([f"delta:{one}" for one in table_ids], former, now)
+
+    def _former(self, made: int | None) -> Former | None:
+        return None if made is None else Former(self._event_log.state_at(made), self._enforcer.reads)
 
     def _update_enforcement(self, state: GovernanceState, events: Sequence[GovernanceEvent]) -> None:
         """Send the changes of some events to the enforcement rule of the JVM."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from audit.core.actor import Actor
+    from audit.spark.delta.values import NewCopy
     from audit.spark.handler import Run
     from audit.time_travel.backups.content.backup_content import ObjectGrant
     from audit.time_travel.backups.rules.requests import BackupSecurable, Privileges
@@ -42,12 +43,24 @@ class RecordStore(Protocol):
 class Governance(Protocol):
     """The part of the policies that Time Travel uses."""
 
-    def copy(self, source_id: str, clone_id: str, is_past: bool, place: str) -> None:  # noqa: FBT001  `Cloned`
-        """Protect a clone like its source, before it is created at a place; ids are Delta's."""
+    def copy(self, new: NewCopy, made: int | None = None) -> None:
+        """Protect a clone like its source, before it is created.
+
+        Args:
+            new: the clone, or what a backup gives back.
+            made: when the backup was made, UTC microseconds: what protected the source then protects it,
+                too. None for a clone.
+        """
         ...
 
-    def copy_views(self, views: Sequence[tuple[Sequence[str], Sequence[str]]]) -> None:
+    def copy_views(
+        self, views: Sequence[tuple[Sequence[str], Sequence[str]]], made: int | None = None
+    ) -> None:
         """Protect views like others, before they are created: each source and its clone, names in full."""
+        ...
+
+    def dropped_since(self, table_ids: Iterable[str], made: int) -> Sequence[str]:
+        """The names of the policies that tables had at a moment, and that are dropped now."""
         ...
 
     def require_no_backup(self, spark: SparkSession, place: str) -> None:

@@ -17,6 +17,7 @@ from audit.spark.delta.measured_tables import MeasuredTables
 from audit.spark.delta.values import Table, is_path
 from audit.spark.pyspark_api import frames
 from audit.time_travel.backups.content.contents import Contents
+from audit.time_travel.backups.content.restore_table import Protection
 from audit.time_travel.clones.clone import Cloner
 from audit.time_travel.clones.clone_schema import require_whole
 from audit.time_travel.clones.clone_table import METRIC_COLUMNS, clone_of
@@ -101,6 +102,7 @@ class TimeTravel:
     ) -> None:
         self._cloned = governance.copy
         self._copy_views = governance.copy_views
+        self._protection = Protection(governance.copy, governance.copy_views, governance.dropped_since)
         self._grants_on = governance.grants_on
         self._may_undrop = governance.require_undrop
         self._require_no_backup = governance.require_no_backup
@@ -329,8 +331,9 @@ class TimeTravel:
 
     def contents_of_backups(self, home: Path, store_at: Callable[[str], BackupStore]) -> Contents:
         """What makes and restores the files of backups; a folder of this machine has its notes."""
-        own, catalog, views, grants = self._own, self._catalog, self._copy_views, self._grants_on
-        return Contents(own, catalog, self.registry, views, grants, store_at, home / RESTORES, self._clock)
+        own, catalog, protection, grants = self._own, self._catalog, self._protection, self._grants_on
+        notes = home / RESTORES
+        return Contents(own, catalog, self.registry, protection, grants, store_at, notes, self._clock)
 
     def _catalog(self, spark: SparkSession) -> DeltaCatalog:
         if self._helpers is None:

@@ -52,11 +52,15 @@ class Unrecorded:
 class Ungoverned:
     """No policies."""
 
-    def copy(self, _source, _clone, _is_past, _place):
+    def copy(self, _new, _made=None):
         """There is nothing to protect."""
 
-    def copy_views(self, _views):
+    def copy_views(self, _views, _made=None):
         """There is nothing to protect."""
+
+    def dropped_since(self, _table_ids, _made):
+        """None."""
+        return ()
 
     def require_schema_drop(self, _spark, _name):
         """Anybody may."""

@@ -7,25 +7,22 @@ is done.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from audit.policies.errors import BadPolicyError, PolicyExistsError, UnknownPolicyError
 from audit.policies.model.apply_events import state_after
 from audit.policies.model.events import GovernanceEvent
-from audit.policies.model.governed_objects import ProtectedObject, schema_key
+from audit.policies.model.governed_objects import ProtectedObject
 from audit.policies.model.types import fits
 from audit.policies.statements.attachment_event import attachment_event
 from audit.policies.statements.bigquery_row_policy import revoke_row_policies
 from audit.policies.statements.policy_functions import function_policy_events, policy_of_function
 from audit.policies.statements.set_tag import column_of, set_tag_events
-from lineage.catalog.object_ids import object_id
 from lineage.model import Domain
 from lineage.names import qualify, quote_name
 from lineage.sql.tokens import words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from audit.core.actor import Actor
     from audit.policies.enforcement.enforcer import CatalogObject, Enforcer
     from audit.policies.model.governed_objects import StoredPolicy
@@ -69,117 +66,6 @@ def attachment_events(
         # A later clause is checked against the earlier ones: a second mask on a column is refused.
         now = state_after(new, now)
     return events
-
-
-def copy_policies(
-    source_id: str, clone_id: str, actor: Actor, state: GovernanceState, home: str = ""
-) -> list[GovernanceEvent]:
-    """The event that gives a clone the policies and tags of its source; ids are Delta's.
-
-    Args:
-        source_id: of the source.
-        clone_id: of the clone, which may exist already.
-        actor: who clones.
-        state: of governance.
-        home: the key of the source's schema, if tags of it mask; the clone gets them, wherever it lies.
-
-    Raises:
-        PolicyExistsError: the clone replaces a table with other policies.
-    """
-    source, key = state.objects.get(f"delta:{source_id}"), f"delta:{clone_id}"
-    known = state.objects.get(key)
-    # CREATE OR REPLACE … CLONE of a table onto itself.
-    if source_id == clone_id:
-        return []
-    if known is not None and is_set_on(known):
-        # CREATE OR REPLACE … CLONE is run again: the clone has the policies of the first run.
-        if source is not None and _set_on(known) == _set_on(source):
-            # What the clone is to remember of its source may be missing still.
-            return [] if known.had_rows or not source.had_rows else [_copied(source, clone_id, actor)]
-        raise PolicyExistsError(
-            f"{known.name} would be replaced by a clone, and policies of its own protect it",
-            "DROP it first, which keeps it for UNDROP, or take its policies off",
-        )
-    more = _tags_of_home(state.objects.get(home), key, actor, state)
-    if source is None or not (is_set_on(source) or source.had_rows):
-        return more
-    return [_copied(source, clone_id, actor), *more]
-
-
-def copy_view_policies(
-    views: Iterable[tuple[Sequence[str], Sequence[str]]], actor: Actor, state: GovernanceState
-) -> list[GovernanceEvent]:
-    """The events that give the views of a schema's clone the policies and tags of their sources.
-
-    Args:
-        views: each view and its clone; names are in full.
-        actor: who clones.
-        state: of governance.
-    """
-    return [event for source, clone in views for event in _copied_view(source, clone, actor, state)]
-
-
-def _copied_view(
-    source: Sequence[str], clone: Sequence[str], actor: Actor, state: GovernanceState
-) -> list[GovernanceEvent]:
-    key = _view_key(clone)
-    more = _tags_of_home(state.objects.get(schema_key(quote_name(source[:-1]))), key, actor, state)
-    known = state.objects.get(_view_key(source))
-    if known is None or known.domain is not Domain.VIEW or not is_set_on(known):
-        return more
-    details = {"source": known.key, "object_id": _identity(key)}
-    name = quote_name(clone)
-    return [GovernanceEvent.of(actor, "COPY_POLICIES", key=key, name=name, details=details), *more]
-
-
-def _view_key(name: Sequence[str]) -> str:
-    # As CatalogDescriptions.java says it.
-    return f"name:{'.'.join(name).lower()}"
-
-
-def _identity(key: str) -> int:
-    kind, _, rest = key.partition(":")
-    return object_id("TABLE" if kind == "delta" else "VIEW", rest)
-
-
-def _copied(source: ProtectedObject, clone_id: str, actor: Actor) -> GovernanceEvent:
-    key = f"delta:{clone_id}"
-    details = {"source": source.key, "object_id": _identity(key)}
-    return GovernanceEvent.of(actor, "COPY_POLICIES", key=key, name=source.name, details=details)
-
-
-def _tags_of_home(
-    home: ProtectedObject | None, key: str, actor: Actor, state: GovernanceState
-) -> list[GovernanceEvent]:
-    if home is None:
-        return []
-    schema_details = {
-        "object_domain": (Domain.TABLE if key.startswith("delta:") else Domain.VIEW).value,
-        "object_id": _identity(key),
-        "column": None,
-    }
-    return [
-        GovernanceEvent.of(
-            actor,
-            "SET_TAG",
-            of_id=tag,
-            key=key,
-            name=f"{home.name}.*",
-            details={**schema_details, "columns": [], "value": value},
-        )
-        for tag, value in home.tags.items()
-        # A tag without policies protects nothing that the clone could show.
-        if state.tags[tag].policies
-    ]
-
-
-def is_set_on(protected: ProtectedObject) -> bool:
-    """Whether an object has a policy or a tag."""
-    return any(_set_on(protected))
-
-
-def _set_on(protected: ProtectedObject) -> tuple[Mapping[str, Any], ...]:
-    return protected.masks, protected.rows, protected.grants, protected.tags, protected.column_tags
 
 
 def _change(

@@ -19,7 +19,8 @@ from audit.policies.errors import BadPolicyError, PolicyExistsError, UnknownPoli
 from audit.policies.model.apply_events import state_after
 from audit.policies.model.events import GovernanceEvent
 from audit.policies.model.governed_objects import ProtectedObject
-from audit.policies.statements.attach_policy import attachment_events, is_set_on
+from audit.policies.statements.attach_policy import attachment_events
+from audit.policies.statements.copy_policies import is_set_on
 from audit.spark.catalog.existence import schema_exists
 from audit.spark.pyspark_api import frames
 from lineage.model import Domain

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from audit.spark import java_classes, jvm
-from audit.spark.delta.values import TableSize
+from audit.spark.delta.values import NewCopy, TableSize
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-Cloned = Callable[[str, str, bool, str], None]
-"""Called before a clone exists: Delta's ids of source and clone, whether of an old version, the place."""
+Cloned = Callable[[NewCopy], None]
+"""Called before a clone exists."""
 
 
 @dataclass(slots=True, eq=False)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from audit.spark.delta.commits import Commit
 from audit.spark.delta.delta_java import InSession
 from audit.spark.delta.log_errors import readable_log
-from audit.spark.delta.values import DeltaTableState, Table, TableSize
+from audit.spark.delta.values import DeltaTableState, NewCopy, Table, TableSize
 from lineage.names import quote_name
 
 if TYPE_CHECKING:
@@ -179,6 +179,7 @@ class DeltaTables(InSession):
         target: str,
         overrides: Mapping[str, str],
         *,
+        name: tuple[str, ...] | None,
         files: ClonedFiles,
     ) -> dict[str, int]:
         """Commit the files of a version at another location.
@@ -188,6 +189,7 @@ class DeltaTables(InSession):
             version: None for the newest.
             target: of a Delta table, which is replaced, or of nothing yet.
             overrides: properties of the clone beside the source's.
+            name: of the clone in full; None: it has its source's policies already.
             files: what becomes of them.
 
         Returns:
@@ -195,19 +197,19 @@ class DeltaTables(InSession):
         """
         there, here = self.state(target), self.state(source.location or "")
         identity = str(uuid.uuid4()) if there is None else there.table_id
-        if here is not None:
+        if here is not None and name is not None:
             of = (
                 here.table_id
                 if version is None
                 else self._java.clones(self.spark.sparkContext).idAt(self._session, source.location, version)
             )
             # Now, and not after the commit: at no moment is the clone without its source's policies.
-            self._java.cloned(of, identity, version is not None, target)
-        number, name = -1 if version is None else version, quote_name(source.name)
+            self._java.cloned(NewCopy(of, identity, name, target, version is not None))
+        number, of_name = -1 if version is None else version, quote_name(source.name)
         given = json.dumps(dict(overrides))
         run = self._java.clones(self.spark.sparkContext).run
         metrics: dict[str, int] = json.loads(
-            run(self._session, source.location, number, name, target, identity, given, files, False)  # noqa: FBT003  Java's
+            run(self._session, source.location, number, of_name, target, identity, given, files, False)  # noqa: FBT003  Java's
         )
         return metrics
 

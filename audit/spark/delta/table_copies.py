@@ -102,14 +102,6 @@ class TableCopies(InSession):
         with readable_log(source):
             return _copied(self._java.copies.list(self._session, source, number, str(folder), str(pairs)))
 
-    def protect_copy(self, source_id: str, table_id: str, place: str) -> None:
-        """Give a copy of a former version the policies of its source, before it is there; ids are Delta's.
-
-        Raises:
-            AccessDeniedError: the user may not read former versions of the source.
-        """
-        self._java.cloned(source_id, table_id, True, place)  # noqa: FBT003  of a former version
-
 
 def _copied(text: str) -> CopiedVersion:
     found = json.loads(text)

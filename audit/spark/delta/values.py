@@ -90,3 +90,22 @@ class TableSize:
     rows: int | None
     created: int
     clustered_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NewCopy:
+    """A table that is to be made of another one, or of a version of it.
+
+    Attributes:
+        source_id: Delta's id of the other one.
+        table_id: its own.
+        name: in full; of a table without a name `("delta", path)`.
+        place: of its files.
+        is_past: it is made of a former version.
+    """
+
+    source_id: str
+    table_id: str
+    name: tuple[str, ...]
+    place: str
+    is_past: bool

@@ -209,7 +209,8 @@ class SchemaCloner:
 
     def _table(self, schema: str, one: _Source) -> None:
         place = self.location(one.name)
-        share(self.own, one.table, one.version, (schema, one.name), place, self.properties(one.table, place))
+        name = (SESSION_CATALOG, schema, one.name)
+        share(self.own, one.table, one.version, name, place, self.properties(one.table, place))
         # Delta caches some megabytes a table (4.4): many tables at once would fill the driver's memory.
         self.own.forget(place)
         self.own.forget(one.table.location or "")

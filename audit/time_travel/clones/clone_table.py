@@ -12,7 +12,7 @@ Databricks' (CREATE TABLE CLONE).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ from audit.time_travel.retention.retention_rule import has_retention
 from audit.time_travel.retention.table_properties import is_pinned, owners, pinned_properties, saved
 from audit.time_travel.versions.timestamp_eval import version_of
 from audit.time_travel.versions.version_lookup import require_clause
-from lineage.names import quote_name, sql_name, sql_text
+from lineage.names import qualify, quote_name, sql_name, sql_text
 
 if TYPE_CHECKING:
     from audit.spark.delta.delta_catalog import DeltaCatalog
@@ -118,7 +118,12 @@ class TableCloner:
         location = self._location(clone, source, there)
         overrides = self.properties(clone, source, location, there)
         metrics = self.catalog.clone(
-            source, clone.version, location, overrides, files="copied" if clone.statement.deep else "shared"
+            source,
+            clone.version,
+            location,
+            overrides,
+            name=qualify(clone.statement.name, self.catalog.current),
+            files="copied" if clone.statement.deep else "shared",
         )
         name = sql_name(clone.statement.name)
         # Files first, then the name: readers never find a table without its rows.
@@ -194,7 +199,7 @@ def share(
     catalog: DeltaCatalog,
     table: Table,
     version: int | None,
-    name: Sequence[str],
+    name: tuple[str, ...],
     location: str,
     properties: Mapping[str, str],
 ) -> None:
@@ -204,11 +209,11 @@ def share(
         catalog: the session that makes it.
         table: the source.
         version: of the source, None for the newest.
-        name: of the clone.
+        name: of the clone, in full.
         location: of the clone.
         properties: of the clone, beside the source's.
     """
-    catalog.clone(table, version, location, properties, files="shared")
+    catalog.clone(table, version, location, properties, name=name, files="shared")
     catalog.spark.sql(f"CREATE TABLE {sql_name(name)} USING delta LOCATION {sql_text(location)}")
     pin(catalog, table)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -69,7 +70,9 @@ class Backups:
         notes = self.root / "restores"
         origin = BackupFolder(LocalStore(self.root), f"set/{folder.name}")
         with opened_for("/", origin, (watch or self.watch).taken, LocalStore) as delivery:
-            yield Restorer(self.catalog, travel._own, travel.registry, actor, notes, delivery)
+            yield Restorer(
+                self.catalog, travel._own, travel.registry, travel._protection, actor, notes, delivery
+            )
 
     def restore_table(self, folder, name, *, replace=False, watch=None):
         """The table of a backup back under a name."""
@@ -77,10 +80,14 @@ class Backups:
         with self.restorer(folder, watch) as restorer:
             return restorer.table(full, replace=replace)
 
-    def restore_schema(self, folder, name, *, replace=False, copy_views=lambda _: None):
+    def restore_schema(self, folder, name, *, replace=False, copy_views=None):
         """The schema of a backup back under a name."""
         with self.restorer(folder) as restorer:
-            return SchemaRestorer(restorer, copy_views).schema(name, replace=replace)
+            protection = restorer.protection
+            if copy_views is not None:
+                protection = dataclasses.replace(protection, copy_views=copy_views)
+            tables = dataclasses.replace(restorer, protection=protection)
+            return SchemaRestorer(tables).schema(name, replace=replace)
 
     def location(self, table):
         """Where a table lies."""

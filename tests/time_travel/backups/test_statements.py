@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import audit
-from audit import attached_sessions
+from audit import attached_sessions, policies
 from audit.core.actor import Actor
 from audit.core.errors import AuditError
 from audit.testing import records
@@ -417,3 +417,42 @@ def test_a_failure_leaves_no_half(session, sales):
         session.sql("ALTER BACKUP SET s ADD BACKUP")
     assert shown(session) == []
     assert folders(session) == []
+
+
+def test_what_protected_a_schema_comes_back(session, schema):
+    """On its tables and views, under their new names; a policy that was dropped since is told."""
+    session.sql("CREATE MASKING POLICY zero AS (v INT) RETURNS INT -> 0")
+    session.sql("CREATE MASKING POLICY gone AS (v INT) RETURNS INT -> 1")
+    session.sql("CREATE TABLE t AS SELECT 5 AS a, 6 AS b")
+    session.sql("CREATE VIEW v AS SELECT a + 1 AS a FROM t")
+    for what in ("TABLE t ALTER COLUMN a", "VIEW v ALTER COLUMN a"):
+        session.sql(f"ALTER {what} SET MASKING POLICY zero")
+    session.sql("ALTER TABLE t ALTER COLUMN b SET MASKING POLICY gone")
+    session.sql(f"CREATE SCHEMA of_{schema}")
+    session.sql(f"CREATE BACKUP SET of_{schema}.s FOR SCHEMA {schema}")
+    backup = add(session, f"of_{schema}.s")
+    for what in ("TABLE t ALTER COLUMN a", "VIEW v ALTER COLUMN a", "TABLE t ALTER COLUMN b"):
+        session.sql(f"ALTER {what} UNSET MASKING POLICY")
+    session.sql("DROP MASKING POLICY gone")
+    ((said,),) = session.sql(
+        f"CREATE SCHEMA new_{schema} FROM BACKUP SET of_{schema}.s IDENTIFIER '{backup}'"
+    ).collect()
+    assert said == (
+        f"Schema new_{schema} successfully restored. Without policies that were dropped since the backup was"
+        f" made: spark_catalog.{schema}.gone."
+    )
+    assert session.table(f"new_{schema}.t").collect() == [(0, 6)]
+    assert session.table(f"new_{schema}.v").collect() == [(0,)]
+    assert session.table("t").collect() == [(5, 6)]
+    # In its own place, too; a clone is listed under its own name.
+    session.sql(f"CREATE BACKUP SET s FOR TABLE new_{schema}.t")
+    backup = add(session)
+    session.sql(f"CREATE TABLE cloned CLONE new_{schema}.t")
+    session.sql(f"ALTER TABLE new_{schema}.t ALTER COLUMN a UNSET MASKING POLICY")
+    assert session.table(f"new_{schema}.t").collect() == [(5, 6)]
+    session.sql(f"CREATE OR REPLACE TABLE new_{schema}.t FROM BACKUP SET s IDENTIFIER '{backup}'")
+    assert session.table(f"new_{schema}.t").collect() == [(0, 6)]
+    masked = {one.object_name for one in policies.references(session) if one.policy.endswith(".zero")}
+    assert {f"spark_catalog.{schema}.cloned", f"spark_catalog.new_{schema}.t"} <= masked
+    for one in ("new_", "of_"):
+        session.sql(f"DROP SCHEMA {one}{schema} CASCADE")

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from audit.spark.delta.values import Table
 from audit.time_travel.backups.content.deliver import opened_for
-from audit.time_travel.backups.content.restore_schema import CopyViews, SchemaRestorer
-from audit.time_travel.backups.content.restore_table import Restored, Restorer
+from audit.time_travel.backups.content.restore_schema import SchemaRestorer
+from audit.time_travel.backups.content.restore_table import Protection, Restored, Restorer
 from audit.time_travel.backups.content.take_backup import (
     NOBODY,
     BackupFolder,
@@ -48,7 +48,7 @@ class Contents:
         own: a session of the system's own.
         catalog_of: the catalog as a session sees it.
         registry: has the parameters of the account, and what was dropped.
-        copy_views: gives views, which are to be created, the policies of others.
+        protection: gives what is restored its policies.
         grants_on: the grants on an object.
         store_at: the store of a location.
         notes: the folder of notes of restores, on this machine.
@@ -58,7 +58,7 @@ class Contents:
     own: SparkSession
     catalog_of: Callable[[SparkSession], DeltaCatalog]
     registry: DropRegistry
-    copy_views: CopyViews
+    protection: Protection
     grants_on: GrantsOn
     store_at: Callable[[str], BackupStore]
     notes: Path
@@ -129,7 +129,7 @@ class Contents:
         @contextmanager
         def restorer(place: str) -> Iterator[Restorer]:
             with opened_for(place, backup, NOBODY.taken, self.store_at) as delivery:
-                yield Restorer(catalog, self.own, self.registry, actor, self.notes, delivery)
+                yield Restorer(catalog, self.own, self.registry, self.protection, actor, self.notes, delivery)
 
         if command.domain is Domain.SCHEMA:
             name = command.name[-1]
@@ -137,7 +137,7 @@ class Contents:
                 return Restored(f"{name} already exists, statement succeeded.")
             # Its tables lie outside of its folder, as those of UNDROP.
             with restorer(catalog.warehouse) as tables:
-                return SchemaRestorer(tables, self.copy_views).schema(name, replace=command.replace)
+                return SchemaRestorer(tables).schema(name, replace=command.replace)
         full = qualify(command.name, catalog.current)
         if command.if_not_exists and catalog.find(full) is not None:
             return Restored(f"{full[-1]} already exists, statement succeeded.")

@@ -108,7 +108,7 @@ class LocalDelivery(Delivery):
         # `clone` takes files that are there as they are: their names say what they are copies of.
         listed = catalog.list_copies(copy.location or "", OWN_VERSION, folder, pairs)
         link_listed(copy, listed, folder, pairs, self.done)
-        catalog.clone(copy, OWN_VERSION, place, properties(), files="copied")
+        catalog.clone(copy, OWN_VERSION, place, properties(), name=None, files="copied")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class BucketDelivery(Delivery):
         # The folder stands for that of the table: the pairs have paths in it.
         catalog.list_copies(copy.location or "", OWN_VERSION, pairs.with_suffix(".table"), pairs)
         self._send(place, pairs)
-        catalog.clone(copy, OWN_VERSION, place, properties(), files="there")
+        catalog.clone(copy, OWN_VERSION, place, properties(), name=None, files="there")
 
     def _target(self, place: str) -> tuple[BackupStore, str]:
         above, _, folder = place.rstrip("/").rpartition("/")

@@ -10,7 +10,7 @@ back first.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 MARK = PREFIX + "restore"
 """A property of a schema: the restore that made it. While there is a note of it, it is not whole."""
 _AT_ONCE = 4
-CopyViews = Callable[[Sequence[tuple[Sequence[str], Sequence[str]]]], None]
-"""Gives views, which are to be created, the policies of others; names are in full."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +43,9 @@ class SchemaRestorer:
 
     Attributes:
         tables: restores their tables.
-        copy_views: protects their views.
     """
 
     tables: Restorer
-    copy_views: CopyViews
 
     def schema(self, name: str, *, replace: bool = False) -> Restored:
         """CREATE SCHEMA … FROM BACKUP SET.
@@ -83,6 +79,7 @@ class SchemaRestorer:
         message = f"Schema {name} successfully restored."
         if refused:
             message += f" Without views over missing objects: {', '.join(refused)}."
+        message += self.tables.said_of_policies()
         return Restored(message, tuple(self._made(full)), content.grants)
 
     def _made(self, schema: tuple[str, str]) -> Iterator[tuple[Domain, tuple[str, ...]]]:
@@ -183,7 +180,8 @@ class SchemaRestorer:
             create_view(self.tables.own, (*note.name, view.name[-1]), view.facts, current)
 
         # Before they are there: nobody reads one without its policies.
-        self.copy_views([(view.name, (*note.name, view.name[-1])) for view in views])
+        pairs = [(view.name, (*note.name, view.name[-1])) for view in views]
+        self.tables.protection.copy_views(pairs, content.made)
         return [view.name[-1] for view in make_all(views, make)]
 
     @contextmanager

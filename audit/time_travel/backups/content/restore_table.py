@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import dataclasses
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from audit.core.file_paths import without_scheme
 from audit.spark.delta.table_copies import NewTable
-from audit.spark.delta.values import Table
+from audit.spark.delta.values import NewCopy, Table
 from audit.time_travel.backups.content.backup_content import BackupTable, ObjectGrant
 from audit.time_travel.backups.content.deliver import Delivery
 from audit.time_travel.backups.content.restore_notes import HeldNote, Placed, RestoreNote, held_note, note_for
@@ -52,6 +52,21 @@ class Restored:
 
 
 @dataclass(frozen=True, slots=True)
+class Protection:
+    """The policies of what is restored; a moment is that of the backup, UTC microseconds.
+
+    Attributes:
+        copy: gives a table, which is to be made, the policies of another one, those of a moment included.
+        copy_views: the same for views: each source and what is made of it, names in full.
+        dropped_since: the names of the policies that tables had at a moment, and that are dropped now.
+    """
+
+    copy: Callable[[NewCopy, int], None]
+    copy_views: Callable[[Sequence[tuple[Sequence[str], Sequence[str]]], int], None]
+    dropped_since: Callable[[Iterable[str], int], Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
 class Restorer:
     """Restores backups in one session.
 
@@ -59,6 +74,7 @@ class Restorer:
         catalog: the user's session, whose commits carry the statement's id.
         own: a session of the system's own, which is not audited.
         registry: what was dropped, and the parameters of the account.
+        protection: the policies.
         actor: who asks, and when.
         notes: the folder of notes of restores.
         delivery: the backup, and the way of its files to where they go.
@@ -67,6 +83,7 @@ class Restorer:
     catalog: DeltaCatalog
     own: SparkSession
     registry: DropRegistry
+    protection: Protection
     actor: Actor
     notes: Path
     delivery: Delivery
@@ -109,10 +126,10 @@ class Restorer:
                     )
                 # It keeps its owner.
                 self._in_place(source, there, held)
-                return Restored(_said(name))
+                return Restored(self._said(name))
             self._new(name, held)
         grants = tuple(dataclasses.replace(one, name=name[-1]) for one in content.grants)
-        return Restored(_said(name), ((Domain.TABLE, name),), grants)
+        return Restored(self._said(name), ((Domain.TABLE, name),), grants)
 
     def _is_ours(self, there: Table | View, held: HeldNote) -> bool:
         """Whether an attempt that was killed has registered the table, and did not come to its end."""
@@ -159,7 +176,8 @@ class Restorer:
             is_kept=has_retention(source.location, of_source),
         )  # fmt: skip
         # Before its first commit: at no moment is it there without its source's policies.
-        self.catalog.protect_copy(source.table_id, new.table_id, new.place)
+        full = note.name if self.delivery.content.domain is Domain.TABLE else (*note.name, new.name)
+        self._protect(source, new.table_id, full, new.place)
         made = NewTable(new.table_id, self.actor.time, source.version, properties, self.actor.query_id)
         self.delivery.new_table(self.catalog, copy, new.place, held.pairs(new.folder), made)
         self.catalog.forget(copy.location or "")
@@ -196,8 +214,7 @@ class Restorer:
         copy, place = self._copy(source), there.location
         now = self.catalog.state(place)
         if now is not None:
-            # `clone` does it, too, but after the files are there.
-            self.catalog.protect_copy(source.table_id, now.table_id, place)
+            self._protect(source, now.table_id, there.name, place)
 
         def properties() -> Mapping[str, str]:
             of_source, schema = self._properties(copy), self.catalog.schema_facts(there.name[-2]) or {}
@@ -212,6 +229,18 @@ class Restorer:
         self.catalog.refresh(there.name)
         held.done()
 
+    def said_of_policies(self) -> str:
+        """What to tell of policies that cannot come back; "" for none."""
+        content = self.delivery.content
+        gone = self.protection.dropped_since([one.table_id for one in content.tables], content.made)
+        if not gone:
+            return ""
+        return f" Without policies that were dropped since the backup was made: {', '.join(gone)}."
+
+    def _protect(self, source: BackupTable, table_id: str, name: tuple[str, ...], place: str) -> None:
+        new = NewCopy(source.table_id, table_id, name, place, is_past=True)
+        self.protection.copy(new, self.delivery.content.made)
+
     def _copy(self, source: BackupTable) -> Table:
         """The table in the backup, under the name of its source."""
         return Table(source.name, str(self.backup / source.folder), "delta", managed=False)
@@ -221,6 +250,5 @@ class Restorer:
         self.catalog.state(copy.location or "")
         return self.catalog.properties(copy.location or "", "")
 
-
-def _said(name: tuple[str, ...]) -> str:
-    return f"Table {name[-1]} successfully restored."
+    def _said(self, name: tuple[str, ...]) -> str:
+        return f"Table {name[-1]} successfully restored.{self.said_of_policies()}"
