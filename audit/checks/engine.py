@@ -11,6 +11,7 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from audit.checks.errors import GreatExpectationsMissing, SuiteInvalid
@@ -24,6 +25,16 @@ _INSTALL = "pip install 'spark-access-history[checks]'"
 _OLDEST, _TOO_NEW = (1, 24), (2,)
 # The current context of Great Expectations belongs to the process.
 _ONE_AT_A_TIME = threading.RLock()
+
+
+def require_installed() -> None:
+    """Tell at once whether `great_expectations` is there: to import it takes seconds.
+
+    Raises:
+        GreatExpectationsMissing: it is not.
+    """
+    if find_spec("great_expectations") is None:
+        raise GreatExpectationsMissing("Great Expectations is not installed", _INSTALL)
 
 
 def great_expectations() -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,7 +55,7 @@ def check(
 
     Exit code 1 if an expectation does not hold.
     """
-    from audit.checks.engine import great_expectations
+    from audit.checks.engine import require_installed
     from audit.checks.history import require_period
 
     chosen = output.form_of(form, path, FORMATS)
@@ -62,7 +63,7 @@ def check(
     require_period(*days)
     _require_writable(path)
     tool.require_audit()
-    great_expectations()
+    require_installed()
     result = _checked(tool, output, days, min_coverage)
     if path is not None:
         _write(path, result, chosen)
@@ -78,12 +79,17 @@ def _checked(
     tool: Tool, output: Output, days: tuple[date | None, date | None], min_coverage: float
 ) -> CheckResult:
     from audit.checks import check_history
+    from audit.checks.engine import great_expectations
     from audit.core.clock import SystemClock
 
     output.progress(f"Checking the records under {tool.root}")
     began = SystemClock().now()
-    with tool.spark() as spark:
-        result = check_history(spark, tool.root, *days, min_coverage=min_coverage)
+    # To import it takes seconds, in which Spark starts.
+    with ThreadPoolExecutor(1) as pool:
+        loading = pool.submit(great_expectations)
+        with tool.spark() as spark:
+            loading.result()
+            result = check_history(spark, tool.root, *days, min_coverage=min_coverage)
     details = {
         "first": None if result.first is None else str(result.first),
         "last": None if result.last is None else str(result.last),
