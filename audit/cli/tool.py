@@ -175,23 +175,45 @@ class Tool:
             RootBusy: a session has the embedded metastore open.
         """
         from audit.core.identity import suppress
-        from audit.spark.embedded.spark import by_path, embedded
         from audit.spark.sessions import own_session
 
         self.require_audit()
-        local = self.config.local_root
         with suppress(), as_spark_failed():
-            if local is not None and (local / "metastore").is_dir():
-                yield own_session(embedded(local, conf=self.conf))
-            # A Hive metastore, Glue or Unity Catalog is named by settings of these prefixes.
-            elif any(key.startswith(("spark.sql.catalog", "spark.hadoop.")) for key in self.conf):
-                # Spark's default is a catalog in memory, which knows no table.
-                yield own_session(by_path({"spark.sql.catalogImplementation": "hive", **self.conf}))
-            else:
-                raise CatalogUnknownError(
-                    f"only a catalog knows which tables there are, and {self.root} has no embedded metastore",
-                    "name the metastore: --conf spark.hadoop.hive.metastore.uris=thrift://…",
-                )
+            yield own_session(self._with_catalog())
+
+    @contextmanager
+    def audited_spark(self) -> Iterator[SparkSession]:
+        """A Spark with the catalog of the tables; what it does is on record, and is taken in at the end.
+
+        Raises as `catalog_spark`.
+        """
+        from audit import attach, detach
+        from audit.policies.model.privileges import ADMIN
+
+        self.require_audit()
+        with as_spark_failed():
+            spark = self._with_catalog().newSession()
+            # Who may write the files of the root is an administrator.
+            attach(spark, self.config.user, self.root, roles=[ADMIN])
+            try:
+                yield spark
+            finally:
+                detach(spark)
+
+    def _with_catalog(self) -> SparkSession:
+        from audit.spark.embedded.spark import by_path, embedded
+
+        local = self.config.local_root
+        if local is not None and (local / "metastore").is_dir():
+            return embedded(local, conf=self.conf)
+        # A Hive metastore, Glue or Unity Catalog is named by settings of these prefixes.
+        if any(key.startswith(("spark.sql.catalog", "spark.hadoop.")) for key in self.conf):
+            # Spark's default is a catalog in memory, which knows no table.
+            return by_path({"spark.sql.catalogImplementation": "hive", **self.conf})
+        raise CatalogUnknownError(
+            f"only a catalog knows which tables there are, and {self.root} has no embedded metastore",
+            "name the metastore: --conf spark.hadoop.hive.metastore.uris=thrift://…",
+        )
 
     @contextmanager
     def services(self) -> Iterator[Services]:

@@ -152,6 +152,10 @@ def schema(spark):
     spark.sql(f"DROP SCHEMA IF EXISTS {name} CASCADE")
 
 
+class Killed(Exception):
+    """Stands for a process that has gone."""
+
+
 def test_late_records_and_changed_days(spark, source, tmp_path, schema, monkeypatch):
     """A day that gains records leaves the table at once; where that was missed, the next run finds it."""
     root = str(tmp_path)
@@ -209,6 +213,46 @@ def test_a_table_of_an_older_version_is_made_anew(spark, source, tmp_path):
         " AS SELECT DATE'2026-01-01' AS query_date, 'eve' AS user_name"
     )
     assert [one.rows for one in summarize(spark, root, ManualClock(NOON + 5 * DAY))] == [1, 1, 0, 1]
+    assert_same(root)
+
+
+def test_made_anew_from_the_same_records(spark, source, tmp_path, monkeypatch):
+    """A month a commit: each is written, though the table has seen this version of the records."""
+    monkeypatch.setattr(summary, "_DAYS_A_COMMIT", 1)
+    root, clock = str(tmp_path), ManualClock(NOON + 5 * DAY)
+    for day in range(3):
+        source.read(NOON + day * DAY, "ann", 0)
+    take(spark, source)
+    summarize(spark, root, clock)
+    wider = spark.read.format("delta").load(f"{root}/finished_reads").selectExpr("*", "1 AS more")
+    wider.write.format("delta").mode("overwrite").option("overwriteSchema", "true").save(
+        f"{root}/finished_reads"
+    )
+    summarize(spark, root, clock)
+    assert days_of(spark, root, "finished_reads") == [0, 1, 2]
+    assert_same(root)
+
+
+def test_a_killed_first_run_goes_on(spark, source, tmp_path, monkeypatch):
+    """With the days after those that it has written; days whose records have changed since are made anew."""
+    monkeypatch.setattr(summary, "_DAYS_A_COMMIT", 1)
+    root, clock = str(tmp_path), ManualClock(NOON + 6 * DAY)
+    for day in range(5):
+        source.read(NOON + day * DAY, "ann", 0)
+    take(spark, source)
+
+    def until(said):
+        if said.endswith("to 2026-01-04"):
+            raise Killed
+
+    with pytest.raises(Killed):
+        summarize(spark, root, clock, until)
+    assert days_of(spark, root, "finished_reads") == [0, 1, 2]
+    assert_same(root)
+    monkeypatch.setattr(ingest, "forget_since", lambda *_: None)
+    take_late(spark, tmp_path, (NOON + DAY + 8, "carol", 0))
+    done = {one.table: [day.day for day in one.days] for one in summarize(spark, root, clock)}
+    assert done["finished_reads"] == [2, 4, 5]
     assert_same(root)
 
 
@@ -283,10 +327,6 @@ def test_what_was_read_last_stands_for_all_days_before(spark, source, tmp_path, 
     # Nothing else is lost with it.
     shutil.rmtree(table)
     assert_same(root)
-
-
-class Killed(Exception):
-    """Stands for a process that has gone."""
 
 
 @pytest.mark.long("a run for each of its writes")

@@ -1,8 +1,9 @@
-"""`audit backup run | verify | estimate`: scheduled backups, their files, what a lock will bind."""
+"""`audit backup run | verify | restore | estimate`: scheduled backups, their files, what a lock will bind."""
 
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -14,8 +15,11 @@ from audit.cli.tool import Tool, root_option
 from audit.core.errors import AuditError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from rich.progress import Progress, ProgressColumn
+
+    from audit.time_travel.backups.content.backup_content import BackupContent
     from audit.time_travel.backups.service import BackupRun, Backups
     from audit.time_travel.backups.verify_backups import VerifiedBackup
 
@@ -24,7 +28,7 @@ _LEAST_SECONDS = 10
 
 @click.group()
 def backup() -> None:
-    """Make scheduled backups, verify backups, estimate what a retention lock binds."""
+    """Make scheduled backups, verify and restore backups, estimate what a retention lock binds."""
 
 
 @backup.command()
@@ -67,15 +71,12 @@ def verify(tool: Tool, output: Output, backup_set: str | None) -> None:
 
     Exit code 1 if a file is missing or not as it was. No Spark is started.
     """
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+    from rich.progress import BarColumn, DownloadColumn, TransferSpeedColumn
 
     from audit.time_travel.backups.verify_backups import verified_backups
 
     tool.require_audit()
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with _bars(BarColumn(), DownloadColumn(), TransferSpeedColumn()) as bar:
         task = bar.add_task("Reading", total=None)
         found = list(
             verified_backups(tool.config, backup_set, lambda size: bar.advance(task, size), tool.conf)
@@ -105,6 +106,57 @@ def verify(tool: Tool, output: Output, backup_set: str | None) -> None:
 
 
 @backup.command()
+@click.argument("backup_set")
+@click.argument("name")
+@click.option("--identifier", metavar="ID", help="Of the backup; the newest one by default.")
+@click.option("--replace", is_flag=True, help="A table that is there gets the backup as its newest version.")
+@click.option("--dry-run", is_flag=True, help="Only list what the backup holds. No Spark is started.")
+@root_option
+@json_option
+def restore(
+    tool: Tool,
+    output: Output,
+    backup_set: str,
+    name: str,
+    identifier: str | None,
+    replace: bool,  # noqa: FBT001 - click's way
+    dry_run: bool,  # noqa: FBT001 - click's way
+) -> None:
+    """Restore a backup of BACKUP_SET (schema.name) as NAME: a table (schema.name), or a schema.
+
+    It runs CREATE … FROM BACKUP SET, which is on record. A killed restore goes on when it is run again.
+    """
+    from rich.progress import BarColumn, MofNCompleteColumn
+
+    from audit.time_travel.backups.content.take_backup import WATCH, Watch
+    from audit.time_travel.backups.stored_backups import stored_backup
+    from lineage.names import split_name, sql_name
+
+    tool.require_audit()
+    found = stored_backup(tool.config, backup_set, identifier, tool.conf)
+    content, domain = found.content, found.content.domain
+    if dry_run:
+        of = f"backup {found.backup_id} of {found.backup_set.name}, {content.bytes:,} bytes"
+        output.rows([*_held(content)], title=f"{domain.value.capitalize()} {name} would be made of {of}")
+        for one in content.left_out:
+            output.progress(f"{one.name} is not in it: {one.reason}")
+        return
+    create = "CREATE OR REPLACE" if replace else "CREATE"
+    text = (
+        f"{create} {domain.value.upper()} {sql_name(split_name(name))}"
+        f" FROM BACKUP SET {sql_name(split_name(found.backup_set.name))} IDENTIFIER '{found.backup_id}'"
+    )
+    with tool.audited_spark() as spark, _bars(BarColumn(), MofNCompleteColumn()) as bar:
+        files = bar.add_task("Files restored", total=content.files)
+        WATCH.set(Watch(lambda _: bar.advance(files)))
+        ((said,),) = spark.sql(text).collect()
+    if output.as_json:
+        output.rows([{"status": said, "backup": found.backup_id, "bytes": content.bytes}])
+    else:
+        hand_over(f"{said}\n")
+
+
+@backup.command()
 @click.argument("name")
 @click.option("--days", default=365, show_default=True, type=click.IntRange(1), help="EXPIRE_AFTER_DAYS.")
 @click.option("--schema", "is_schema", is_flag=True, help="NAME is a schema.")
@@ -131,6 +183,30 @@ def estimate(tool: Tool, output: Output, name: str, days: int, is_schema: bool) 
         ],
         title="A retention lock will bind",
     )
+
+
+@contextmanager
+def _bars(*columns: ProgressColumn) -> Iterator[Progress]:
+    """Bars on a terminal, gone at the end; each begins with what it is of."""
+    from rich.console import Console
+    from rich.progress import Progress, TextColumn
+
+    console = Console(stderr=True)
+    described = TextColumn("{task.description}")
+    with Progress(
+        described, *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        yield bar
+
+
+def _held(content: BackupContent) -> Iterator[dict[str, Any]]:
+    """What a backup holds, a row each."""
+    for one in content.tables:
+        counted = {"version": one.version, "files": one.files, "bytes": one.bytes}
+        yield {"object": one.name[-1], "kind": "TABLE", **counted}
+    for kind, found in (("VIEW", content.views), ("FUNCTION", content.functions)):
+        for facts in found:
+            yield {"object": facts["name"], "kind": kind, "version": None, "files": 0, "bytes": 0}
 
 
 def _backups(found: Sequence[VerifiedBackup]) -> str:
@@ -167,17 +243,14 @@ def _show(output: Output, found: Sequence[BackupRun], title: str) -> None:
 
 
 def _run(tool: Tool, output: Output, backups: Backups) -> list[BackupRun]:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
+    from rich.progress import BarColumn, TextColumn
 
     from audit.cli.time_travel.backup_records import DoneRun, record_runs
     from audit.core.clock import SystemClock
     from audit.time_travel.backups.content.take_backup import Watch
 
     done: list[DoneRun] = []
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,}"))
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with _bars(BarColumn(), TextColumn("{task.completed:,}")) as bar:
         files, read = bar.add_task("Files taken", total=None), bar.add_task("Bytes read", total=None)
         watch = Watch(lambda _: bar.advance(files), lambda size: bar.advance(read, size))
         clock = SystemClock()

@@ -132,8 +132,10 @@ def _summarize(
     version = int(newest_snapshot(spark, QUERY_HISTORY, root).version())
     if table.upon and not exists(spark, SUMMED[table.upon], root):
         return Summed(table.name, (), 0)
-    columns = _computed(spark, table, root)
-    before = _version_summed(spark, table, root, columns)
+    known = _version_summed(spark, table, root)
+    # Of an older version. Nothing is lost: the records are there.
+    is_emptied = _emptied(spark, table, root, _computed(spark, table, root))
+    before = None if is_emptied else known
     below: TableOfRoot = SUMMED[table.upon] if table.upon else _SOURCES[table.source]
     there = _files_by_day(spark, below.location(root), last).keys()
     days = _days_to_do(spark, table, root, there, before, version)
@@ -145,8 +147,11 @@ def _summarize(
     for first in range(0, len(days), at_once or 1):
         some = days[first : first + at_once]
         progress(f"{table.name}: {some[0]} to {some[-1]}")
-        # With the last commit alone: a run that is killed has not seen all that has changed.
-        seen = version if some[-1] == days[-1] and version != before else None
+        # With the first commit to a table without days: after a kill those that it has need not be made anew.
+        # Else with the last one: a run that is killed has not seen all that has changed.
+        is_told = first == 0 if before is None else some[-1] == days[-1]
+        # Delta leaves out a commit whose version it has seen.
+        seen = version if is_told and version != known else None
         computed = _computed(spark, table, root, after=some[0] - _DAY)
         rows += _replace(computed, table, root, some, seen)
     if days and not table.upon:
@@ -169,19 +174,23 @@ def _computed(spark: SparkSession, table: FinishedTable, root: str, after: date 
     return spark.table(table.view)
 
 
-def _version_summed(spark: SparkSession, table: FinishedTable, root: str, columns: DataFrame) -> int | None:
-    """The version of query_history that the table was made from; None where all days have to be made."""
+def _version_summed(spark: SparkSession, table: FinishedTable, root: str) -> int | None:
+    """The version of query_history that the table was made from; None where it has none."""
     if not exists(spark, table, root):
-        return None
-    location = table.location(root)
-    if spark.read.format("delta").load(location).dtypes != columns.dtypes:
-        # Of an older version. Nothing is lost: the records are there.
-        forget_last_reads(spark, root, date.min)
-        empty = columns.where("false").write.format("delta").partitionBy("query_date").mode("overwrite")
-        retried(lambda: empty.option("overwriteSchema", "true").save(location))
         return None
     found = newest_snapshot(spark, table, root).transactions().get(_SOURCE)
     return int(found.get()) if found.isDefined() else None
+
+
+def _emptied(spark: SparkSession, table: FinishedTable, root: str, columns: DataFrame) -> bool:
+    """Whether the table had other columns than these: it is empty now, and has these."""
+    location = table.location(root)
+    if not exists(spark, table, root) or spark.read.format("delta").load(location).dtypes == columns.dtypes:
+        return False
+    forget_last_reads(spark, root, date.min)
+    empty = columns.where("false").write.format("delta").partitionBy("query_date").mode("overwrite")
+    retried(lambda: empty.option("overwriteSchema", "true").save(location))
+    return True
 
 
 def _days_to_do(

@@ -13,22 +13,15 @@ from typing import TYPE_CHECKING
 
 from audit.time_travel.backups.backup_files import BackupFiles
 from audit.time_travel.backups.files.manifest import NAME as MANIFEST
-from audit.time_travel.backups.model.apply_events import state_after
-from audit.time_travel.backups.model.events import COLUMNS, NAME, event_from
-from audit.time_travel.backups.model.state import Backup, BackupState
 from audit.time_travel.backups.store.backup_store import Verified
 from audit.time_travel.backups.store.choose import store_at
-from audit.time_travel.errors import (
-    BackupDamagedError,
-    BackupHistoryError,
-    BackupNotLocalError,
-    UnknownBackupError,
-)
-from lineage.names import SESSION_CATALOG, quote_name, split_name
+from audit.time_travel.backups.stored_backups import read_state, set_named
+from audit.time_travel.errors import BackupDamagedError
 
 if TYPE_CHECKING:
     from audit.core.config import Config
     from audit.time_travel.backups.content.take_backup import BackupFolder
+    from audit.time_travel.backups.model.state import Backup
     from audit.time_travel.backups.store.backup_store import BackupStore, ReadBack
 
 
@@ -73,54 +66,11 @@ def verified_backups(
     """
     state = read_state(config)
     files = BackupFiles("", cache(lambda location: store_at(config, location, settings)))
-    wanted = None
-    if backup_set is not None:
-        parts = split_name(backup_set)
-        known = state.set_named(quote_name(parts if len(parts) > 2 else (SESSION_CATALOG, *parts)))  # noqa: PLR2004
-        if known is None:
-            raise UnknownBackupError(
-                f"there is no backup set {backup_set}", "SHOW BACKUP SETS lists all: write schema.name"
-            )
-        wanted = known.set_id
+    wanted = None if backup_set is None else set_named(state, backup_set).set_id
     chosen = [(one, files.of(one)) for one in state.all_backups() if wanted in {None, one.set_id}]
     read = _read_back([place for _, place in chosen], done)
     for backup, place in chosen:
         yield _verified(place, state.sets[backup.set_id].name, backup, done, read[place.store])
-
-
-def read_state(config: Config) -> BackupState:
-    """The state of all backups under a root of this machine, read without Spark.
-
-    Raises:
-        BackupHistoryError: the events cannot be read, or one is unknown to this version.
-        BackupNotLocalError: the root is not on this machine.
-    """
-    root = config.local_root
-    if root is None:
-        raise BackupNotLocalError(f"{config.root} is not on this machine", "verify it where it lies")
-    place = root / NAME
-    if not (place / "_delta_log").is_dir():
-        return BackupState()
-    import duckdb
-    from deltalake import DeltaTable
-    from deltalake.exceptions import DeltaError
-
-    names = [name for name, _, _ in COLUMNS[2:]]
-    # One file for each event: DuckDB reads a thousand in a fifth of the time that delta-rs takes.
-    query = f"SELECT epoch_us(event_time), {', '.join(names)} FROM read_parquet($1) ORDER BY sequence"  # noqa: S608  our own names
-    try:
-        # As a URL: in a path delta-rs (1.6) would take a % for the beginning of an escape.
-        added = DeltaTable(place.absolute().as_uri()).get_add_actions()
-        # Of a table without files delta-rs (1.6) has no such column.
-        files = [str(place / one) for one in added["path"].to_pylist()] if added.num_rows else []
-        with duckdb.connect() as connection:
-            rows = connection.execute(query, [files]).fetchall() if files else []
-    except (DeltaError, OSError, duckdb.Error) as error:
-        raise BackupHistoryError(
-            f"the events of backups under {place} cannot be read: {' '.join(str(error).split())}",
-            "let this user read the folder, or bring it back from a copy of the root",
-        ) from error
-    return state_after(event_from(time, dict(zip(names, values, strict=True)).get) for time, *values in rows)
 
 
 def _read_back(places: Iterable[BackupFolder], done: Callable[[int], None]) -> dict[BackupStore, ReadBack]:

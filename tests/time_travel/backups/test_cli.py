@@ -1,4 +1,4 @@
-"""`audit backup run | verify | estimate`, and `audit storage`, over the embedded metastore."""
+"""`audit backup run | verify | restore | estimate`, and `audit storage`, over the embedded metastore."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from audit import attached_sessions
 from audit.cli import main
 from audit.core.clock import SystemClock
 from audit.query.tables import opened
+from audit.testing import records
 from audit.time_travel.backups.service import Backups
 from audit.time_travel.errors import BackupStoreError
 from tests.sessions import NO_TABLES, attached
@@ -149,6 +150,53 @@ def test_a_bucket_that_does_not_answer(root, session, schema, monkeypatch):
     assert (code, json.loads(said)[0]["backups"]) == (0, None)
     assert "What backups keep is not known" in told
     assert "kept" in told
+
+
+def test_restoring(session, schema, root):
+    """What would be made, without Spark; then it is made, and on record; a table in its place, a schema."""
+    session.sql("CREATE TABLE t AS SELECT id FROM range(0, 1000, 1, 1)")
+    session.sql("CREATE VIEW v AS SELECT count(*) AS n FROM t")
+    size = session.sql("DESCRIBE DETAIL t").first().sizeInBytes
+    session.sql("CREATE BACKUP SET s FOR TABLE t")
+    code, _, told = answer("backup", "restore", f"{schema}.s", f"{schema}.u", root=root)
+    assert (code, "ADD BACKUP makes one" in told) == (2, True)
+    session.sql("ALTER BACKUP SET s ADD BACKUP")
+    session.sql("INSERT INTO t VALUES (1)")
+    session.sql("ALTER BACKUP SET s ADD BACKUP")
+    first = session.sql("SHOW BACKUPS IN BACKUP SET s").orderBy("created_on").first().backup_id
+
+    asked = ("backup", "restore", f"{schema}.s", f"{schema}.u", "--identifier", first)
+    code, said, _ = answer(*asked, "--dry-run", "--json", root=root)
+    row = {"object": "t", "kind": "TABLE", "version": 0, "files": 1, "bytes": size}
+    assert (code, json.loads(said)) == (0, [row])
+    assert not session.catalog.tableExists(f"{schema}.u")
+    code, said, _ = answer(*asked, root=root)
+    assert (code, said) == (0, "Table u successfully restored.\n")
+    assert session.table("u").count() == 1000
+    code, _, told = answer(*asked, root=root)
+    assert (code, "CREATE OR REPLACE TABLE" in told) == (2, True)
+    code, said, _ = answer(
+        "backup", "restore", f"{schema}.s", f"{schema}.u", "--replace", "--json", root=root
+    )
+    assert (code, json.loads(said)[0]["bytes"] > size) == (0, True)
+    assert session.table("u").count() == 1001
+    backup_set = f"`spark_catalog`.`{schema}`.`s`"
+    text = f"CREATE TABLE `{schema}`.`u` FROM BACKUP SET {backup_set} IDENTIFIER '{first}'"
+    done = [one.query for one in records(session) if one.query.query_text == text]
+    assert [(one.user_name, one.role_name, one.execution_status) for one in done] == [
+        (getpass.getuser(), "ACCOUNTADMIN", status) for status in ("SUCCESS", "FAIL")
+    ]
+
+    session.sql("CREATE SCHEMA IF NOT EXISTS kept")
+    session.sql(f"CREATE BACKUP SET kept.s FOR SCHEMA {schema}")
+    session.sql("ALTER BACKUP SET kept.s ADD BACKUP")
+    asked = ("backup", "restore", "kept.s", f"{schema}_again")
+    held = json.loads(answer(*asked, "--dry-run", "--json", root=root)[1])
+    assert {(one["object"], one["kind"]) for one in held} == {("t", "TABLE"), ("u", "TABLE"), ("v", "VIEW")}
+    assert answer(*asked, root=root)[:2] == (0, f"Schema {schema}_again successfully restored.\n")
+    assert session.table(f"{schema}_again.v").collect() == [(1001,)]
+    session.sql(f"DROP SCHEMA {schema}_again CASCADE")
+    session.sql("DROP SCHEMA kept CASCADE")
 
 
 def test_an_estimate(session, schema, root):

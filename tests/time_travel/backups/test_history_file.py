@@ -9,7 +9,7 @@ from deltalake import write_deltalake
 from audit.core.config import Config
 from audit.time_travel.backups.model.apply_events import state_after
 from audit.time_travel.backups.model.events import COLUMNS, NAME, BackupEvent, row_of
-from audit.time_travel.backups.verify_backups import read_state
+from audit.time_travel.backups.stored_backups import read_state
 from audit.time_travel.errors import BackupHistoryError
 
 KINDS = {"BIGINT": pa.int64(), "TIMESTAMP": pa.timestamp("us", "UTC"), "STRING": pa.string()}

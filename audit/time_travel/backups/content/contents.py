@@ -17,7 +17,7 @@ from audit.time_travel.backups.content.deliver import opened_for
 from audit.time_travel.backups.content.restore_schema import SchemaRestorer
 from audit.time_travel.backups.content.restore_table import Protection, Restored, Restorer
 from audit.time_travel.backups.content.take_backup import (
-    NOBODY,
+    WATCH,
     BackupFolder,
     GrantsOn,
     Watch,
@@ -128,7 +128,7 @@ class Contents:
 
         @contextmanager
         def restorer(place: str) -> Iterator[Restorer]:
-            with opened_for(place, backup, NOBODY.taken, self.store_at) as delivery:
+            with opened_for(place, backup, WATCH.get().taken, self.store_at) as delivery:
                 yield Restorer(catalog, self.own, self.registry, self.protection, actor, self.notes, delivery)
 
         if command.domain is Domain.SCHEMA:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,6 +60,8 @@ class Watch:
 
 NOBODY = Watch()
 """Nobody is told."""
+WATCH = ContextVar("WATCH", default=NOBODY)
+"""Who is told how the restore of a statement goes on; the statement itself has no place for it."""
 
 
 @dataclass(frozen=True, slots=True)
