@@ -24,28 +24,34 @@ from audit.store.days.summary import forget_since, last_finished, summarize
 from audit.store.registration import register_tables
 from audit.store.tables import HISTORY_TABLES
 from audit.store.views import create_views, with_those_below
-from lineage import MemoryCatalog, analyze
+from lineage import Access, MemoryCatalog, analyze
+from lineage.model import Domain, ObjectDdl
 
 from .helpers import DAY, NOON, Source, make_tables
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow("sums up with Spark, several times")]
 
 TABLES = tuple(table.name for table in FINISHED_TABLES)
+NO_ROWS = ("finished_writes", "finished_policy_statements")
+"""Of a statement that only reads."""
 VIEWS = (
     "top_readers", "top_writers", "objects_last_read", "columns_last_read", "first_time_access",
-    "sessions_by_day", "sessions",
+    "policy_changes", "sessions_by_day", "sessions",
 )  # fmt: skip
 CATALOG = MemoryCatalog(
     {"s.t": {"a": "int", "b": "int"}, "s.u": {"c": "int"}},
     views={"s.v": "SELECT a FROM s.t"},
     current_schema="s",
 )
-READS = tuple(
-    analyze(text, CATALOG)
-    for text in (
-        "SELECT a FROM t", "SELECT a + b FROM t", "SELECT a FROM v", "SELECT count(*) FROM u, t", "SELECT 1",
-        "INSERT INTO u SELECT b FROM t",
-    )
+STATEMENTS = (
+    *(
+        analyze(text, CATALOG)
+        for text in (
+            "SELECT a FROM t", "SELECT a + b FROM t", "SELECT a FROM v", "SELECT count(*) FROM u, t",
+            "SELECT 1", "INSERT INTO u SELECT b FROM t",
+        )
+    ),
+    Access("CREATE_ROLE", object_modified_by_ddl=ObjectDdl("HR", Domain.ROLE, "CREATE", 5)),
 )  # fmt: skip
 
 
@@ -55,7 +61,7 @@ class Readers(Source):
     def read(self, at, who, number, status="SUCCESS"):
         """A statement that has run."""
         self.clock.set(at)
-        access = READS[number]
+        access = STATEMENTS[number]
         started = Started(
             self.ids.new(), self.clock.now(), who, "SELECT", "SELECT", "SparkSession.sql", is_sql=True,
             session_id=f"{who}-{at // (3 * DAY)}", application_id="app",
@@ -160,7 +166,7 @@ def test_late_records_and_changed_days(spark, source, tmp_path, schema, monkeypa
     """A day that gains records leaves the table at once; where that was missed, the next run finds it."""
     root = str(tmp_path)
     for day in (0, 1, 3, 4, 5):
-        for number in range(len(READS)):
+        for number in range(len(STATEMENTS)):
             source.read(NOON + day * DAY + number, "ann" if number % 2 else "bob", number)
     take(spark, source)
     clock = ManualClock(NOON + 5 * DAY)
@@ -171,11 +177,11 @@ def test_late_records_and_changed_days(spark, source, tmp_path, schema, monkeypa
     assert days_of(spark, root, "finished_reads") == [0, 1, 3, 4]
     assert_same(root)
     # Nothing new: nothing is done.
-    assert done_by(spark, root, clock) == [0, 0, 0]
+    assert done_by(spark, root, clock) == [0, 0, 0, 0]
     take_late(spark, tmp_path, (NOON + DAY + 7, "carol", 2))
     assert days_of(spark, root, "finished_reads") == [0]
     assert_same(root, spark, schema)
-    assert done_by(spark, root, clock) == [3, 3, 3]
+    assert done_by(spark, root, clock) == [3, 3, 3, 3]
     # As by an ingest whose clock is days behind.
     monkeypatch.setattr(ingest, "forget_since", lambda *_: None)
     take_late(spark, tmp_path, (NOON + 3 * DAY + 8, "carol", 0, "FAIL"), (NOON + 3 * DAY + 9, "carol", 1))
@@ -199,7 +205,7 @@ def test_retention_takes_the_sums_with_the_records(spark, source, tmp_path):
     assert days_of(spark, root, "finished_reads") == [1, 2, 3]
     # What was read first of what is kept; the days that are not there any more are nothing to do twice.
     summarize(spark, root, clock)
-    assert done_by(spark, root, clock) == [0, 0, 0]
+    assert done_by(spark, root, clock) == [0, 0, 0, 0]
     assert_same(root)
 
 
@@ -212,7 +218,7 @@ def test_a_table_of_an_older_version_is_made_anew(spark, source, tmp_path):
         f"CREATE TABLE delta.`{root}/finished_reads` USING delta PARTITIONED BY (query_date)"
         " AS SELECT DATE'2026-01-01' AS query_date, 'eve' AS user_name"
     )
-    assert [one.rows for one in summarize(spark, root, ManualClock(NOON + 5 * DAY))] == [1, 1, 0, 1]
+    assert [one.rows for one in summarize(spark, root, ManualClock(NOON + 5 * DAY))] == [1, 1, 0, 0, 1]
     assert_same(root)
 
 
@@ -372,7 +378,7 @@ def test_the_command(spark, source, tmp_path):
     answer = CliRunner().invoke(main, ["summarize", "--root", str(tmp_path), "--json"])
     assert answer.exit_code == 0, answer.output
     found = [(row["table"], row["days"], row["rows"], row["first"]) for row in json.loads(answer.stdout)]
-    assert found == [(name, 1, name != "finished_writes", "2026-01-01") for name in TABLES]
+    assert found == [(name, 1, name not in NO_ROWS, "2026-01-01") for name in TABLES]
 
 
 @pytest.mark.long("eight sums each")
@@ -387,7 +393,7 @@ def test_random_histories(spark, source, tmp_path, schema, seed):
             late = chance.choice((1, 2, 3, 30)) if number == 4 else 0  # days
             at = NOON + max(today - late, 0) * DAY + number * DAY // 12
             status = chance.choice(("SUCCESS", "SUCCESS", "SUCCESS", "FAIL"))
-            read = at, chance.choice(("ann", "bob", "eve")), chance.randrange(len(READS)), status
+            read = at, chance.choice(("ann", "bob", "eve")), chance.randrange(len(STATEMENTS)), status
             if late:
                 take_late(spark, tmp_path, read)
             else:

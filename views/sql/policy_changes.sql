@@ -27,36 +27,12 @@ CREATE OR REPLACE VIEW {schema}.policy_changes (
 SELECT query_id, query_start_time, query_date, user_name, role_name, query_type, operation_type, object_domain,
   object_name, properties,
   lag(properties) OVER (
-    PARTITION BY object_domain, thing, subject ORDER BY query_start_time, query_id) AS properties_before,
+    PARTITION BY object_domain, object_key, part_key ORDER BY query_start_time, query_id) AS properties_before,
   query_text,
   lag(query_text) OVER (
-    PARTITION BY object_domain, thing, subject ORDER BY query_start_time, query_id) AS query_text_before,
+    PARTITION BY object_domain, object_key, part_key ORDER BY query_start_time, query_id) AS query_text_before,
   lag(query_start_time) OVER (
-    PARTITION BY object_domain, thing, subject ORDER BY query_start_time, query_id) AS changed_before,
+    PARTITION BY object_domain, object_key, part_key ORDER BY query_start_time, query_id) AS changed_before,
   lag(user_name) OVER (
-    PARTITION BY object_domain, thing, subject ORDER BY query_start_time, query_id) AS changed_before_by
-FROM (
-  SELECT /*+ BROADCAST(d) */ d.query_id, d.query_start_time, d.query_date, d.user_name, q.role_name, q.query_type,
-    d.operation_type, d.object_domain, d.object_name, d.properties, q.query_text,
-    coalesce(CAST(d.object_id AS STRING), d.object_name) AS thing,
-    CASE
-      WHEN get_json_object(d.properties, '$.grantee.value') IS NOT NULL
-        THEN concat_ws(' ', get_json_object(d.properties, '$.to.value'),
-          get_json_object(d.properties, '$.grantee.value'), get_json_object(d.properties, '$.privileges.value'))
-      WHEN d.object_domain IN ('MASKING POLICY', 'ROW ACCESS POLICY', 'TAG', 'ROLE') THEN ''
-      ELSE regexp_replace(
-        d.properties, ',?"(tagValue":[{]"value":"[^"]*"[}]|subOperationType":"[A-Z]+"|value":[0-9]+),?', '')
-    END AS subject
-  FROM (
-    SELECT query_id, query_start_time, query_date, user_name, object_modified_by_ddl.operationType AS operation_type,
-      object_modified_by_ddl.objectDomain AS object_domain, object_modified_by_ddl.objectName AS object_name,
-      object_modified_by_ddl.objectId AS object_id, object_modified_by_ddl.properties AS properties
-    FROM {schema}.access_history
-    WHERE object_modified_by_ddl.objectDomain IS NOT NULL AND (
-      object_modified_by_ddl.objectDomain IN ('MASKING POLICY', 'ROW ACCESS POLICY', 'TAG', 'ROLE')
-      OR get_json_object(object_modified_by_ddl.properties, '$.grantee.value') IS NOT NULL
-      OR object_modified_by_ddl.properties RLIKE '"(tags|maskingPolicies|rowAccessPolicies)":[{]')
-  ) d
-  JOIN {schema}.query_history q
-    ON q.query_id = d.query_id AND q.start_time = d.query_start_time AND q.query_date = d.query_date
-)
+    PARTITION BY object_domain, object_key, part_key ORDER BY query_start_time, query_id) AS changed_before_by
+FROM {schema}.policy_statements

@@ -12,11 +12,12 @@ class SumTable(TableOfRoot):
     """A table that `audit summarize` writes of the records of days that are over.
 
     Attributes:
-        source: the table of statements that says how long its days are kept.
+        sources: the tables of statements that it is made of; the first one says which days there are. A day
+            is kept until one of them loses it.
         view: takes those days from it, and has its columns.
     """
 
-    source: str
+    sources: tuple[str, ...]
     view: str
 
 
@@ -44,19 +45,27 @@ class LastTable(SumTable):
     """
 
 
-READS = FinishedTable("finished_reads", ACCESS_HISTORY.name, "top_readers", "statements")
-OBJECTS_LAST_READ = LastTable("finished_objects_last_read", ACCESS_HISTORY.name, "objects_last_read")
+READS = FinishedTable("finished_reads", (ACCESS_HISTORY.name,), "top_readers", "statements")
+OBJECTS_LAST_READ = LastTable("finished_objects_last_read", (ACCESS_HISTORY.name,), "objects_last_read")
 """`first_time_access` opens it, too."""
 FINISHED_TABLES = (
     READS,
-    FinishedTable("finished_first_reads", ACCESS_HISTORY.name, "first_time_access", "query_id", READS.view),
-    FinishedTable("finished_writes", ACCESS_HISTORY.name, "top_writers", "writes"),
-    FinishedTable("finished_sessions", QUERY_HISTORY.name, "sessions_by_day", "statements"),
+    FinishedTable(
+        "finished_first_reads", (ACCESS_HISTORY.name,), "first_time_access", "query_id", READS.view
+    ),
+    FinishedTable("finished_writes", (ACCESS_HISTORY.name,), "top_writers", "writes"),
+    FinishedTable(
+        "finished_policy_statements",
+        (ACCESS_HISTORY.name, QUERY_HISTORY.name),
+        "policy_statements",
+        "query_id",
+    ),
+    FinishedTable("finished_sessions", (QUERY_HISTORY.name,), "sessions_by_day", "statements"),
 )
 """They need not be there: the views give the same rows without them."""
 LAST_TABLES = (
     OBJECTS_LAST_READ,
-    LastTable("finished_columns_last_read", ACCESS_HISTORY.name, "columns_last_read"),
+    LastTable("finished_columns_last_read", (ACCESS_HISTORY.name,), "columns_last_read"),
 )
 """Nor need these."""
 SUM_TABLES: tuple[FinishedTable | LastTable, ...] = (*FINISHED_TABLES, *LAST_TABLES)

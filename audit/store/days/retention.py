@@ -76,13 +76,13 @@ def retain(
         require_tables(spark, root, upgrade=True)
         later = [table for table in (DATA_QUALITY, *SUM_TABLES) if exists(spark, table, root)]
         # The sums of finished days go with the records that they were made of.
-        kept_as = {table.name: table.source for table in SUM_TABLES}
+        sources = {table.name: table.sources for table in SUM_TABLES}
         return tuple(
             _retain(
                 spark,
                 table,
                 root,
-                oldest_kept(now, days_of(kept_as.get(table.name, table.name))),
+                oldest_kept(now, min(days_of(one) for one in sources.get(table.name, (table.name,)))),
                 dry_run=dry_run,
             )
             for table in (*AUDIT_TABLES, *later)

@@ -136,7 +136,7 @@ def _summarize(
     # Of an older version. Nothing is lost: the records are there.
     is_emptied = _emptied(spark, table, root, _computed(spark, table, root))
     before = None if is_emptied else known
-    below: TableOfRoot = SUMMED[table.upon] if table.upon else _SOURCES[table.source]
+    below: TableOfRoot = SUMMED[table.upon] if table.upon else _SOURCES[table.sources[0]]
     there = _files_by_day(spark, below.location(root), last).keys()
     days = _days_to_do(spark, table, root, there, before, version)
     # The oldest days go by retention, which takes what was read last with them.
