@@ -69,6 +69,7 @@ TIMES = {
     "top_readers": "last_read",
     "top_writers": "last_write",
     "sessions_by_day": "first_record_on",
+    "users_by_day": "first_statement_on",
     "tagged_data_spread": "query_start_time",
     # In the words of other systems.
     **dict.fromkeys(("system_access_audit", *OF_LINEAGE), "event_time"),

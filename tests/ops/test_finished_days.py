@@ -36,7 +36,7 @@ NO_ROWS = ("finished_writes", "finished_policy_statements")
 """Of a statement that only reads."""
 VIEWS = (
     "top_readers", "top_writers", "objects_last_read", "columns_last_read", "first_time_access",
-    "policy_changes", "sessions_by_day", "sessions",
+    "policy_changes", "users_by_day", "sessions_by_day", "sessions",
 )  # fmt: skip
 CATALOG = MemoryCatalog(
     {"s.t": {"a": "int", "b": "int"}, "s.u": {"c": "int"}},
@@ -177,11 +177,11 @@ def test_late_records_and_changed_days(spark, source, tmp_path, schema, monkeypa
     assert days_of(spark, root, "finished_reads") == [0, 1, 3, 4]
     assert_same(root)
     # Nothing new: nothing is done.
-    assert done_by(spark, root, clock) == [0, 0, 0, 0]
+    assert done_by(spark, root, clock) == [0, 0, 0, 0, 0]
     take_late(spark, tmp_path, (NOON + DAY + 7, "carol", 2))
     assert days_of(spark, root, "finished_reads") == [0]
     assert_same(root, spark, schema)
-    assert done_by(spark, root, clock) == [3, 3, 3, 3]
+    assert done_by(spark, root, clock) == [3, 3, 3, 3, 3]
     # As by an ingest whose clock is days behind.
     monkeypatch.setattr(ingest, "forget_since", lambda *_: None)
     take_late(spark, tmp_path, (NOON + 3 * DAY + 8, "carol", 0, "FAIL"), (NOON + 3 * DAY + 9, "carol", 1))
@@ -205,7 +205,7 @@ def test_retention_takes_the_sums_with_the_records(spark, source, tmp_path):
     assert days_of(spark, root, "finished_reads") == [1, 2, 3]
     # What was read first of what is kept; the days that are not there any more are nothing to do twice.
     summarize(spark, root, clock)
-    assert done_by(spark, root, clock) == [0, 0, 0, 0]
+    assert done_by(spark, root, clock) == [0, 0, 0, 0, 0]
     assert_same(root)
 
 
@@ -218,7 +218,7 @@ def test_a_table_of_an_older_version_is_made_anew(spark, source, tmp_path):
         f"CREATE TABLE delta.`{root}/finished_reads` USING delta PARTITIONED BY (query_date)"
         " AS SELECT DATE'2026-01-01' AS query_date, 'eve' AS user_name"
     )
-    assert [one.rows for one in summarize(spark, root, ManualClock(NOON + 5 * DAY))] == [1, 1, 0, 0, 1]
+    assert [one.rows for one in summarize(spark, root, ManualClock(NOON + 5 * DAY))] == [1, 1, 0, 0, 1, 1]
     assert_same(root)
 
 

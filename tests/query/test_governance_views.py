@@ -136,6 +136,7 @@ BOUNDED = (
     ("system_access_audit", "event_time"), ("system_access_audit", "event_date"),
     ("system_access_table_lineage", "event_time"), ("system_access_column_lineage", "event_time"),
     ("system_query_history", "start_time"), ("information_schema_jobs", "creation_time"),
+    ("users_by_day", "first_statement_on"), ("users_by_day", "query_date"),
     ("sessions_by_day", "first_record_on"), ("sessions_by_day", "query_date"),
     ("snowflake_query_history", "start_time"), ("logging_history", "event_time"),
     ("ddl_history", "query_start_time"), ("policy_statements", "query_start_time"),
@@ -323,6 +324,18 @@ def test_unused_columns(tmp_path):
         " FROM usage.unused_columns ORDER BY 2",
     )  # fmt: skip
     assert [row for row in found if row[1] != "A"] == [("c.s.t", "z", None, NOON, NOON)]
+
+
+def test_users_by_day(root):
+    """Statements of a day; denials are failures, and what happened to the logging is none."""
+    found = ask(
+        root, "SELECT query_date, user_name, statements, failed_statements, last_statement_on"
+        " FROM usage.users_by_day WHERE query_date <= DATE'2026-11-19' ORDER BY 1, 2",
+    )  # fmt: skip
+    assert found == [
+        (DAYS[0].date(), "ann", 2, 0, DAYS[0]), (DAYS[0].date(), "bob", 1, 1, DAYS[0]),
+        (DAYS[1].date(), "ann", 2, 0, DAYS[1]), (DAYS[1].date(), "bob", 1, 1, DAYS[1]),
+    ]  # fmt: skip
 
 
 def test_sessions(root):

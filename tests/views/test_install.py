@@ -126,6 +126,7 @@ BOUNDED = (
     ("system_access_audit", "event_date"), ("system_access_table_lineage", "event_time"),
     ("system_access_column_lineage", "event_time"), ("system_query_history", "start_time"),
     ("information_schema_jobs", "creation_time"), ("sessions_by_day", "query_date"),
+    ("users_by_day", "query_date"),
     ("snowflake_query_history", "start_time"), ("logging_history", "event_time"),
     ("ddl_history", "query_start_time"), ("policy_statements", "query_start_time"),
     ("policies_in_force", "query_start_time"), ("statements", "start_time"),

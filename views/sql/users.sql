@@ -63,9 +63,7 @@ FROM (
   FROM {schema}.object_governance
   WHERE kind = 'PRIVILEGE' AND privilege.granted_to = 'USER'
   UNION ALL
-  SELECT user_name, start_time, start_time
-  FROM {schema}.query_history
-  WHERE user_name IS NOT NULL AND coalesce(query_type, '') <> 'GAP'
-    AND NOT startswith(coalesce(query_type, ''), 'AUDIT_')
+  SELECT user_name, first_statement_on, last_statement_on
+  FROM {schema}.users_by_day
 )
 GROUP BY name

@@ -60,6 +60,7 @@ FINISHED_TABLES = (
         "policy_statements",
         "query_id",
     ),
+    FinishedTable("finished_user_days", (QUERY_HISTORY.name,), "users_by_day", "statements"),
     FinishedTable("finished_sessions", (QUERY_HISTORY.name,), "sessions_by_day", "statements"),
 )
 """They need not be there: the views give the same rows without them."""
