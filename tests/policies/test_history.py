@@ -19,8 +19,8 @@ from .told_governance import Governance, table
 
 POLICY_DOMAINS = {"MASKING": Domain.MASKING_POLICY, "ROW ACCESS": Domain.ROW_ACCESS_POLICY, "TAG": Domain.TAG}
 PLACES = {
-    "t": object_id("TABLE", "t"), "k": object_id("TABLE", "k"), "v": object_id("VIEW", "c.s.v"),
-    "s": object_id("SCHEMA", "c.s"),
+    "t": object_id("TABLE", "t"), "k": object_id("TABLE", "k"), "b": object_id("TABLE", "b"),
+    "v": object_id("VIEW", "c.s.v"), "s": object_id("SCHEMA", "c.s"),
 }  # fmt: skip
 
 
