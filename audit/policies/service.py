@@ -328,15 +328,15 @@ class Policies:
             self._enforcer.require_past(new.source_id)  # row policies: for administrators (BigQuery)
         # Its tags mask the source; the clone may lie elsewhere.
         home = self._enforcer.schema_of(new.source_id)
-        ids, name, former = (new.source_id, new.table_id), quote_name(new.name), self._former(made)
-        self._event_log.change(lambda state: copy_policies(*ids, name, actor, state, home, former))
+        name, former = quote_name(new.name), self._former(made)
+        copied = partial(copy_policies, new.source_id, new.table_id, name, actor, home=home, former=former)
+        self._event_log.change(copied)
 
     def copy_views(
         self, views: Sequence[tuple[Sequence[str], Sequence[str]]], actor: Actor, made: int | None = None
     ) -> None:
         """See `copy_view_policies`; before the clones are created. `made` as in `copy`."""
-        former = self._former(made)
-        self._event_log.change(lambda state: copy_view_policies(views, actor, state, former))
+        self._event_log.change(partial(copy_view_policies, views, actor, former=self._former(made)))
 
     def dropped_since(self, table_ids: Iterable[str], made: int) -> tuple[str, ...]:
         """The names of the policies that tables had at a moment, and that are gone; ids are Delta's."""

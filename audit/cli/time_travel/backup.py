@@ -128,7 +128,7 @@ def restore(
     """
     from rich.progress import BarColumn, MofNCompleteColumn
 
-    from audit.time_travel.backups.content.take_backup import WATCH, Watch
+    from audit.time_travel.backups.content.take_backup import Watch, watched
     from audit.time_travel.backups.stored_backups import stored_backup
     from lineage.names import split_name, sql_name
 
@@ -148,8 +148,8 @@ def restore(
     )
     with tool.audited_spark() as spark, _bars(BarColumn(), MofNCompleteColumn()) as bar:
         files = bar.add_task("Files restored", total=content.files)
-        WATCH.set(Watch(lambda _: bar.advance(files)))
-        ((said,),) = spark.sql(text).collect()
+        with watched(Watch(lambda _: bar.advance(files))):
+            ((said,),) = spark.sql(text).collect()
     if output.as_json:
         output.rows([{"status": said, "backup": found.backup_id, "bytes": content.bytes}])
     else:

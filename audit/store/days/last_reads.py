@@ -30,17 +30,12 @@ def finished_rows(spark: SparkSession, table: FinishedTable, root: str) -> DataF
     return days.where(f"{table.never_null} IS NOT NULL")
 
 
-def newest_last_reads(
-    spark: SparkSession, root: str, until: date, table: LastTable = OBJECTS_LAST_READ
-) -> date | None:
-    """The newest day of a table that is not after another one; None: it has none.
+def newest_last_reads(spark: SparkSession, root: str, until: date) -> date | None:
+    """The newest day of `OBJECTS_LAST_READ` that is not after another one; None: it has none.
 
     The temporary view of the table's name shows it.
     """
-    days = [day for day in _days(spark, root, table) if day <= until]
-    if days:
-        _load(spark, root, table).createOrReplaceTempView(table.name)
-    return max(days, default=None)
+    return _newest_kept(spark, root, OBJECTS_LAST_READ, _days(spark, root, OBJECTS_LAST_READ), until)
 
 
 def forget_last_reads(spark: SparkSession, root: str, first: date) -> None:
@@ -64,14 +59,18 @@ def write_last_reads(spark: SparkSession, root: str) -> None:
     reads = finished_rows(spark, READS, root)
     for table in LAST_TABLES:
         for day in filter(None, (before, newest)):
-            if day not in _days(spark, root, table):
-                _write(spark, root, table, day, reads.where(f"query_date <= DATE'{day}'"))
+            kept = _days(spark, root, table)
+            if day not in kept:
+                reads.where(f"query_date <= DATE'{day}'").createOrReplaceTempView(READS.view)
+                _write(spark, root, table, day, kept)
 
 
-def _write(spark: SparkSession, root: str, table: LastTable, day: date, reads: DataFrame) -> None:
-    """Write the rows of a table's view as of a day: of the reads until then, and of a day before."""
-    reads.createOrReplaceTempView(READS.view)
-    earlier, kept = newest_last_reads(spark, root, day, table), _days(spark, root, table)
+def _write(spark: SparkSession, root: str, table: LastTable, day: date, kept: Collection[date]) -> None:
+    """Write the rows of a table's view as of a day: of the reads until then, and of a day that is kept.
+
+    The temporary view of `READS` shows the reads.
+    """
+    earlier = _newest_kept(spark, root, table, kept, day)
     bound = None if earlier is None else f"DATE'{earlier}'"
     spark.sql(temporary_definition(table.view, bound))
     rows = spark.table(table.view).selectExpr(f"DATE'{day}' AS as_of", "*")
@@ -83,6 +82,15 @@ def _write(spark: SparkSession, root: str, table: LastTable, day: date, reads: D
         "delta.enableDeletionVectors", "false"
     )
     retried(lambda: writer.save(table.location(root)))
+
+
+def _newest_kept(
+    spark: SparkSession, root: str, table: LastTable, kept: Collection[date], until: date
+) -> date | None:
+    days = [day for day in kept if day <= until]
+    if days:
+        _load(spark, root, table).createOrReplaceTempView(table.name)
+    return max(days, default=None)
 
 
 def _days(spark: SparkSession, root: str, table: LastTable) -> Collection[date]:

@@ -7,8 +7,9 @@ killed run is run again with the same folder: which versions it holds was writte
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -62,6 +63,16 @@ NOBODY = Watch()
 """Nobody is told."""
 WATCH = ContextVar("WATCH", default=NOBODY)
 """Who is told how the restore of a statement goes on; the statement itself has no place for it."""
+
+
+@contextmanager
+def watched(watch: Watch) -> Iterator[None]:
+    """A block whose statements tell how their restores go on."""
+    before = WATCH.set(watch)
+    try:
+        yield
+    finally:
+        WATCH.reset(before)
 
 
 @dataclass(frozen=True, slots=True)
