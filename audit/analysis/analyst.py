@@ -33,6 +33,7 @@ from lineage.engine_diff import differences
 from lineage.model import Access, AccessedObject, Domain, Relation
 from lineage.plan import analyze_plan
 from lineage.sql.commands.time_travel.clone import CloneSchema
+from lineage.sql.statement import Statement
 from lineage.statements.policies_referenced import policies_of_objects
 
 if TYPE_CHECKING:
@@ -392,6 +393,10 @@ def _type_by_plan(asked: str, finding: Finding) -> str | None:
 _UNREAD = frozenset({"CREATE_VIEW", "ALTER_VIEW", "UNCACHE", "ALTER_ACCOUNT"})
 # saveAsTable may create, replace or append: the method name does not tell which.
 _BY_PLAN = frozenset({"CREATE_TABLE_AS_SELECT", "UNLOAD", "UNKNOWN"})
+# Of executions, by QueryExecution.eagerlyExecuteCommands (Spark 4.2).
+_OF_COMMANDS = frozenset({
+    "command", "multi-commands", "create", "replace", "append", "overwrite", "overwritePartitions",
+})  # fmt: skip
 _STORED = frozenset({"Table", "EXTERNAL TABLE", "STAGE"})
 
 
@@ -416,10 +421,24 @@ def plan_hash(text: str) -> str:
 
 def _query_execution(job: Job, executions: Sequence[Execution]) -> Any | None:
     """The QueryExecution that ran; for an action without one (an RDD) that of its DataFrame."""
-    ran = [e for e in executions if not e.is_delta_bookkeeping]
+    ran = own_executions(job.request.statement, executions)
     if ran and job.request.stream is None:
         return ran[-1].query_execution
     return job.request.query_execution() if job.request.query_execution else None
+
+
+def own_executions(statement: Statement | None, executions: Sequence[Execution]) -> list[Execution]:
+    """Those that may be the statement's own, out of the outermost ones while it ran.
+
+    Args:
+        statement: None for a call on a DataFrame.
+        executions: oldest first. Delta reads and writes its log in some, perhaps last and on a thread of its
+            own, so that the statement's counts as inside of it.
+    """
+    ran = [e for e in executions if not e.is_delta_bookkeeping]
+    if statement is None or statement.is_query or not (statement.tree or statement.command):
+        return ran
+    return [e for e in ran if e.name in _OF_COMMANDS]
 
 
 def _has_no_plan(job: Job) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.analysis.analyst import disagreement, drawn, plan_hash, read_versions, target_of
+from audit.analysis.analyst import disagreement, drawn, own_executions, plan_hash, read_versions, target_of
 from audit.analysis.execution_claims import ExecutionClaim, ExecutionClaims
 from audit.analysis.running_statements import RunningStatement, RunningStatements
 from audit.analysis.sessions import Sessions
@@ -18,9 +18,11 @@ from audit.analysis.tag_propagation import written
 from audit.analysis.work_items import StatementRequest, Stream, StreamRequest
 from audit.core.identity import Ancestry, Identity
 from audit.core.job_tags import QUIET_TAGS, STATEMENT_TAG
+from audit.spark.plans.executions import Execution
 from lineage import MemoryCatalog, analyze
 from lineage.model import Column, Domain, Relation
 from lineage.plan.facts import Leaf
+from lineage.sql.parse import parse
 
 CATALOG = MemoryCatalog(
     {"s.t": {"a": "int", "b": "int"}, "s.u": {"a": "int"}},
@@ -48,6 +50,25 @@ def test_a_sample_has_its_share(share):
     """Of ids that follow each other, as those of a driver do."""
     found = sum(drawn(f"017e9207-6d7c-7{number:03x}-8000-000000000000", share) for number in range(4096))
     assert found / 4096 == pytest.approx(share, abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("sql", "names", "own"),
+    [
+        ("CREATE OR REPLACE TABLE s.u CLONE s.t", ["collect", "Delta checkpoint", "command", "collect"], [2]),
+        ("CREATE OR REPLACE TABLE s.u CLONE s.t", ["Delta checkpoint", "collect"], []),
+        ("FROM s.t INSERT INTO s.u SELECT a INSERT INTO s.w SELECT a", ["multi-commands", "collect"], [0]),
+        ("CREATE OR REPLACE TABLE s.u AS SELECT a FROM s.t", ["replace", "Delta checkpoint"], [0]),
+        ("SELECT a FROM s.t", ["collectToPython"], [0]),
+        ("no SQL at all", ["collect"], [0]),  # what ran is all that there is to know
+        (None, ["save"], [0]),
+    ],
+)
+def test_what_delta_does_with_its_log_is_not_the_statements(sql, names, own):
+    """It may come last, and the command's own execution may count as inside of it."""
+    ran = [Execution(n, (), "", 0, 0, "", None, name, n) for n, name in enumerate(names)]
+    found = own_executions(None if sql is None else parse(sql), ran)
+    assert [one.execution_id for one in found] == own
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from audit.core.errors import AuditError
 # A command, and arguments that it can be run with.
 COMMANDS = {
     "backup estimate": ["s.t"],
+    "backup restore": ["s.b", "s.t"],
     "backup run": [],
     "backup verify": [],
     "check": [],
@@ -37,6 +38,7 @@ MAKES_ROOTS = {"doctor", "setup"}
 """Commands for a root that need not be there."""
 MISTAKES = {
     "backup estimate": [[], ["s.t", "--days", "0"], ["s.t", "--conf", "x"]],
+    "backup restore": [[], ["s.b"], ["s.b", "s.t", "x"], ["s.b", "s.t", "--conf", "x"]],
     "backup run": [["x"], ["--watch", "--dry-run"], ["--every", "1"]],
     "backup verify": [["a", "b"], ["--days", "1"]],
     "check": [
