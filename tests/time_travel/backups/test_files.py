@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from audit.time_travel.backups.files import link_files
+from audit.time_travel.backups.files import manifest as manifests
 from audit.time_travel.backups.files.link_files import FileToTake, Taken, take_files
 from audit.time_travel.backups.files.manifest import (
     NAME,
@@ -386,6 +387,47 @@ def test_large_files_are_hashed_later(table, tmp_path):
     assert complete(folder) == read_manifest(folder) == whole
     assert whole.unread == 0
     assert verify(folder, whole) == (Damage(NAMES[0], "hash"),)
+
+
+def test_a_file_is_not_written_to_before_it_has_a_hash(table, tmp_path):
+    """Through the source's name, with as many bytes: it is told at once, and what is in it gets no hash."""
+    folder = tmp_path / "b"
+    take_files(to_take(table), folder)
+    manifest = publish(folder, now=ReadNow(0))
+    assert [one.path for one in manifest.files if one.written] == sorted({*NAMES} - {"empty"})
+    assert read_manifest(folder) == manifest
+    # Another backup, and an unlinked source, change the inode but not its bytes.
+    take_files(to_take(table), tmp_path / "c")
+    (table / NAMES[0]).unlink()
+    assert verify(folder, manifest) == ()
+    before = (table / NAMES[2]).stat()
+    with (table / NAMES[2]).open("r+b") as file:
+        file.write(b"changed")
+    assert (table / NAMES[2]).stat().st_size == before.st_size
+    assert verify(folder, manifest) == (Damage(NAMES[2], "written"),)
+    hashes, whole = read_back([(folder, manifest)])
+    assert verify(folder, manifest, known=hashes) == (Damage(NAMES[2], "written"),)
+    assert whole == frozenset()
+    with pytest.raises(BackupDamagedError, match=f"{NAMES[2]} was written to before it had a hash"):
+        complete(folder)
+    assert read_manifest(folder) == manifest
+
+
+def test_a_write_while_a_file_is_hashed(table, tmp_path, monkeypatch):
+    """It comes after the first byte was read, and is found all the same."""
+    folder = tmp_path / "b"
+    take_files(to_take(table), folder)
+    publish(folder, now=ReadNow(0))
+
+    def read(path):
+        found = sha256_of(path)
+        with Path(path).open("r+b") as file:
+            file.write(b"c")  # as many bytes
+        return found
+
+    monkeypatch.setattr(manifests, "sha256_of", read)
+    with pytest.raises(BackupDamagedError, match="was written to"):
+        complete(folder)
 
 
 def test_two_may_hash_at_once(table, tmp_path):

@@ -202,7 +202,7 @@ def test_a_lock_on_the_set_of_a_dropped_table(session, sales, time_passes):
 
 
 def test_large_files_are_hashed_by_the_next_run(session, sales, monkeypatch):
-    """Until then verify knows them by their size, afterwards by their bytes."""
+    """Until then verify knows them by their size and last write, afterwards by their bytes."""
     monkeypatch.setattr(take_backup, "_READ_AT_ONCE", 0)
     backup = add(session)
     assert [(one.damages, one.unread > 0) for one in verified(session)] == [((), True)]

@@ -5,7 +5,8 @@ shares its inode with the source's file: who writes through the source's name ch
 hash tells.
 
 A backup is there at once, whatever its bytes. So the hash of a file is taken from an earlier backup that has
-the same file, and large new files are read later (`complete_manifest`).
+the same file, and large new files are read later (`complete_manifest`). Until then the manifest has the time
+of their last write: a file that was written to since is found, and never gets a hash.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _quoted = json.encoder.encode_basestring_ascii
 _BUFFERS = threading.local()
 """What a thread reads into: a new mebibyte for each of many small files costs more than reading them."""
 
-Problem = Literal["missing", "size", "hash", "unknown", "unreadable", "covered"]
+Problem = Literal["missing", "size", "hash", "written", "unknown", "unreadable", "covered"]
 Done = Callable[[int], None]
 """Is told the bytes of each file that has been read; by several threads."""
 
@@ -49,11 +50,14 @@ class FileEntry(NamedTuple):
         path: in the folder, with slashes.
         size: bytes.
         sha256: 64 hex digits; "" for a file that has not been read yet.
+        written: of such a file the time of its last write, in nanoseconds since the epoch as its file
+            system has it; 0 for one with a hash, or of an object store.
     """
 
     path: str
     size: int
     sha256: str
+    written: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +141,9 @@ class Manifest:
 class Damage:
     """A file that is not as the manifest says.
 
-    `unknown` is one that the manifest does not have. `covered` is whole, but an object store shows something
-    newer under its name.
+    `unknown` is one that the manifest does not have. `written` had no hash yet, and was written to since: what
+    is in it now is not to be trusted. `covered` is whole, but an object store shows something newer under its
+    name.
     """
 
     path: str
@@ -164,10 +169,7 @@ def make_manifest(
     """
     paths = files_in(folder)
     try:
-        there = [FileIdentity.of(f"{folder}/{path}") for path in paths]
-        entries = [
-            FileEntry(path, one.size, known.get(one, "")) for path, one in zip(paths, there, strict=True)
-        ]
+        entries = [_entry(path, os.lstat(f"{folder}/{path}"), known) for path in paths]
         return _with_hashes(folder, entries, done, now)
     except OSError as error:
         raise BackupDamagedError(
@@ -184,7 +186,7 @@ def complete_manifest(folder: Path, manifest: Manifest, done: Done = lambda _: N
         done: is told the bytes of each file that is read.
 
     Raises:
-        BackupDamagedError: a file is missing, has another size, or cannot be read.
+        BackupDamagedError: a file is missing, has another size, was written to, or cannot be read.
     """
     try:
         return _with_hashes(folder, manifest.files, done, None)
@@ -220,13 +222,18 @@ def _with_hashes(folder: Path, entries: Sequence[FileEntry], done: Done, now: Re
         unread = [*first, *(at for at, size in zip(later, sizes, strict=True) if size <= now.bytes)]
 
     def read(at: int) -> None:
-        size, digest = sha256_of(f"{folder}/{found[at].path}")
-        if size != found[at].size:
+        one = found[at]
+        size, digest = sha256_of(f"{folder}/{one.path}")
+        problem = f"has {size:,} bytes and not {one.size:,}" if size != one.size else None
+        # After it was read: it may be written to meanwhile.
+        if problem is None and _is_written(one, os.lstat(f"{folder}/{one.path}")):
+            problem = "was written to before it had a hash"
+        if problem:
             raise BackupDamagedError(
-                f"{folder / found[at].path} has {size:,} bytes and not {found[at].size:,}",
+                f"{folder / one.path} {problem}",
                 "a file of a backup was changed: look for who writes into it, and make a new backup",
             )
-        found[at] = found[at]._replace(sha256=digest)
+        found[at] = one._replace(sha256=digest, written=0)
         done(size)
 
     each(unread, read)
@@ -241,7 +248,8 @@ def head_line(files: int, size: int) -> str:
 def entry_line(entry: FileEntry) -> str:
     """The line of a file."""
     # As json.dumps has it, in a third of its time: a year of backups has a million lines.
-    return f"[{_quoted(entry.path)}, {entry.size}, {_quoted(entry.sha256)}]\n"
+    written = f", {entry.written}" if entry.written else ""
+    return f"[{_quoted(entry.path)}, {entry.size}, {_quoted(entry.sha256)}{written}]\n"
 
 
 def parse_manifest(lines: Iterable[str], folder: Path | str) -> Manifest:
@@ -272,8 +280,8 @@ def entries_of(lines: Iterable[str], folder: Path | str) -> Iterator[FileEntry]:
         head = json.loads(next(rest, ""))
         known = (head["format"], head["files"], head["bytes"])
         for line in rest:
-            path, length, digest = json.loads(line)
-            entry = FileEntry(str(path), int(length), str(digest))
+            path, length, digest, *written = json.loads(line)
+            entry = FileEntry(str(path), int(length), str(digest), *map(int, written))
             found, size = found + 1, size + entry.size
             yield entry
     except (ValueError, KeyError, TypeError) as error:
@@ -303,7 +311,7 @@ def read_back(
     def new_files() -> Iterator[tuple[FileIdentity, str]]:
         for folder, manifest in backups:
             is_whole, new, place = not _unknown(folder, manifest), [], str(folder)
-            for name, size, sha256 in manifest.files:
+            for name, size, sha256, _ in manifest.files:
                 path = f"{place}/{name}"
                 status = _status(path)
                 if status is None or status.st_size != size or not sha256:
@@ -338,7 +346,8 @@ def verify(
 ) -> tuple[Damage, ...]:
     """What of a folder is not as its manifest says, ordered by path; () for a backup that is whole.
 
-    Every file is read back, but for those that have no hash yet: they are there and have their size.
+    Every file is read back, but for those that have no hash yet: they are there, have their size, and nobody
+    has written to them.
 
     Args:
         folder: of the backup.
@@ -351,7 +360,7 @@ def verify(
     unread = []
     for at, one in enumerate(files):
         status = _status(f"{folder}/{one.path}")
-        found.append("missing" if status is None else "size" if status.st_size != one.size else None)
+        found.append(_problem(one, status))
         if status is None or found[at] or not one.sha256:
             continue
         digest = known.get(FileIdentity.from_status(status))
@@ -373,6 +382,25 @@ def verify(
     unknown = _unknown(folder, manifest)
     damages = [Damage(one.path, problem) for one, problem in zip(files, found, strict=True) if problem]
     return tuple(sorted([*damages, *unknown], key=lambda one: one.path))
+
+
+def _entry(path: str, status: os.stat_result, known: Mapping[FileIdentity, str]) -> FileEntry:
+    digest = known.get(FileIdentity.from_status(status), "")
+    return FileEntry(path, status.st_size, digest, 0 if digest else status.st_mtime_ns)
+
+
+def _problem(entry: FileEntry, status: os.stat_result | None) -> Problem | None:
+    """What shows without reading the file."""
+    if status is None:
+        return "missing"
+    if status.st_size != entry.size:
+        return "size"
+    return "written" if _is_written(entry, status) else None
+
+
+def _is_written(entry: FileEntry, status: os.stat_result) -> bool:
+    # Not st_ctime: each link to the file changes it, and each deletion of one.
+    return entry.written not in {0, status.st_mtime_ns}
 
 
 def _unknown(folder: Path, manifest: Manifest) -> list[Damage]:
