@@ -54,7 +54,9 @@ if TYPE_CHECKING:
     import duckdb
     from deltalake import DeltaTable
 
-_NO_TIME = frozenset({"sessions", "objects_last_read", "columns_last_read"})
+_NO_TIME = frozenset({
+    "sessions", "objects_last_read", "columns_last_read", "objects_last_written", "users_last_active",
+})  # fmt: skip
 """A row of these views stands for many days."""
 TIMES = {
     **{table.name: table.time for table in (*AUDIT_TABLES, DATA_QUALITY)},

@@ -17,7 +17,7 @@ from audit.ingest.folder import ingest_folder
 from audit.query.tables import opened
 from audit.record.access_record import Ended, Finding, Started, build_row
 from audit.spark.delta.conflicts import retried
-from audit.store.days import last_reads, summary
+from audit.store.days import last_tables, summary
 from audit.store.days.finished_tables import FINISHED_TABLES
 from audit.store.days.retention import retain
 from audit.store.days.summary import forget_since, last_finished, summarize
@@ -35,8 +35,8 @@ TABLES = tuple(table.name for table in FINISHED_TABLES)
 NO_ROWS = ("finished_writes", "finished_policy_statements")
 """Of a statement that only reads."""
 VIEWS = (
-    "top_readers", "top_writers", "objects_last_read", "columns_last_read", "first_time_access",
-    "policy_changes", "users_by_day", "sessions_by_day", "sessions",
+    "top_readers", "top_writers", "objects_last_read", "columns_last_read", "objects_last_written",
+    "first_time_access", "policy_changes", "users_by_day", "users_last_active", "sessions_by_day", "sessions",
 )  # fmt: skip
 CATALOG = MemoryCatalog(
     {"s.t": {"a": "int", "b": "int"}, "s.u": {"c": "int"}},
@@ -303,7 +303,7 @@ def test_days_asked_for_are_opened(spark, source, tmp_path):
 
 def test_what_was_read_last_stands_for_all_days_before(spark, source, tmp_path, schema, monkeypatch):
     """One of its files is opened, not the reads of each day; of a few runs it is kept."""
-    monkeypatch.setattr(last_reads, "_KEPT_DAYS", 2)
+    monkeypatch.setattr(last_tables, "_KEPT_DAYS", 2)
     root, last = str(tmp_path), 4
     for day in range(last + 1):
         source.read(NOON + day * DAY, "ann" if day else "bob", 0)
@@ -357,7 +357,7 @@ def test_a_run_that_is_killed(spark, source, tmp_path, monkeypatch, is_done):
             raise Killed
         return written
 
-    for module in (summary, last_reads):
+    for module in (summary, last_tables):
         monkeypatch.setattr(module, "retried", killed)
     for writes in range(20):
         left = writes

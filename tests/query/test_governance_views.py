@@ -279,6 +279,28 @@ def test_what_was_read_last(tmp_path):
     ]
 
 
+def test_last_written(tmp_path):
+    """One row for a user and an object, whatever its name was; a change of its definition counts."""
+    rows = {name: [] for name in ("query_history", "access_history", "column_lineage", "table_lineage")}
+    _, change = ddl(0, NOON, "ALTER_TABLE", "ALTER", "c.s.t", "{}", domain="Table")
+    changed = {**change["object_modified_by_ddl"], "objectId": TABLE_ID}
+    written = [
+        ([{**TABLE, "objectName": "c.s.before"}], None),
+        ([], changed),
+        ([{**FILE, "objectId": None}], None),
+    ]
+    for number, (objects, definition) in enumerate(written):
+        for name, made in unload(number, NOON + timedelta(days=number)).items():
+            rows[name] += made
+        rows["access_history"][-1].update(objects_modified=objects, object_modified_by_ddl=definition)
+    root = make_root(tmp_path, rows)
+    query = "SELECT object_name, object_id, last_write FROM usage.objects_last_written ORDER BY last_write"
+    assert ask(root, query) == [
+        ("c.s.t", TABLE_ID, NOON + timedelta(1)),
+        ("file:/x", None, NOON + timedelta(2)),
+    ]
+
+
 def test_administrator_access(root):
     """Statements in the role, nothing of other users."""
     assert ask(root, "SELECT count(*), max(user_name) FROM usage.administrator_access") == [(3, "ann")]
@@ -336,6 +358,14 @@ def test_users_by_day(root):
         (DAYS[0].date(), "ann", 2, 0, DAYS[0]), (DAYS[0].date(), "bob", 1, 1, DAYS[0]),
         (DAYS[1].date(), "ann", 2, 0, DAYS[1]), (DAYS[1].date(), "bob", 1, 1, DAYS[1]),
     ]  # fmt: skip
+
+
+def test_users_last_active(root):
+    """The last of all statements, whatever became of it."""
+    found = ask(root, "SELECT user_name, last_statement_on FROM usage.users_last_active ORDER BY 1")
+    by_day = "SELECT user_name, max(last_statement_on) FROM usage.users_by_day GROUP BY 1 ORDER BY 1"
+    assert found == ask(root, by_day)
+    assert len(found) > 1
 
 
 def test_sessions(root):

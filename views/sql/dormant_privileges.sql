@@ -25,29 +25,30 @@ WITH RECURSIVE reached (role, name, path) AS (
   JOIN {schema}.grants_to_roles g
     ON g.grantee_name = r.name AND g.granted_to = 'ROLE' AND g.granted_on = 'ROLE' AND g.deleted_on IS NULL
   WHERE NOT array_contains(r.path, g.name)
-), holder AS (
-  SELECT DISTINCT m.user_name, 'ROLE' AS kind, r.name
-  FROM (SELECT grantee_name AS user_name, role FROM {schema}.grants_to_users WHERE deleted_on IS NULL
-        UNION ALL SELECT name, 'PUBLIC' FROM {schema}.users) m
-  JOIN (SELECT DISTINCT role, name FROM reached) r ON r.role = m.role
+), member AS (
+  SELECT grantee_name AS user_name, role FROM {schema}.grants_to_users WHERE deleted_on IS NULL
   UNION ALL
-  SELECT name, 'USER', name FROM {schema}.users
-), accessed AS (
-  SELECT user_name, object_domain, object_id, object_name, true AS is_read, last_read AS last_used
+  SELECT user_name, 'PUBLIC' FROM {schema}.users_last_active
+  UNION ALL
+  SELECT DISTINCT privilege.grantee_name, 'PUBLIC'
+  FROM {schema}.object_governance
+  WHERE kind = 'PRIVILEGE' AND privilege.granted_to = 'USER'
+), holder AS (
+  SELECT DISTINCT m.user_name, r.name
+  FROM member m
+  JOIN reached r ON r.role = m.role
+), used AS (
+  SELECT user_name, object_id, true AS is_read, last_read AS last_used, object_domain, object_name
   FROM {schema}.objects_last_read
   UNION ALL
-  SELECT user_name, object_domain, object_id, object_name, false, max(last_write)
-  FROM {schema}.top_writers
-  GROUP BY user_name, object_domain, object_id, object_name
-), used AS (
-  -- Once for the object, once for its schema: the name without its last part, which may be quoted.
-  SELECT user_name, key, is_read, max(last_used) AS last_used
-  FROM accessed LATERAL VIEW explode(array(
-    concat('object ', object_id),
-    concat('schema ', lower(if(object_domain = 'SCHEMA', object_name,
-      regexp_replace(object_name, '[.](`([^`]|``)*`|[^.`]*)$', ''))))
-  )) AS key
-  GROUP BY user_name, key, is_read
+  SELECT user_name, object_id, false, last_write, object_domain, object_name
+  FROM {schema}.objects_last_written
+), used_schema AS (
+  -- The name without its last part, which may be quoted.
+  SELECT user_name, lower(if(object_domain = 'SCHEMA', object_name,
+    regexp_replace(object_name, '[.](`([^`]|``)*`|[^.`]*)$', ''))) AS schema_name, is_read, max(last_used) AS last_used
+  FROM used
+  GROUP BY user_name, schema_name, is_read
 ), granted AS (
   -- Names as records write them: a part is quoted where it holds a dot or a back-tick.
   SELECT privilege, granted_on, object_id, granted_to, grantee_name, created_on,
@@ -56,20 +57,22 @@ WITH RECURSIVE reached (role, name, path) AS (
   FROM {schema}.grants_to_roles
   WHERE deleted_on IS NULL AND granted_on IN ('TABLE', 'VIEW', 'SCHEMA') AND privilege <> 'OWNERSHIP'
 ), held_by AS (
-  SELECT g.*, h.user_name,
-    if(g.granted_on = 'SCHEMA', concat('schema ', lower(g.object_name)), concat('object ', g.object_id)) AS key
+  SELECT g.*, if(g.granted_to = 'USER', g.grantee_name, h.user_name) AS user_name
   FROM granted g
-  LEFT JOIN holder h ON h.kind = g.granted_to AND h.name = g.grantee_name
+  LEFT JOIN holder h ON g.granted_to = 'ROLE' AND h.name = g.grantee_name
 ), aged AS (
-  SELECT granted_to, grantee_name, privilege, granted_on, object_name, object_id, created_on,
-    count(DISTINCT h.user_name) AS users, max(u.last_used) AS last_used,
-    CAST((unix_micros(current_timestamp()) - unix_micros(coalesce(max(u.last_used), created_on))) DIV 86400000000
-      AS INT) AS days_unused
+  SELECT h.granted_to, h.grantee_name, h.privilege, h.granted_on, h.object_name, h.object_id, h.created_on,
+    count(DISTINCT h.user_name) AS users, max(coalesce(u.last_used, s.last_used)) AS last_used
   FROM held_by h
-  LEFT JOIN used u ON u.user_name = h.user_name AND u.key = h.key AND u.last_used >= h.created_on
-    AND (h.privilege = 'USAGE' OR u.is_read = (h.privilege = 'SELECT'))
-  GROUP BY granted_to, grantee_name, privilege, granted_on, object_name, object_id, created_on
+  LEFT JOIN used u ON h.granted_on <> 'SCHEMA' AND u.user_name = h.user_name AND u.object_id = h.object_id
+    AND u.last_used >= h.created_on AND (h.privilege = 'USAGE' OR u.is_read = (h.privilege = 'SELECT'))
+  LEFT JOIN used_schema s ON h.granted_on = 'SCHEMA' AND s.user_name = h.user_name
+    AND s.schema_name = lower(h.object_name)
+    AND s.last_used >= h.created_on AND (h.privilege = 'USAGE' OR s.is_read = (h.privilege = 'SELECT'))
+  GROUP BY h.granted_to, h.grantee_name, h.privilege, h.granted_on, h.object_name, h.object_id, h.created_on
 )
-SELECT granted_to, grantee_name, privilege, granted_on, object_name, object_id, created_on, users, last_used, days_unused
+SELECT granted_to, grantee_name, privilege, granted_on, object_name, object_id, created_on, users, last_used,
+  CAST((unix_micros(current_timestamp()) - unix_micros(coalesce(last_used, created_on))) DIV 86400000000 AS INT)
+    AS days_unused
 FROM aged
-WHERE last_used IS NULL OR days_unused >= 30
+WHERE last_used IS NULL OR unix_micros(current_timestamp()) - unix_micros(last_used) >= 30 * 86400000000

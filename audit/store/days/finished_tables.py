@@ -39,34 +39,43 @@ class FinishedTable(SumTable):
 
 @dataclass(frozen=True, slots=True)
 class LastTable(SumTable):
-    """The rows of a view as of the end of some days (`as_of`), made of `finished_reads`.
+    """The rows of a view as of the end of some days (`as_of`).
 
     The view has a row for the last of many: it opens one day of this table in place of all days before.
+
+    Attributes:
+        upon: the table of finished days that its rows are made of.
     """
+
+    upon: FinishedTable
 
 
 READS = FinishedTable("finished_reads", (ACCESS_HISTORY.name,), "top_readers", "statements")
-OBJECTS_LAST_READ = LastTable("finished_objects_last_read", (ACCESS_HISTORY.name,), "objects_last_read")
+WRITES = FinishedTable("finished_writes", (ACCESS_HISTORY.name,), "top_writers", "writes")
+USER_DAYS = FinishedTable("finished_user_days", (QUERY_HISTORY.name,), "users_by_day", "statements")
+OBJECTS_LAST_READ = LastTable("finished_objects_last_read", READS.sources, "objects_last_read", READS)
 """`first_time_access` opens it, too."""
 FINISHED_TABLES = (
     READS,
     FinishedTable(
         "finished_first_reads", (ACCESS_HISTORY.name,), "first_time_access", "query_id", READS.view
     ),
-    FinishedTable("finished_writes", (ACCESS_HISTORY.name,), "top_writers", "writes"),
+    WRITES,
     FinishedTable(
         "finished_policy_statements",
         (ACCESS_HISTORY.name, QUERY_HISTORY.name),
         "policy_statements",
         "query_id",
     ),
-    FinishedTable("finished_user_days", (QUERY_HISTORY.name,), "users_by_day", "statements"),
+    USER_DAYS,
     FinishedTable("finished_sessions", (QUERY_HISTORY.name,), "sessions_by_day", "statements"),
 )
 """They need not be there: the views give the same rows without them."""
 LAST_TABLES = (
     OBJECTS_LAST_READ,
-    LastTable("finished_columns_last_read", (ACCESS_HISTORY.name,), "columns_last_read"),
+    LastTable("finished_columns_last_read", READS.sources, "columns_last_read", READS),
+    LastTable("finished_objects_last_written", WRITES.sources, "objects_last_written", WRITES),
+    LastTable("finished_users_last_active", USER_DAYS.sources, "users_last_active", USER_DAYS),
 )
 """Nor need these."""
 SUM_TABLES: tuple[FinishedTable | LastTable, ...] = (*FINISHED_TABLES, *LAST_TABLES)

@@ -26,12 +26,7 @@ from audit.spark.delta.conflicts import retried
 from audit.spark.sessions import own_session
 from audit.store.commit_lock import commit_lock
 from audit.store.days.finished_tables import FINISHED_TABLES, READS, FinishedTable
-from audit.store.days.last_reads import (
-    finished_rows,
-    forget_last_reads,
-    newest_last_reads,
-    write_last_reads,
-)
+from audit.store.days.last_tables import finished_rows, forget_last, newest_last_reads, write_last
 from audit.store.error_translation import as_ingest_error
 from audit.store.tables import (
     HISTORY_TABLES,
@@ -101,7 +96,7 @@ def summarize(
     with commit_lock(spark, root), as_ingest_error(failed, "the views have all rows without; run it again"):
         require_tables(spark, root, upgrade=True)
         done = tuple(_summarize(spark, table, root, last, progress) for table in FINISHED_TABLES)
-        write_last_reads(spark, root)
+        write_last(spark, root)
         return done
 
 
@@ -117,7 +112,7 @@ def forget_since(spark: SparkSession, root: str, first: date, now: int) -> None:
     """
     if first > last_finished(now):
         return
-    forget_last_reads(spark, root, first)  # before the first reads: it says that they are whole
+    forget_last(spark, root, first)  # before the first reads: it says that they are whole
     for table in FINISHED_TABLES:
         if exists(spark, table, root):
             delete = f"DELETE FROM {path_name(table, root)} WHERE query_date >= DATE'{first}'"  # noqa: S608 - our own path and day
@@ -139,10 +134,10 @@ def _summarize(
     below: TableOfRoot = SUMMED[table.upon] if table.upon else _SOURCES[table.sources[0]]
     there = _files_by_day(spark, below.location(root), last).keys()
     days = _days_to_do(spark, table, root, there, before, version)
-    # The oldest days go by retention, which takes what was read last with them.
+    # The oldest days go by retention, which takes what was done last with them.
     changed = [day for day in days if day >= min(there, default=date.max)]
-    if table == READS and changed:
-        forget_last_reads(spark, root, changed[0])
+    if changed:
+        forget_last(spark, root, changed[0], [table])
     rows, at_once = 0, len(days) if table.upon else _DAYS_A_COMMIT
     for first in range(0, len(days), at_once or 1):
         some = days[first : first + at_once]
@@ -187,7 +182,7 @@ def _emptied(spark: SparkSession, table: FinishedTable, root: str, columns: Data
     location = table.location(root)
     if not exists(spark, table, root) or spark.read.format("delta").load(location).dtypes == columns.dtypes:
         return False
-    forget_last_reads(spark, root, date.min)
+    forget_last(spark, root, date.min, [table])
     empty = columns.where("false").write.format("delta").partitionBy("query_date").mode("overwrite")
     retried(lambda: empty.option("overwriteSchema", "true").save(location))
     return True

@@ -141,9 +141,9 @@ class Manifest:
 class Damage:
     """A file that is not as the manifest says.
 
-    `unknown` is one that the manifest does not have. `written` had no hash yet, and was written to since: what
-    is in it now is not to be trusted. `covered` is whole, but an object store shows something newer under its
-    name.
+    `unknown` is one that the manifest does not have. `written` had no hash yet, and was written to since:
+    what it holds now is not to be trusted. `covered` is whole, but an object store shows something newer
+    under its name.
     """
 
     path: str

@@ -1,8 +1,9 @@
-"""What was read last, as of the end of a day: in place of all days before, a view opens one file.
+"""What was done last, as of the end of a day: in place of all days before, a view opens one file.
 
-In: `finished_reads`. Out: the tables `LAST_TABLES`, a file for each of the newest finished days of the last
-runs of `audit summarize`, with the rows that their views give of all days until then. Such a day is there
-when the first reads until then are; days after it the views make of `finished_reads`, and of the records.
+In: tables of finished days. Out: the tables `LAST_TABLES`, a file for each of the newest finished days of the
+last runs of `audit summarize`, with the rows that their views give of all days until then. Days after it the
+views make of the finished days, and of the records. Where reads have such a day, the first reads until then
+are there, too.
 """
 
 from __future__ import annotations
@@ -13,7 +14,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from audit.spark.delta.conflicts import retried
-from audit.store.days.finished_tables import LAST_TABLES, OBJECTS_LAST_READ, READS, FinishedTable, LastTable
+from audit.store.days.finished_tables import (
+    FINISHED_TABLES,
+    LAST_TABLES,
+    OBJECTS_LAST_READ,
+    FinishedTable,
+    LastTable,
+)
 from audit.store.tables import exists, path_name
 from audit.store.views import temporary_definition
 
@@ -38,37 +45,42 @@ def newest_last_reads(spark: SparkSession, root: str, until: date) -> date | Non
     return _newest_kept(spark, root, OBJECTS_LAST_READ, _days(spark, root, OBJECTS_LAST_READ), until)
 
 
-def forget_last_reads(spark: SparkSession, root: str, first: date) -> None:
-    """Take out what was read last as of the days from one on: their records have changed."""
+def forget_last(
+    spark: SparkSession, root: str, first: date, upon: Collection[FinishedTable] = FINISHED_TABLES
+) -> None:
+    """Take out what was done last as of the days from one on: the days of some tables have changed."""
     for table in LAST_TABLES:
-        if exists(spark, table, root):
+        if table.upon in upon and exists(spark, table, root):
             delete = f"DELETE FROM {path_name(table, root)} WHERE as_of >= DATE'{first}'"  # noqa: S608 - our own path and day
             retried(partial(spark.sql, delete))
 
 
-def write_last_reads(spark: SparkSession, root: str) -> None:
-    """Write what was read last as of the two newest finished days, and keep those of a few days before.
+def write_last(spark: SparkSession, root: str) -> None:
+    """Write what was done last as of the two newest finished days, and keep those of a few days before.
 
     Of two: a record that comes late for the newest day leaves the other one.
     """
-    if not exists(spark, READS, root):
-        return
-    days = spark.read.format("delta").load(READS.location(root))
+    for table in LAST_TABLES:
+        if exists(spark, table.upon, root):
+            _write_newest(spark, root, table)
+
+
+def _write_newest(spark: SparkSession, root: str, table: LastTable) -> None:
+    days = spark.read.format("delta").load(table.upon.location(root))
     newest = _newest_day(days)
     before = newest and _newest_day(days.where(f"query_date < DATE'{newest}'"))
-    reads = finished_rows(spark, READS, root)
-    for table in LAST_TABLES:
-        for day in filter(None, (before, newest)):
-            kept = _days(spark, root, table)
-            if day not in kept:
-                reads.where(f"query_date <= DATE'{day}'").createOrReplaceTempView(READS.view)
-                _write(spark, root, table, day, kept)
+    rows = finished_rows(spark, table.upon, root)
+    for day in filter(None, (before, newest)):
+        kept = _days(spark, root, table)
+        if day not in kept:
+            rows.where(f"query_date <= DATE'{day}'").createOrReplaceTempView(table.upon.view)
+            _write(spark, root, table, day, kept)
 
 
 def _write(spark: SparkSession, root: str, table: LastTable, day: date, kept: Collection[date]) -> None:
-    """Write the rows of a table's view as of a day: of the reads until then, and of a day that is kept.
+    """Write the rows of a table's view as of a day: of the days until then, and of a day that is kept.
 
-    The temporary view of `READS` shows the reads.
+    The temporary view of what it stands upon shows the days.
     """
     earlier = _newest_kept(spark, root, table, kept, day)
     bound = None if earlier is None else f"DATE'{earlier}'"
@@ -103,6 +115,6 @@ def _load(spark: SparkSession, root: str, table: LastTable) -> DataFrame:
     return spark.read.format("delta").load(table.location(root))
 
 
-def _newest_day(reads: DataFrame) -> date | None:
-    found: date | None = reads.selectExpr("max(query_date) AS day").collect()[0]["day"]
+def _newest_day(days: DataFrame) -> date | None:
+    found: date | None = days.selectExpr("max(query_date) AS day").collect()[0]["day"]
     return found
