@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 import views
 from audit.core.clock import ManualClock, to_micros
 from audit.query import tables
+from audit.query.sum_up import summarize
 from audit.report.kinds import KINDS
-from audit.store.days.summary import summarize
 from audit.store.measured.names import MEASURED, STANDS_ON
 from audit.store.registration import register_tables
 from benchmarks import measured_data, sessions, year_data

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import views
 from audit.core.clock import ManualClock, to_micros
 from audit.query import tables
-from audit.store.days.summary import forget_since, last_finished, summarize
+from audit.query.sum_up import summarize
+from audit.store.days.summary import forget_since, last_finished
 from audit.store.registration import register_tables
 from audit.store.tables import ACCESS_HISTORY, path_name
 from benchmarks import sessions, year_data

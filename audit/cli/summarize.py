@@ -16,11 +16,11 @@ def summarize(tool: Tool, output: Output) -> None:
 
     The views top_readers, top_writers, first_time_access, sessions and those of what nobody uses give the
     same rows without it. A day (UTC) is summed up when it is over, and again when records of it come later.
-    The first run over a long history takes some seconds for each day of it.
+    The first run over a long history takes some seconds for each day of 100,000 statements.
     """
     # Imported here: `audit --help` needs no PySpark.
     from audit.core.clock import SystemClock
-    from audit.store.days.summary import summarize as sum_up
+    from audit.query.sum_up import summarize as sum_up
 
     with tool.spark() as spark:
         done = sum_up(spark, tool.root, SystemClock(), output.progress)

@@ -52,6 +52,7 @@ from lineage.types import element_type, struct_fields
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
     from deltalake import DeltaTable
 
 _NO_TIME = frozenset({
@@ -114,6 +115,7 @@ class Tables:
         schema: in which they and their views are.
         now: the present of all queries, UTC without a zone.
         waiting: rows of query_history about the logging that no ingest has written yet.
+        sums: the views take finished days from the tables of `audit summarize`.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -122,6 +124,7 @@ class Tables:
     now: datetime
     waiting: Sequence[Mapping[str, Any]]
     _opened: dict[str, DeltaTable]
+    sums: bool = True
     _shown: set[str] = field(default_factory=set)
 
     def ask(self, text: str, values: Mapping[str, Any], limit: int = 0) -> Answer:
@@ -145,6 +148,16 @@ class Tables:
             columns = tuple(name for name, *_ in asked.description or ())
             found = asked.fetchall()
         return Answer(columns, found)
+
+    def arrow(self, text: str) -> pa.Table:
+        """The answer to a query as a table of Arrow; it may be large, so it is asked once.
+
+        Raises:
+            QueryFailed: it has a mistake, or asks for what is not there.
+            TableUnreadable: a file of a table is damaged, or gone.
+        """
+        with self._failures_named():
+            return self.connection.sql(self.translated(text)).to_arrow_table()
 
     def _described(self, name: str) -> Answer:
         sql = self.translated(f"SELECT * FROM {sql_name((self.schema, name))}")  # noqa: S608 - quoted
@@ -266,7 +279,7 @@ class Tables:
 
     def _has_sums(self, name: str) -> bool:
         """Whether a table of `audit summarize` is there; its name is shown then."""
-        if self._table(name) is None:
+        if not self.sums or self._table(name) is None:
             return False
         self._show(f"{self.schema}.{name}")
         return True
@@ -360,6 +373,7 @@ def opened(
     *,
     whole: bool = True,
     waiting: Sequence[Mapping[str, Any]] = (),
+    sums: bool = True,
 ) -> Iterator[Tables]:
     """The tables under a root, until the block ends.
 
@@ -368,6 +382,7 @@ def opened(
         schema: in which they and their views are.
         whole: the two tables of statements have to be there.
         waiting: what waits for an ingest (`audit.spool.waiting_events`), read before the tables are opened.
+        sums: the views take finished days from the tables of `audit summarize`.
 
     Raises:
         UnsupportedStore: delta-rs cannot read where it lies.
@@ -376,7 +391,7 @@ def opened(
     history = {table.name: open_table(root, table.name) for table in HISTORY_TABLES} if whole else {}
     with connected(schema) as connection:
         now = datetime.now(timezone.utc).replace(tzinfo=None)
-        yield Tables(connection, root, schema, now, waiting, history)
+        yield Tables(connection, root, schema, now, waiting, history, sums)
 
 
 @contextmanager

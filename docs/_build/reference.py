@@ -267,7 +267,7 @@ def view_types() -> dict[str, dict[str, str]]:
         for name, listed in columns.items():
             made = ", ".join(f'"{column}" {in_duckdb(kind)}' for column, kind, _ in listed)
             connection.execute(f"CREATE TABLE account_usage.{name} ({made})")
-        tables = Tables(connection, "", "account_usage", datetime.now(timezone.utc), (), {}, {*columns})
+        tables = Tables(connection, "", "account_usage", datetime.now(timezone.utc), (), {}, _shown={*columns})
         told = {name: tables.ask(f"DESCRIBE account_usage.{name}", {}).rows for name in VIEWS}
     return {name: {column: kind for column, kind, _ in rows} for name, rows in told.items()}
 

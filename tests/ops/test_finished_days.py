@@ -6,6 +6,7 @@ import json
 import random
 import shutil
 import tempfile
+from datetime import timedelta
 
 import pytest
 from click.testing import CliRunner
@@ -14,13 +15,16 @@ from audit.cli import main
 from audit.core.clock import ManualClock, SystemClock, to_datetime
 from audit.ingest import folder as ingest
 from audit.ingest.folder import ingest_folder
+from audit.query import sum_up
+from audit.query.sum_up import rows_of_days, summarize
 from audit.query.tables import opened
 from audit.record.access_record import Ended, Finding, Started, build_row
 from audit.spark.delta.conflicts import retried
 from audit.store.days import last_tables, summary
 from audit.store.days.finished_tables import FINISHED_TABLES
 from audit.store.days.retention import retain
-from audit.store.days.summary import forget_since, last_finished, summarize
+from audit.store.days.summary import forget_since, last_finished, rows_by_spark
+from audit.store.delta_files import UnsupportedStore
 from audit.store.registration import register_tables
 from audit.store.tables import HISTORY_TABLES
 from audit.store.views import create_views, with_those_below
@@ -237,6 +241,30 @@ def test_made_anew_from_the_same_records(spark, source, tmp_path, monkeypatch):
     summarize(spark, root, clock)
     assert days_of(spark, root, "finished_reads") == [0, 1, 2]
     assert_same(root)
+
+
+def test_spark_works_out_the_same(spark, source, tmp_path, monkeypatch):
+    """The rows and the types, of no day as well; it does where delta-rs cannot read a store."""
+    root = str(tmp_path)
+    for day in range(3):
+        for number in range(len(STATEMENTS)):
+            source.read(NOON + day * DAY + number, "ann", number)
+    take(spark, source)
+    first = to_datetime(NOON).date()
+    by_duckdb, by_spark = rows_of_days(spark, root), rows_by_spark(spark, root)
+    views = [table.view for table in FINISHED_TABLES if not table.upon]
+    for view in views:
+        for days in ((), (first, first + timedelta(2))):
+            assert by_duckdb(view, days).dtypes == by_spark(view, days).dtypes
+            assert rows(by_duckdb(view, days)) == rows(by_spark(view, days))
+        assert by_duckdb(view, (first,)).count() > 0, view
+
+    def refused(*_args, **_options):
+        raise UnsupportedStore
+
+    wanted = {view: rows(by_duckdb(view, (first,))) for view in views}
+    monkeypatch.setattr(sum_up, "opened", refused)
+    assert {view: rows(by_duckdb(view, (first,))) for view in views} == wanted
 
 
 def test_a_killed_first_run_goes_on(spark, source, tmp_path, monkeypatch):

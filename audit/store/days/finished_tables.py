@@ -29,12 +29,12 @@ class FinishedTable(SumTable):
 
     Attributes:
         never_null: a column that is null in that row alone.
-        upon: the view over another such table, before this one, that its rows are made of; "": over records.
-            They say what was before, so a day is made anew with all days after it.
+        upon: another such table, before this one, that its rows are made of; None: over records. They say
+            what was before, so a day is made anew with all days after it.
     """
 
     never_null: str
-    upon: str = ""
+    upon: FinishedTable | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +57,7 @@ OBJECTS_LAST_READ = LastTable("finished_objects_last_read", READS.sources, "obje
 """`first_time_access` opens it, too."""
 FINISHED_TABLES = (
     READS,
-    FinishedTable(
-        "finished_first_reads", (ACCESS_HISTORY.name,), "first_time_access", "query_id", READS.view
-    ),
+    FinishedTable("finished_first_reads", (ACCESS_HISTORY.name,), "first_time_access", "query_id", READS),
     WRITES,
     FinishedTable(
         "finished_policy_statements",

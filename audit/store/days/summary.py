@@ -1,7 +1,8 @@
 """Sums up finished days: a few rows a day in place of all its statements, for views that ask all days.
 
-In: a root, a clock. Out: Delta tables with the rows of some views for the days that are over. `top_readers`
-over a year of 36.5 million statements would explode each of them; the table `finished_reads` holds its rows.
+In: a root, a clock, what gives the rows of a view. Out: Delta tables with the rows of some views for the days
+that are over. `top_readers` over a year of 36.5 million statements would explode each of them; the table
+`finished_reads` holds its rows.
 
 The views give the same rows with the tables and without them: a day after the newest one in a table comes
 from the records. So a table need not be there, and its newest days may be taken out at any time. Records of
@@ -14,7 +15,7 @@ other files now are summed up again.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -23,9 +24,8 @@ from typing import TYPE_CHECKING, Any
 
 from audit.core.clock import to_datetime
 from audit.spark.delta.conflicts import retried
-from audit.spark.sessions import own_session
 from audit.store.commit_lock import commit_lock
-from audit.store.days.finished_tables import FINISHED_TABLES, READS, FinishedTable
+from audit.store.days.finished_tables import FINISHED_TABLES, FinishedTable
 from audit.store.days.last_tables import finished_rows, forget_last, newest_last_reads, write_last
 from audit.store.error_translation import as_ingest_error
 from audit.store.tables import (
@@ -37,7 +37,7 @@ from audit.store.tables import (
     path_name,
     require_tables,
 )
-from audit.store.views import SUMMED, temporary_definition, with_those_below
+from audit.store.views import temporary_definition, with_those_below
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -73,17 +73,26 @@ def last_finished(now: int) -> date:
     return to_datetime(now).date() - _DAY
 
 
+RowsOfDays = Callable[[str, Sequence[date]], "DataFrame"]
+"""Gives the rows of a view for some days, made of the records alone; for none, its columns."""
+
+
 def summarize(
-    spark: SparkSession, root: str, clock: Clock, progress: Callable[[str], None] = lambda _said: None
+    spark: SparkSession,
+    root: str,
+    clock: Clock,
+    of_records: RowsOfDays,
+    progress: Callable[[str], None] = lambda _said: None,
 ) -> tuple[Summed, ...]:
     """Write the finished days that the tables lack, and those whose records have changed since.
 
     It can be killed at any point and run again, also by two at once.
 
     Args:
-        spark: a session with Delta.
+        spark: a session of the audit's own, with Delta.
         root: folder of the audit tables.
         clock: tells the time.
+        of_records: works out the rows.
         progress: is told what is done.
 
     Raises:
@@ -91,11 +100,10 @@ def summarize(
         TableAlteredError: an audit table is not as this version made it, or gone.
     """
     last = last_finished(clock.now())
-    spark = own_session(spark)
     failed = f"the finished days under {root} could not be summed up"
     with commit_lock(spark, root), as_ingest_error(failed, "the views have all rows without; run it again"):
         require_tables(spark, root, upgrade=True)
-        done = tuple(_summarize(spark, table, root, last, progress) for table in FINISHED_TABLES)
+        done = tuple(_summarize(spark, table, root, last, of_records, progress) for table in FINISHED_TABLES)
         write_last(spark, root)
         return done
 
@@ -120,18 +128,24 @@ def forget_since(spark: SparkSession, root: str, first: date, now: int) -> None:
 
 
 def _summarize(
-    spark: SparkSession, table: FinishedTable, root: str, last: date, progress: Callable[[str], None]
+    spark: SparkSession,
+    table: FinishedTable,
+    root: str,
+    last: date,
+    of_records: RowsOfDays,
+    progress: Callable[[str], None],
 ) -> Summed:
     """Write the days of one table: of records a month a commit, of sums all at once."""
     # Read before the records are: what is appended meanwhile has a later version, which the next run sees.
     version = int(newest_snapshot(spark, QUERY_HISTORY, root).version())
-    if table.upon and not exists(spark, SUMMED[table.upon], root):
+    if table.upon and not exists(spark, table.upon, root):
         return Summed(table.name, (), 0)
     known = _version_summed(spark, table, root)
     # Of an older version. Nothing is lost: the records are there.
-    is_emptied = _emptied(spark, table, root, _computed(spark, table, root))
+    columns = _upon(spark, table, table.upon, root) if table.upon else of_records(table.view, ())
+    is_emptied = _emptied(spark, table, root, columns)
     before = None if is_emptied else known
-    below: TableOfRoot = SUMMED[table.upon] if table.upon else _SOURCES[table.sources[0]]
+    below: TableOfRoot = table.upon or _SOURCES[table.sources[0]]
     there = _files_by_day(spark, below.location(root), last).keys()
     days = _days_to_do(spark, table, root, there, before, version)
     # The oldest days go by retention, which takes what was done last with them.
@@ -147,25 +161,42 @@ def _summarize(
         is_told = first == 0 if before is None else some[-1] == days[-1]
         # Delta leaves out a commit whose version it has seen.
         seen = version if is_told and version != known else None
-        computed = _computed(spark, table, root, after=some[0] - _DAY)
+        if table.upon:
+            computed = _upon(spark, table, table.upon, root, after=some[0] - _DAY)
+        else:
+            computed = of_records(table.view, some)
         rows += _replace(computed, table, root, some, seen)
     if days and not table.upon:
         _stand_for(spark, table, root, days[-1])
     return Summed(table.name, tuple(days), rows)
 
 
-def _computed(spark: SparkSession, table: FinishedTable, root: str, after: date | None = None) -> DataFrame:
-    """The rows of the view for the days after one: of the records, or of the table that it stands upon."""
-    for source in HISTORY_TABLES:
-        spark.read.format("delta").load(source.location(root)).createOrReplaceTempView(source.name)
-    if after is not None and table.upon:
-        after = newest_last_reads(spark, root, after)
-    bound = None if after is None else f"DATE'{after}'"
-    for name in with_those_below([table.view]):
-        if name == table.upon:
-            finished_rows(spark, READS, root).createOrReplaceTempView(name)
-        else:
-            spark.sql(temporary_definition(name, bound if name == table.view else None))
+def rows_by_spark(spark: SparkSession, root: str) -> RowsOfDays:
+    """Rows that Spark works out."""
+
+    def rows(view: str, days: Sequence[date]) -> DataFrame:
+        for source in HISTORY_TABLES:
+            spark.read.format("delta").load(source.location(root)).createOrReplaceTempView(source.name)
+        for name in with_those_below([view]):
+            spark.sql(temporary_definition(name))
+        return spark.table(view).where(among(days))
+
+    return rows
+
+
+def among(days: Sequence[date]) -> str:
+    """SQL: whether a row is of one of some days."""
+    listed = ", ".join(f"DATE'{day}'" for day in days)
+    return f"query_date IN ({listed})" if days else "false"
+
+
+def _upon(
+    spark: SparkSession, table: FinishedTable, below: FinishedTable, root: str, after: date | None = None
+) -> DataFrame:
+    """The rows of the view for the days after one, made of the table that it stands upon."""
+    newest = None if after is None else newest_last_reads(spark, root, after)
+    finished_rows(spark, below, root).createOrReplaceTempView(below.view)
+    spark.sql(temporary_definition(table.view, None if newest is None else f"DATE'{newest}'"))
     return spark.table(table.view)
 
 
@@ -249,8 +280,7 @@ def _replace(
     computed: DataFrame, table: FinishedTable, root: str, days: list[date], version: int | None
 ) -> int:
     """Write some days anew, and remember the version of query_history if it is given; returns their rows."""
-    listed = ", ".join(f"DATE'{day}'" for day in days)
-    chosen, location = f"query_date IN ({listed})", table.location(root)
+    chosen, location = among(days), table.location(root)
     # A file a day.
     rows = computed.where(chosen).repartition("query_date")
     writer: Any = rows.write.format("delta").partitionBy("query_date").mode("overwrite")
