@@ -12,14 +12,16 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from audit.core.json_text import to_json
-from audit.ingest.edges import edge_rows, edge_schema
+from audit.ingest.arrow_records import parsed
+from audit.ingest.edges import edge_rows
 from audit.record.access_record import build_row
 from audit.store.tables import (
     ACCESS_HISTORY,
-    COLUMN_LINEAGE,
+    LINEAGE_TABLES,
     QUERY_HISTORY,
-    TABLE_LINEAGE,
     AuditTable,
     create_tables,
 )
@@ -35,7 +37,6 @@ RARE_TEMPLATES = 1_100
 FIRST_DAY = datetime(2025, 1, 1, tzinfo=timezone.utc)
 LINEAGE_DAYS = 30
 """The last days have lineage: a year of it would be as large as all the rest."""
-_LINEAGE = {COLUMN_LINEAGE: "columns", TABLE_LINEAGE: "tables"}
 _DAYS_A_COMMIT = 73
 _HASH_BITS = 256
 _BY_ANYBODY = 50
@@ -73,13 +74,10 @@ def _fill(spark: SparkSession, root: Path, days: int, records: int, say: Say) ->
     first = max(days - LINEAGE_DAYS, 0)
     say(f"making the lineage of days {first + 1} to {days}")
     runs = _runs(spark, first, days, records).join(made, "template")
-    who = ", ".join(f"'{name}', {_OF_A_RUN[name]}" for name in ("query_id", "start_time", "user_name"))
-    of_query = f"named_struct({who}, 'query_type', row.query.query_type)"
-    for table, part in _LINEAGE.items():
-        edges = f"named_struct('query', {of_query}, 'edges', {part}.edges) AS r"
-        _append(
-            edge_rows(table, part, runs.where(f"{part}.edges IS NOT NULL").selectExpr(edges)), table, root
-        )
+    for table in LINEAGE_TABLES:
+        edges = _edges(spark, table).withColumnRenamed("query_id", "template_id")
+        of_runs = runs.join(edges, runs["template"] == edges["template_id"])
+        _append(of_runs.selectExpr(*_columns(table, "")), table, root)
 
 
 def _append(rows: DataFrame, table: AuditTable, root: Path) -> None:
@@ -87,18 +85,30 @@ def _append(rows: DataFrame, table: AuditTable, root: Path) -> None:
 
 
 def _templates(spark: SparkSession) -> DataFrame:
-    """One row a template: its number and the record of one run, as ingest parses it."""
+    """One row a template: its number and the record of one run."""
     from pyspark.sql import functions as f
 
+    records = _records()
+    numbered = records.append_column("template", pa.array(range(len(records)), pa.int32()))
+    made = spark.createDataFrame(numbered.select(["template", "query", "access"]))
+    return f.broadcast(made.selectExpr("template", "struct(query, access) AS row").cache())
+
+
+def _edges(spark: SparkSession, table: AuditTable) -> DataFrame:
+    """The rows of a lineage table, of one run of each template; the id of the query is the template's."""
+    from pyspark.sql import functions as f
+
+    return f.broadcast(spark.createDataFrame(edge_rows(table, _records())).cache())
+
+
+def _records() -> pa.Table:
+    """The record of one run of each template, as ingest parses it."""
     every = (*statements(), *rare_templates(RARE_TEMPLATES))
-    rows = (build_row(t.started("", 0, ""), ended(0, t.status), t.finding()) for t in every)
-    numbered = [(number, to_json(row).decode()) for number, row in enumerate(rows)]
-    frame = spark.createDataFrame(numbered, "template INT, json STRING")
-    access = f"ARRAY<STRUCT<{ACCESS_HISTORY.row_schema}>>"
-    parts = {"row": f"STRUCT<query: STRUCT<{QUERY_HISTORY.row_schema}>, access: {access}>"}
-    parts |= {part: edge_schema(table, part) for table, part in _LINEAGE.items()}
-    parsed = (f.from_json("json", kind).alias(part) for part, kind in parts.items())
-    return f.broadcast(frame.select("template", *parsed).cache())
+    rows = (
+        build_row(t.started(str(number), 0, ""), ended(0, t.status), t.finding())
+        for number, t in enumerate(every)
+    )
+    return parsed(b"\n".join(map(to_json, rows)))
 
 
 _OF_A_RUN = {
@@ -117,7 +127,8 @@ _OF_A_RUN = {
 
 
 def _columns(table: AuditTable, row: str) -> list[str]:
-    return [f"{_OF_A_RUN.get(name, f'{row}.{name}')} AS {name}" for name, _, _ in table.columns]
+    place = f"{row}." if row else ""
+    return [f"{_OF_A_RUN.get(name, f'{place}{name}')} AS {name}" for name, _, _ in table.columns]
 
 
 def _runs(spark: SparkSession, first: int, last: int, records: int) -> DataFrame:

@@ -7,56 +7,54 @@ took and gave. Which is the first depends on the batch alone: one that is run ag
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pyarrow as pa
+from pyarrow import compute
 
-from audit.ingest.marks import has_mark, sql_has_mark
+from audit.ingest.arrow_lists import exploded, fields_of
 from audit.record.aggregation import MARK
 from audit.store.tables import ACCESS_HISTORY, QUERY_HISTORY, AuditTable
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pyspark.sql import DataFrame
-
-_BYTES = f',"{MARK}":{{"key":'.encode()
-HAS_AGGREGATE = sql_has_mark(_BYTES)
-"""SQL: whether a line (in bytes) has the mark."""
-_OF_ALL = {
-    "end_time": "max(r.query.end_time)",
-    "total_elapsed_time": "CAST(sum(r.query.total_elapsed_time) AS BIGINT)",
-    "rows_produced": "CAST(sum(r.query.rows_produced) AS BIGINT)",
-    "bytes_scanned": "CAST(sum(r.query.bytes_scanned) AS BIGINT)",
-    "bytes_written": "CAST(sum(r.query.bytes_written) AS BIGINT)",
-    # The text of one call must not stand for others that asked for another row.
-    "query_text": (
-        "if(min(r.query.query_text) = max(r.query.query_text), min(r.query.query_text),"
-        f" min_by(r.{MARK}.text, r.query.query_id))"
-    ),
-    "calls": "count(*)",
-}
+_SUMMED = ("total_elapsed_time", "rows_produced", "bytes_scanned", "bytes_written")
+_KEY, _FIRST, _TEXT = "key", "first", "query_text"
 
 
-def has_aggregates(file: Path) -> bool:
-    """Whether a segment holds a record with a mark."""
-    return has_mark(file, _BYTES)
+def aggregate_rows(table: AuditTable, records: pa.Table) -> pa.Table:
+    """The rows of query_history or access_history.
 
-
-def aggregate_schema() -> str:
-    """The parts of a record that rows are made of."""
-    return (
-        f"STRUCT<query: STRUCT<{QUERY_HISTORY.row_schema}>,"
-        f" access: ARRAY<STRUCT<{ACCESS_HISTORY.row_schema}>>, {MARK}: STRUCT<key: STRING, text: STRING>>"
+    Args:
+        table: one of the two.
+        records: as `records_of` gives them, all with a mark.
+    """
+    records = _ordered(records)
+    query, mark = fields_of(records["query"]), fields_of(records[MARK])
+    asked = pa.table(
+        {
+            _KEY: mark[_KEY],
+            _FIRST: pa.array(range(len(records)), pa.int64()),
+            **{name: query[name] for name in ("end_time", _TEXT, *_SUMMED)},
+        }
     )
-
-
-def aggregate_rows(table: AuditTable, parsed: DataFrame) -> DataFrame:
-    """The rows of query_history or access_history for parsed records `r` with a mark; none for a null."""
-    from pyspark.sql import functions as f
-
-    alike = parsed.where(f"r.{MARK}.key IS NOT NULL").groupBy(f"r.{MARK}.key")
+    of_all = asked.group_by(_KEY, use_threads=False).aggregate([
+        (_FIRST, "min"), (_FIRST, "count"), ("end_time", "max"), (_TEXT, "min"), (_TEXT, "max"),
+        *((name, "sum") for name in _SUMMED),
+    ])  # fmt: skip
+    first = of_all[f"{_FIRST}_min"]
     if table is ACCESS_HISTORY:
-        return alike.agg(f.expr("min_by(r.access, r.query.query_id) AS access")).selectExpr("inline(access)")
-    made = [f.expr(f"{sql} AS {name}") for name, sql in _OF_ALL.items()]
-    rows = alike.agg(f.expr("min_by(r.query, r.query.query_id) AS first"), *made)
-    names = [name for name, _, _ in table.columns]
-    return rows.selectExpr(*(name if name in _OF_ALL else f"first.{name}" for name in names))
+        return fields_of(exploded(records.take(first).select(["access"]), "access")["access"])
+    rows = query.take(first)
+    least, most = of_all[f"{_TEXT}_min"], of_all[f"{_TEXT}_max"]
+    made = {
+        "end_time": of_all["end_time_max"],
+        **{name: of_all[f"{name}_sum"] for name in _SUMMED},
+        # The text of one call must not stand for others that asked for another row.
+        _TEXT: compute.if_else(compute.equal(least, most), least, mark["text"].take(first)),
+        "calls": of_all[f"{_FIRST}_count"],
+    }
+    for name, values in made.items():
+        rows = rows.set_column(rows.column_names.index(name), name, values)
+    return rows.select([name for name, _, _ in QUERY_HISTORY.columns])
+
+
+def _ordered(records: pa.Table) -> pa.Table:
+    """By their ids, which grow with time."""
+    return records.take(compute.sort_indices(fields_of(records["query"])["query_id"]))

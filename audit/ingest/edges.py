@@ -1,68 +1,80 @@
 """The edges of the spool's records as rows of the lineage tables.
 
 In: the `edges` of a record (`audit.record.lineage_edges`), nested by target. Out: one row an edge and source
-kind, under the columns of column_lineage or table_lineage. Most batches have none; a search in the bytes of
-their files tells, and then nothing is parsed or committed.
+kind, under the columns of column_lineage or table_lineage. Most batches have none.
 """
 
 from __future__ import annotations
 
+import mmap
 from typing import TYPE_CHECKING
 
-from audit.ingest.marks import has_mark, sql_has_mark
-from audit.store.tables import AuditTable
+import pyarrow as pa
+from pyarrow import compute
+
+from audit.ingest.arrow_lists import exploded, fields_of
+from audit.store.tables import COLUMN_LINEAGE, TABLE_LINEAGE, AuditTable
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pyspark.sql import DataFrame
-
 _MARK = b',"edges":[{'
-"""How the edges begin in a record's line."""
-
-HAS_EDGES = sql_has_mark(_MARK)
-"""SQL: whether a line (in bytes) has edges."""
-
-_QUERY = "STRUCT<query_id: STRING, start_time: TIMESTAMP, user_name: STRING, query_type: STRING>"
+"""How the edges begin in a record's line. No JSON string can hold it: its quotes would be escaped."""
 _OF_QUERY = ("query_id", "query_start_time", "user_name", "query_type")
 _OF_TARGET = ("target_object_id", "target_object_name", "target_object_domain", "overwrites")
+_PARTS = {COLUMN_LINEAGE: "columns", TABLE_LINEAGE: "tables"}
+"""Where the edges of each table stand in a target."""
 
 
 def has_edges(file: Path) -> bool:
-    """Whether a segment holds a record with edges."""
-    return has_mark(file, _MARK)
+    """Whether a segment holds a record with edges; nothing is parsed."""
+    if file.stat().st_size == 0:
+        return False
+    with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as text:
+        return text.find(_MARK) >= 0
 
 
-def edge_schema(table: AuditTable, part: str) -> str:
-    """The part of a record that a lineage table is made of: `columns` or `tables` of each target."""
-    of_target = [(name, kind) for name, kind, _ in table.columns if name in _OF_TARGET]
-    own = [(name, kind) for name, kind in _own(table)]
-    own.append(("source_kinds", "ARRAY<STRING>"))
-    return (
-        f"STRUCT<query: {_QUERY}, edges: ARRAY<STRUCT<{_fields(of_target)},"
-        f" {part}: ARRAY<STRUCT<{_fields(own)}>>>>>"
-    )
-
-
-def edge_rows(table: AuditTable, part: str, parsed: DataFrame) -> DataFrame:
-    """The rows of parsed records `r`."""
-    who = (
-        "r.query.query_id",
-        "r.query.start_time AS query_start_time",
-        "r.query.user_name",
-        "r.query.query_type",
-    )
-    targets = parsed.selectExpr(*who, "explode(r.edges) AS t")
-    edges = targets.selectExpr(*_OF_QUERY, "t", f"explode(t.{part}) AS e")
-    kinds = edges.selectExpr(*_OF_QUERY, "t", "e", "explode(e.source_kinds) AS source_kind")
-    places = {name: f"e.{name}" for name, _ in _own(table)} | {name: f"t.{name}" for name in _OF_TARGET}
-    return kinds.selectExpr(*(places.get(name, name) for name, _, _ in table.columns))
-
-
-def _own(table: AuditTable) -> list[tuple[str, str]]:
+def _own(table: AuditTable) -> dict[str, str]:
+    """The columns that an edge itself has."""
     others = (*_OF_QUERY, *_OF_TARGET, "source_kind")
-    return [(name, kind) for name, kind, _ in table.columns if name not in others]
+    return {name: kind for name, kind, _ in table.columns if name not in others}
 
 
-def _fields(pairs: list[tuple[str, str]]) -> str:
-    return ", ".join(f"{name}: {kind}" for name, kind in pairs)
+def _struct(fields: dict[str, str]) -> str:
+    listed = ", ".join(f"{name}: {kind}" for name, kind in fields.items())
+    return f"STRUCT<{listed}>"
+
+
+def _edges() -> str:
+    targets = {name: kind for table in _PARTS for name, kind, _ in table.columns if name in _OF_TARGET}
+    for table, part in _PARTS.items():
+        targets[part] = f"ARRAY<{_struct({**_own(table), 'source_kinds': 'ARRAY<STRING>'})}>"
+    return f"ARRAY<{_struct(targets)}>"
+
+
+EDGES = _edges()
+"""Spark's type of the edges of a record."""
+
+
+def edge_rows(table: AuditTable, records: pa.Table) -> pa.Table:
+    """The rows of a lineage table.
+
+    Args:
+        table: one of the two.
+        records: as `records_of` gives them; those without edges have no row.
+    """
+    records = records.filter(compute.is_valid(records["edges"]))
+    query = fields_of(records["query"])
+    of_query = {name: query["start_time" if name == "query_start_time" else name] for name in _OF_QUERY}
+    targets = exploded(pa.table({**of_query, "target": records["edges"]}), "target")
+    target = fields_of(targets["target"])
+    rest = {name: target[name] for name in _OF_TARGET}
+    edges = targets.select(_OF_QUERY)
+    for name, values in {**rest, "edge": target[_PARTS[table]]}.items():
+        edges = edges.append_column(name, values)
+    edges = exploded(edges, "edge")
+    edge = fields_of(edges["edge"])
+    for name in _own(table):
+        edges = edges.append_column(name, edge[name])
+    edges = exploded(edges.append_column("source_kind", edge["source_kinds"]), "source_kind")
+    return edges.select([name for name, _, _ in table.columns])

@@ -16,11 +16,14 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from audit.core.json_text import to_json
+from audit.ingest.arrow_lists import fields_of
+from audit.ingest.arrow_records import parsed
 from audit.ingest.missing_rows import missing_rows
 from audit.record.access_record import Ended, Started, build_row
 from audit.spark.delta.conflicts import retried
 from audit.spool import read_segment
 from audit.spool.layout import Layout, write_file
+from audit.store.append import append_audit_rows
 from audit.store.tables import QUERY_HISTORY, path_name
 
 if TYPE_CHECKING:
@@ -122,14 +125,9 @@ def close_orphans(spark: SparkSession, folder: Path, root: str) -> None:
 def _append(
     spark: SparkSession, folder: Path, root: str, published: Published, *, again: bool = False
 ) -> Published:
-    lines = [(to_json(row).decode(),) for row in published.rows]
-    rows = spark.createDataFrame(lines, "json STRING").selectExpr(
-        f"from_json(json, '{QUERY_HISTORY.row_schema}') AS r"
-    )
-    # One file for a few rows.
-    rows = rows.selectExpr("r.*").coalesce(1)
+    lines = b"\n".join(to_json({"query": row}) for row in published.rows)
+    rows = fields_of(parsed(lines)["query"])
     if again:
-        rows = missing_rows(QUERY_HISTORY, root, rows)
-    writer: Any = rows.write.format("delta").mode("append")
-    retried(lambda: writer.save(QUERY_HISTORY.location(root)))
+        rows = missing_rows(spark, QUERY_HISTORY, root, rows)
+    append_audit_rows(spark, QUERY_HISTORY, root, rows)
     return replace(published, rows=()).save(folder)

@@ -11,6 +11,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from audit.query.tables import opened
+from audit.spark.arrow_frames import frame_of
 from audit.spark.sessions import own_session
 from audit.store.days import summary
 from audit.store.delta_files import UnsupportedStore
@@ -42,7 +43,7 @@ def rows_of_days(spark: SparkSession, root: str) -> summary.RowsOfDays:
                 found = tables.arrow(asked)
         except UnsupportedStore:
             return by_spark(view, days)
-        return spark.createDataFrame(_in_utc(found))
+        return frame_of(spark, _in_utc(found))
 
     return rows
 
@@ -55,6 +56,4 @@ def _in_utc(rows: pa.Table) -> pa.Table:
         field.with_type(pa.timestamp("us", "UTC")) if pa.types.is_timestamp(field.type) else field
         for field in rows.schema
     ]
-    schema = pa.schema(zoned)
-    # PySpark (4.2) takes no table without chunks.
-    return rows.cast(schema) if len(rows) else schema.empty_table()
+    return rows.cast(pa.schema(zoned))

@@ -4,7 +4,7 @@ In: entries of the caller's thread and the worker about each statement. Out: sea
 with exactly one record a statement, whatever crashes. It stands between execution and ingest.
 """
 
-from audit.spool.cleanup import remove_checkpoint, remove_ingested, retire
+from audit.spool.cleanup import remove_ingested, retire
 from audit.spool.entry import Durability, Entry, Kind
 from audit.spool.liveness import SpoolInfo, find_spools, ingest_lock
 from audit.spool.pending import RunningStatement
@@ -30,7 +30,6 @@ __all__ = [
     "ingest_lock",
     "read_segment",
     "recover",
-    "remove_checkpoint",
     "remove_ingested",
     "retire",
     "waiting_events",

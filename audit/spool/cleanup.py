@@ -32,7 +32,7 @@ class Removed:
 def remove_ingested(spool_dir: Path, paths: Iterable[Path]) -> Removed:
     """Removes sealed segments after ingest has committed them. Ones already gone are passed over.
 
-    With the last one goes the checkpoint, which would grow for ever. The caller holds the ingest lock.
+    The caller holds the ingest lock.
 
     Args:
         spool_dir: the driver's directory, alive or dead.
@@ -58,8 +58,6 @@ def remove_ingested(spool_dir: Path, paths: Iterable[Path]) -> Removed:
             damaged.append(set_aside(path, layout.quarantine))
     if chosen:
         sync_directory(layout.sealed)
-    if not layout.sealed_segments():
-        remove_checkpoint(layout.checkpoint)
     return Removed(statements, min(oldest, default=None), tuple(damaged))
 
 
@@ -71,15 +69,6 @@ def _checked(layout: Layout, paths: Iterable[Path]) -> list[Path]:
                 f"{path} is no sealed segment of {layout.path}", "pass files of its sealed/ only"
             )
     return paths
-
-
-def remove_checkpoint(checkpoint: Path) -> None:
-    """In one step: half a checkpoint would name files that are gone. The caller holds the ingest lock."""
-    hidden = checkpoint.with_name(".checkpoint")
-    shutil.rmtree(hidden, ignore_errors=True)
-    if checkpoint.exists():
-        checkpoint.rename(hidden)
-        shutil.rmtree(hidden)
 
 
 def retire(spool_dir: Path) -> bool:

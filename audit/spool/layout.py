@@ -10,7 +10,7 @@ In: the root of the audit, a driver id. Out: paths. Nothing else knows the names
         journal/000000000001.recovered    written by recovery, not sealed yet
         sealed/000000000001.jsonl         closed; never changed again
         quarantine/               damaged files, for a person to look at
-        checkpoint/               ingest's own, gone when nothing is sealed
+        batch.json                ingest's own: what it is committing, gone when that is removed
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ class Layout:
         return self.path / "quarantine"
 
     @property
-    def checkpoint(self) -> Path:
-        """Which sealed segments ingest has read; there as long as something is sealed."""
-        return self.path / "checkpoint"
+    def batch(self) -> Path:
+        """Which sealed segments ingest is committing; there until these are removed."""
+        return self.path / "batch.json"
 
     def open_segment(self, number: int) -> Path:
         """The journal file `number`."""

@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, datetime
 
+import orjson
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot.executor import execute
 
-from audit.core.clock import ManualClock
+from audit.core.clock import ManualClock, to_iso, to_micros
 from audit.core.ids import IdGenerator
-from audit.ingest.edges import edge_schema, has_edges
+from audit.core.json_text import to_json
+from audit.ingest import arrow_records
+from audit.ingest import batches as batches_module
+from audit.ingest.arrow_records import parsed
+from audit.ingest.batches import Batch, batches, forget
+from audit.ingest.edges import has_edges
+from audit.ingest.rows import rows_of
 from audit.ingest.running import Published, running_in
 from audit.ingest.salvage import salvage
 from audit.record.access_record import Ended, Finding, Started, build_row
 from audit.spool import Spool, read_segment
 from audit.spool.entry import encode
-from audit.store.tables import COLUMN_LINEAGE, TABLE_LINEAGE
+from audit.spool.layout import Layout
+from audit.store.tables import (
+    ACCESS_HISTORY,
+    AUDIT_TABLES,
+    COLUMN_LINEAGE,
+    LINEAGE_TABLES,
+    QUERY_HISTORY,
+    TABLE_LINEAGE,
+)
 from lineage import MemoryCatalog, analyze
 
 CATALOG = MemoryCatalog({"s.t": {"a": "int", "b": "int"}, "s.u": {"a": "int"}}, current_schema="s")
@@ -160,16 +176,111 @@ def test_an_empty_segment_has_no_edges(tmp_path):
         "ALTER TABLE t RENAME TO t9",
     ],
 )
-@pytest.mark.parametrize(("table", "part"), [(COLUMN_LINEAGE, "columns"), (TABLE_LINEAGE, "tables")])
-def test_ingest_parses_every_field_of_an_edge(text, table, part):
+def test_ingest_parses_every_field_of_a_record(text):
     """A field that the schema of ingest lacks would be dropped in silence."""
     row = build_row(started(ONE, text), Ended("SUCCESS", NOON), Finding(analyze(text, CATALOG), "text"))
-    schema = edge_schema(table, part)
+    (read,) = without_nulls(parsed(to_json(row)).to_pylist())
     assert row["edges"]
-    for target in row["edges"]:
-        for edge in target[part]:
-            missing = [name for name in edge.keys() - {"target_column_id"} if f"{name}: " not in schema]
-            assert missing == []
+    assert read == without_nulls(orjson.loads(to_json(row)))
+
+
+def without_nulls(value):
+    """What Arrow gives, with the fields that a record has; times as records write them."""
+    if isinstance(value, dict):
+        return {key: without_nulls(one) for key, one in value.items() if one is not None}
+    if isinstance(value, list):
+        return list(map(without_nulls, value))
+    return to_iso(to_micros(value)) if isinstance(value, datetime) else value
+
+
+def segment(tmp_path, *lines):
+    """A sealed segment."""
+    file = tmp_path / "000000000001.jsonl"
+    file.write_bytes(b"".join(lines))
+    return file
+
+
+def test_records_of_a_damaged_segment(tmp_path):
+    """Each line that is whole, starts and ends left out; the last one needs no line feed."""
+    whole = [record_of("SELECT a FROM t", one) for one in (ONE, TWO, THREE)]
+    damaged = whole[1].replace(b"SELECT", b"SELECX")
+    start = encode("S", ONE, started(ONE).to_dict())
+    file = segment(tmp_path, start, whole[0], damaged, b"garbage\n", b"\n", whole[2][:-1])
+    found = rows_of([file])
+    assert found[QUERY_HISTORY]["query_id"].to_pylist() == [ONE, THREE]
+    assert found[ACCESS_HISTORY]["query_id"].to_pylist() == [ONE, THREE]
+    assert [len(found[table]) for table in LINEAGE_TABLES] == [0, 0]
+
+
+def test_rows_of_edges(tmp_path):
+    """One for each source kind of an edge, with the statement and the target."""
+    text = "INSERT INTO u SELECT a FROM t WHERE b > 1"
+    rows = rows_of([segment(tmp_path, record_of("SELECT a FROM t", TWO), record_of(text))])
+    edges = rows[COLUMN_LINEAGE].to_pylist()
+    assert {edge["query_id"] for edge in edges} == {ONE}
+    names = ("source_column_name", "target_column_name", "source_kind")
+    assert {tuple(edge[name] for name in names) for edge in edges} == {
+        ("a", "a", "base"), ("a", "a", "direct"), ("b", None, "base"), ("b", None, "direct"),
+    }  # fmt: skip
+    assert {one["target_object_name"] for one in rows[TABLE_LINEAGE].to_pylist()} == {"spark_catalog.s.u"}
+    assert rows[TABLE_LINEAGE].schema.names == [name for name, _, _ in TABLE_LINEAGE.columns]
+
+
+def test_no_segment_has_rows(tmp_path):
+    """Nothing at all, an empty file, and starts alone."""
+    for files in ([], [segment(tmp_path)], [segment(tmp_path, encode("S", ONE, started(ONE).to_dict()))]):
+        assert {table.name: len(rows) for table, rows in rows_of(files).items()} == {
+            table.name: 0 for table in AUDIT_TABLES
+        }
+
+
+def test_a_large_record_between_small_ones(tmp_path, monkeypatch):
+    """Larger than what a thread takes at once."""
+    monkeypatch.setattr(arrow_records, "_CHUNK_BYTES", 2_000)
+    large = record_of(f"SELECT a FROM t WHERE b = '{'x' * 50_000}'", TWO)
+    file = segment(tmp_path, record_of("SELECT 1"), large, record_of("SELECT 2", THREE))
+    texts = rows_of([file, file])[QUERY_HISTORY]["query_text"].to_pylist()
+    assert [len(text) for text in texts] == 2 * [8, 50_028, 8]
+
+
+@pytest.mark.parametrize("name", ["start_time", "objects_tried", "rows_produced"])
+def test_a_record_of_another_form_stops_the_ingest(tmp_path, name):
+    """It does not become a null."""
+    row = build_row(
+        started(ONE), Ended("SUCCESS", NOON), Finding(analyze("SELECT a FROM t", CATALOG), "text")
+    )
+    row["query"][name] = {"of": "another version"}
+    with pytest.raises(pa.ArrowInvalid):
+        rows_of([segment(tmp_path, encode("R", ONE, row))])
+
+
+def test_a_batch_is_noted_until_its_segments_are_gone(spool):
+    """Killed before the commit, it is taken in again as it was; after it, what is left is only removed."""
+    for query_id in (ONE, TWO):
+        spool.record(query_id, {"query": {}, "access": []})
+        spool.rotate()
+    layout = Layout(spool.path)
+    first, second = layout.sealed_segments()
+    assert list(batches(layout)) == [Batch((first, second))]
+    Batch((first,)).note(layout, is_committed=False)
+    assert list(batches(layout)) == [Batch((first,), is_begun=True), Batch((second,))]
+    Batch((first,)).note(layout, is_committed=True)
+    assert list(batches(layout)) == [Batch((first,), is_begun=True, is_committed=True), Batch((second,))]
+    first.unlink()
+    assert list(batches(layout)) == [Batch((), is_begun=True, is_committed=True), Batch((second,))]
+    forget(layout)
+    forget(layout)
+    assert list(batches(layout)) == [Batch((second,))]
+
+
+def test_large_segments_are_batches_of_their_own(spool, monkeypatch):
+    """Their rows are in memory at once."""
+    monkeypatch.setattr(batches_module, "_BYTES", 1)
+    for query_id in (ONE, TWO):
+        spool.record(query_id, {"query": {}, "access": []})
+        spool.rotate()
+    layout = Layout(spool.path)
+    assert [one.files for one in batches(layout)] == [(file,) for file in layout.sealed_segments()]
 
 
 def complete(start, end, facts):

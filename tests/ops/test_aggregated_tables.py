@@ -8,7 +8,6 @@ import pytest
 
 import audit
 from audit.core.config import load
-from audit.core.errors import IngestError
 from audit.ingest import folder as ingest
 from audit.ingest.adopt import salvage_all
 from audit.ingest.folder import ingest_folder
@@ -128,15 +127,15 @@ def test_what_is_not_alike_has_its_row(spark, source, tmp_path):
 def test_a_killed_ingest_counts_each_once(spark, source, tmp_path, monkeypatch, committed):
     """The batch that is run again has the same rows."""
 
-    def append(table, at, *args, **kwargs):
-        appended(table, at, *args, **kwargs)
+    def append(session, table, at, *args, **kwargs):
+        appended(session, table, at, *args, **kwargs)
         if table.name == committed and at == str(tmp_path):
             raise RuntimeError("killed")
 
     source.look_up(20)
     appended = ingest._append
     monkeypatch.setattr(ingest, "_append", append)
-    with pytest.raises(IngestError, match="FOREACH_BATCH"):
+    with pytest.raises(RuntimeError, match="killed"):
         take(spark, source, tmp_path)
     monkeypatch.undo()
     source.look_up(4)

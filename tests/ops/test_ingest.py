@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from audit.core.errors import IngestError, RecordLossWarning
@@ -11,8 +14,11 @@ from audit.ingest.running import Published, publish, running_in
 from audit.record.access_record import Ended, build_row
 from audit.spool import Spool
 from audit.store.commit_lock import commit_lock
+from audit.store.tables import AUDIT_TABLES, AuditTable
 
 from .helpers import (
+    DAY,
+    NOON,
     WRITE,
     Source,
     edges,
@@ -36,14 +42,14 @@ def take(spark, source, root):
 def take_and_die(spark, source, root, monkeypatch, committed):
     """Seal and ingest, killed behind the commit of a table."""
 
-    def append(table, at, *args, **kwargs):
-        appended(table, at, *args, **kwargs)
+    def append(session, table, at, *args, **kwargs):
+        appended(session, table, at, *args, **kwargs)
         if table.name == committed and at == str(root):  # not the shared driver's own ingest
             raise RuntimeError("killed")
 
     appended = ingest._append
     monkeypatch.setattr(ingest, "_append", append)
-    with pytest.raises(IngestError, match="FOREACH_BATCH"):
+    with pytest.raises(RuntimeError, match="killed"):
         take(spark, source, root)
     monkeypatch.undo()
 
@@ -140,17 +146,81 @@ def test_a_batch_run_again_adds_nothing(spark, source, tmp_path, monkeypatch, co
     assert edges(spark, tmp_path, "table_lineage") == dict.fromkeys(ids, 2)
 
 
-def test_a_checkpoint_torn_by_a_power_cut_is_begun_anew(spark, source, tmp_path, monkeypatch):
-    """The tables have the batch, its checkpoint is an empty file: nothing is twice, and ingest goes on."""
+def test_a_kill_behind_the_last_commit(spark, source, tmp_path, monkeypatch):
+    """What is committed is only removed: nothing is looked up, and nothing is twice."""
     done = source.run(2)
+    source.spool.rotate()
 
-    take_and_die(spark, source, tmp_path, monkeypatch, "query_history")
-    for file in (source.spool.path / "checkpoint" / "offsets").iterdir():
-        file.write_bytes(b"")
+    def removed(*_args):
+        raise RuntimeError("killed")
+
+    monkeypatch.setattr(ingest, "remove_ingested", removed)
+    with pytest.raises(RuntimeError, match="killed"):
+        ingest_folder(spark, source.spool.path, str(tmp_path))
+    monkeypatch.undo()
+    monkeypatch.setattr(ingest, "missing_rows", None)
     later = source.run()
     take(spark, source, tmp_path)
     assert statuses(spark, tmp_path) == dict.fromkeys([*done, *later], "SUCCESS")
     assert recorded(spark, tmp_path) == dict.fromkeys([*done, *later], 1)
+    assert not source.spool.sealed()
+    assert not (source.spool.path / "batch.json").exists()
+
+
+def test_a_record_of_another_version_stays_in_the_spool(spark, source, tmp_path):
+    """The error says where, and nothing of its batch is in the tables."""
+    source.run()
+    started = source.start()
+    row = source.row(started, Ended("SUCCESS", source.clock.now()))
+    row["query"]["rows_produced"] = "many"
+    source.spool.record(started.query_id, row)
+    with pytest.raises(IngestError, match=r"a record in .*sealed is not of this version's form"):
+        take(spark, source, tmp_path)
+    assert statuses(spark, tmp_path) == {}
+    assert len(source.spool.sealed()) == 1
+
+
+def test_files_are_as_delta_writes_them(spark, source, tmp_path):
+    """The same rows, day and statistics as of a write by Spark; days lie apart, and a reader opens one."""
+    source.access = WRITE
+    source.clock.set(NOON + DAY // 2 - 4000)  # the end of a day
+    ids = source.run()
+    source.clock.set(NOON + DAY // 2)
+    ids += source.run(2)
+    take(spark, source, tmp_path)
+    for table in AUDIT_TABLES:
+        made = spark.read.format("delta").load(table.location(str(tmp_path)))
+        by_spark = AuditTable(f"by_spark_{table.name}", table.time, table.columns, table.stats_columns)
+        spark.sql(by_spark.create_sql(str(tmp_path)))
+        spark.createDataFrame(made.drop("query_date").toArrow()).coalesce(1).write.format("delta").mode(
+            "append"
+        ).save(by_spark.location(str(tmp_path)))
+        written = spark.read.format("delta").load(by_spark.location(str(tmp_path)))
+        assert sorted(map(str, made.collect())) == sorted(map(str, written.collect()))
+        ours, theirs = (stats(one.location(str(tmp_path))) for one in (table, by_spark))
+        assert ours.keys() == theirs.keys() == {"2026-01-01", "2026-01-02"}
+        for day, found in ours.items():
+            wanted = theirs[day]
+            assert found["numRecords"] == wanted["numRecords"]
+            assert found["nullCount"] == wanted["nullCount"]
+            assert found["minValues"].keys() == wanted["minValues"].keys()
+            for name, least in wanted["minValues"].items():
+                # A longer text is cut off by Delta, a microsecond by both: outwards by us.
+                assert str(found["minValues"][name]).startswith(str(least)[:19])
+                assert str(found["maxValues"][name]).startswith(str(wanted["maxValues"][name])[:19])
+    assert sorted(statuses(spark, tmp_path)) == sorted(ids)
+    opened = spark.read.format("delta").load(f"{tmp_path}/query_history")
+    assert len(opened.where("start_time < TIMESTAMP'2026-01-02 00:00:00Z'").inputFiles()) == 1
+
+
+def stats(location):
+    """The statistics of the files of a table, by day."""
+    found = {}
+    for commit in Path(location, "_delta_log").glob("*.json"):
+        for line in commit.read_text().splitlines():
+            if added := json.loads(line).get("add"):
+                found[added["partitionValues"]["query_date"]] = json.loads(added["stats"])
+    return found
 
 
 def test_a_damaged_record_takes_no_running_row_away(spark, source, tmp_path):

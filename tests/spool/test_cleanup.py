@@ -143,20 +143,17 @@ def test_one_ingest_at_a_time(tmp_path):
 
 
 def test_ingested_segments_go_and_damaged_ones_are_kept(tmp_path):
-    """Removal is idempotent; a damaged file goes to quarantine; the checkpoint goes with the last file."""
+    """Removal is idempotent; a damaged file goes to quarantine."""
     with Spool.open(tmp_path) as spool:
         paths = []
         for number in range(3):
             spool.record(f"q{number}", {})
             paths.append(spool.rotate())
         paths[1].write_bytes(paths[1].read_bytes()[:-4])
-        (spool.path / "checkpoint" / "offsets").mkdir(parents=True)
         assert remove_ingested(spool.path, paths[:1]) == Removed(1, "q0", ())
-        assert (spool.path / "checkpoint").exists()
         assert remove_ingested(spool.path, paths) == Removed(
             1, "q2", (spool.path / "quarantine" / paths[1].name,)
         )
-        assert not (spool.path / "checkpoint").exists()
         assert remove_ingested(spool.path, paths) == Removed(0, None, ())
         assert spool.sealed() == ()
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import json
-import time
 import uuid
 from collections.abc import Sequence
 from functools import partial
@@ -16,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from audit.core.job_tags import SUPPRESS_TAG
 from audit.spark import java_classes, jvm
+from audit.spark.delta.append_files import add_action
 from audit.spark.delta.conflicts import is_creation_conflict, retried
 from audit.spark.pyspark_api.job_tags import tagged
 from lineage.names import delta_path
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import Row, SparkSession
 
 Columns = Sequence[tuple[str, str, str]]
@@ -74,32 +75,28 @@ class HistoryTable:
         Returns:
             The version; None where others were faster.
         """
-        file = self._file(rows)
+        from pyarrow import parquet
+
+        table = self._arrow(rows)
+        file = io.BytesIO()
+        parquet.write_table(table, file)
         name = f"part-00000-{uuid.uuid4()}-c000.snappy.parquet"
-        added = {
-            "path": name,
-            "partitionValues": {},
-            "size": len(file),
-            "modificationTime": time.time_ns() // 1_000_000,
-            # Delta's streams and change feed ignore files without it.
-            "dataChange": True,
-            "stats": json.dumps(self._statistics(rows)),
-        }
+        stats = () if self._ordered_by is None else (self._ordered_by,)
+        added = add_action(name, file.tell(), table, stats, {})
         version = int(
             self._java.append(
                 self._session._jsparkSession,
                 self.location,
                 name,
-                file,
+                file.getvalue(),
                 json.dumps({"add": added}),
                 -1 if seen is None else seen,
             )
         )
         return None if version < 0 else version
 
-    def _file(self, rows: Sequence[tuple[Any, ...]]) -> bytes:
+    def _arrow(self, rows: Sequence[tuple[Any, ...]]) -> pa.Table:
         import pyarrow as pa
-        from pyarrow import parquet
 
         types = {
             "STRING": pa.string(),
@@ -108,27 +105,12 @@ class HistoryTable:
             # Without a zone Parquet's type would be Spark's TIMESTAMP_NTZ.
             "TIMESTAMP": pa.timestamp("us", "UTC"),
         }
-        arrays = {
-            name: pa.array([row[number] for row in rows], types[kind])
-            for number, (name, kind, _) in enumerate(self._columns)
-        }
-        file = io.BytesIO()
-        # Written by Arrow, without a Spark job.
-        parquet.write_table(pa.table(arrays), file)
-        return file.getvalue()
-
-    def _statistics(self, rows: Sequence[tuple[Any, ...]]) -> dict[str, Any]:
-        """What Delta keeps of a file, so that who looks for later rows need not open it."""
-        if self._ordered_by is None:
-            return {"numRecords": len(rows)}
-        number = [name for name, _, _ in self._columns].index(self._ordered_by)
-        found = [row[number] for row in rows]
-        return {
-            "numRecords": len(rows),
-            "minValues": {self._ordered_by: min(found)},
-            "maxValues": {self._ordered_by: max(found)},
-            "nullCount": {self._ordered_by: 0},
-        }
+        return pa.table(
+            {
+                name: pa.array([row[number] for row in rows], types[kind])
+                for number, (name, kind, _) in enumerate(self._columns)
+            }
+        )
 
     def create(self) -> None:
         """Make the table where there is none; several may do it at once."""

@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 
     from audit.core.clock import Clock
 
-_DAYS_A_COMMIT = 31
+_DAYS_A_COMMIT = 7
+"""So that the rows of large days fit into a small JVM."""
 _SOURCES = {table.name: table for table in HISTORY_TABLES}
 _DAY = timedelta(days=1)
 _DAY_OF_PATH = re.compile(r"/query_date=(\d{4}-\d{2}-\d{2})/")
@@ -135,7 +136,7 @@ def _summarize(
     of_records: RowsOfDays,
     progress: Callable[[str], None],
 ) -> Summed:
-    """Write the days of one table: of records a month a commit, of sums all at once."""
+    """Write the days of one table: of records a week a commit, of sums all at once."""
     # Read before the records are: what is appended meanwhile has a later version, which the next run sees.
     version = int(newest_snapshot(spark, QUERY_HISTORY, root).version())
     if table.upon and not exists(spark, table.upon, root):

@@ -11,12 +11,13 @@ import org.apache.spark.sql.delta.DeltaConcurrentModificationException;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaOperations;
 import org.apache.spark.sql.delta.OptimisticTransaction;
+import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.Action$;
 import org.apache.spark.sql.delta.util.FileNames;
 import scala.Option;
 import scala.collection.immutable.List$;
 
-/** Appends a file to a Delta table by Delta's own transaction, without a Spark job. */
+/** Appends files to a Delta table by Delta's own transaction, without a Spark job. */
 public class EventTable {
   /** The newest version; -1 where no table lies. */
   public long version(SparkSession spark, String location) {
@@ -42,18 +43,59 @@ public class EventTable {
   public long append(
       SparkSession spark, String location, String name, byte[] bytes, String add, long seen)
       throws java.io.IOException, InterruptedException {
-    var active = SparkSession.getActiveSession();
-    SparkSession.setActiveSession(spark);
     DeltaLog log = DeltaLog.forTable(spark, location);
     RandomAccessFile lock = lock(log.dataPath());
     try {
+      return commit(
+          spark,
+          log,
+          change -> {
+            if (seen >= 0) {
+              if (change.readVersion() != seen) return false;
+              change.readWholeTable();
+            }
+            write(new Path(log.dataPath(), name), log, bytes);
+            return true;
+          },
+          add);
+    } catch (DeltaConcurrentModificationException e) {
+      if (seen < 0) throw e;
+      return -1;
+    } finally {
+      if (lock != null) lock.close(); // which frees it
+    }
+  }
+
+  /** Writes a file into the folder of a table; nobody reads it before a commit adds it. */
+  public void write(SparkSession spark, String location, String name, byte[] bytes)
+      throws java.io.IOException {
+    DeltaLog log = DeltaLog.forTable(spark, location);
+    write(new Path(log.dataPath(), name), log, bytes);
+  }
+
+  /**
+   * Adds files that lie in the folder of a table; the version that they were added as. Whoever
+   * calls it on a local disk keeps other processes from committing meanwhile.
+   *
+   * @param adds what the log says of each, a line of JSON
+   */
+  public long add(SparkSession spark, String location, String adds) throws java.io.IOException {
+    return commit(spark, DeltaLog.forTable(spark, location), change -> true, adds.split("\n"));
+  }
+
+  private interface Check {
+    boolean passes(OptimisticTransaction change) throws java.io.IOException;
+  }
+
+  private static long commit(SparkSession spark, DeltaLog log, Check check, String... adds)
+      throws java.io.IOException {
+    var active = SparkSession.getActiveSession();
+    SparkSession.setActiveSession(spark);
+    try {
       OptimisticTransaction change = log.startTransaction(Option.empty(), Option.empty());
-      if (seen >= 0) {
-        if (change.readVersion() != seen) return -1;
-        change.readWholeTable();
-      }
-      write(new Path(log.dataPath(), name), log, bytes);
-      var none = Option.empty();
+      if (!check.passes(change)) return -1;
+      scala.collection.immutable.List<Action> actions = List$.MODULE$.empty();
+      for (String one : adds) actions = actions.$colon$colon(Action$.MODULE$.fromJson(one));
       DeltaOperations.Operation appended =
           new DeltaOperations.Write(
               SaveMode.Append,
@@ -65,13 +107,8 @@ public class EventTable {
               Option.empty(),
               Option.empty(),
               Option.empty());
-      return change.commit(
-          List$.MODULE$.empty().$colon$colon(Action$.MODULE$.fromJson(add)), appended);
-    } catch (DeltaConcurrentModificationException e) {
-      if (seen < 0) throw e;
-      return -1;
+      return change.commit(actions, appended);
     } finally {
-      if (lock != null) lock.close(); // which frees it
       if (active.isEmpty()) SparkSession.clearActiveSession();
       else SparkSession.setActiveSession(active.get());
     }

@@ -1,0 +1,38 @@
+"""Arrow's types for Spark's, as the tables of the audit have them."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pyarrow as pa
+
+from lineage.types import element_type, simple_type, struct_fields
+
+_SIMPLE = {
+    "STRING": pa.string(),
+    "BIGINT": pa.int64(),
+    "INT": pa.int32(),
+    "DOUBLE": pa.float64(),
+    "BOOLEAN": pa.bool_(),
+    # Without a zone Parquet's type would be Spark's TIMESTAMP_NTZ.
+    "TIMESTAMP": pa.timestamp("us", "UTC"),
+}
+
+
+@cache
+def arrow_type(kind: str) -> pa.DataType:
+    """The type for one of Spark's.
+
+    >>> print(arrow_type("ARRAY<STRUCT<a: BIGINT, b: STRING>>"))
+    list<element: struct<a: int64, b: string>>
+
+    Raises:
+        KeyError: no table of the audit has it.
+    """
+    kind = simple_type(kind)
+    element, fields = element_type(kind), struct_fields(kind)
+    if element is not None:
+        return pa.list_(pa.field("element", arrow_type(element)))
+    if fields:
+        return pa.struct([pa.field(name, arrow_type(inner)) for name, inner in fields])
+    return _SIMPLE[kind.upper()]
