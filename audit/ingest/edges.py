@@ -6,32 +6,16 @@ kind, under the columns of column_lineage or table_lineage. Most batches have no
 
 from __future__ import annotations
 
-import mmap
-from typing import TYPE_CHECKING
-
 import pyarrow as pa
 from pyarrow import compute
 
 from audit.ingest.arrow_lists import exploded, fields_of
 from audit.store.tables import COLUMN_LINEAGE, TABLE_LINEAGE, AuditTable
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-_MARK = b',"edges":[{'
-"""How the edges begin in a record's line. No JSON string can hold it: its quotes would be escaped."""
 _OF_QUERY = ("query_id", "query_start_time", "user_name", "query_type")
 _OF_TARGET = ("target_object_id", "target_object_name", "target_object_domain", "overwrites")
 _PARTS = {COLUMN_LINEAGE: "columns", TABLE_LINEAGE: "tables"}
 """Where the edges of each table stand in a target."""
-
-
-def has_edges(file: Path) -> bool:
-    """Whether a segment holds a record with edges; nothing is parsed."""
-    if file.stat().st_size == 0:
-        return False
-    with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as text:
-        return text.find(_MARK) >= 0
 
 
 def _own(table: AuditTable) -> dict[str, str]:

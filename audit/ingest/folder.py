@@ -23,13 +23,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from audit.core.clock import SystemClock, to_datetime
 from audit.core.errors import IngestError
 from audit.core.file_paths import local_path
 from audit.core.ids import id_micros
 from audit.ingest.batches import Batch, batches, forget
-from audit.ingest.edges import has_edges
+from audit.ingest.edge_mark import has_edges
 from audit.ingest.missing_rows import missing_rows
+from audit.ingest.rows import rows_of
 from audit.ingest.running import Published, publish
 from audit.record.access_record import Started
 from audit.spark.arrow_frames import frame_of
@@ -44,7 +47,6 @@ from audit.store.error_translation import IN_THE_SPOOL, as_ingest_error
 from audit.store.tables import AUDIT_TABLES, LINEAGE_TABLES, QUERY_HISTORY, AuditTable, require_tables
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import SparkSession
 
 _LOCK_SECONDS = 600.0
@@ -147,11 +149,6 @@ def _commit(
 
 def _rows(layout: Layout, batch: Batch) -> dict[AuditTable, pa.Table]:
     """The rows of a batch; no table of lineage where there are no edges."""
-    # Imported here: an application that ingests nothing needs no Arrow.
-    import pyarrow as pa
-
-    from audit.ingest.rows import rows_of
-
     try:
         found = rows_of(batch.files)
     except pa.ArrowInvalid as error:

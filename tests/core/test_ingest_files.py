@@ -18,7 +18,7 @@ from audit.ingest import arrow_records
 from audit.ingest import batches as batches_module
 from audit.ingest.arrow_records import parsed
 from audit.ingest.batches import Batch, batches, forget
-from audit.ingest.edges import has_edges
+from audit.ingest.edge_mark import has_edges
 from audit.ingest.rows import rows_of
 from audit.ingest.running import Published, running_in
 from audit.ingest.salvage import salvage

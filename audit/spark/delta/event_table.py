@@ -98,19 +98,13 @@ class HistoryTable:
     def _arrow(self, rows: Sequence[tuple[Any, ...]]) -> pa.Table:
         import pyarrow as pa
 
-        types = {
-            "STRING": pa.string(),
-            "BIGINT": pa.int64(),
-            "DOUBLE": pa.float64(),
-            # Without a zone Parquet's type would be Spark's TIMESTAMP_NTZ.
-            "TIMESTAMP": pa.timestamp("us", "UTC"),
+        from audit.spark.delta.arrow_types import arrow_type
+
+        arrays = {
+            name: pa.array([row[number] for row in rows], arrow_type(kind))
+            for number, (name, kind, _) in enumerate(self._columns)
         }
-        return pa.table(
-            {
-                name: pa.array([row[number] for row in rows], types[kind])
-                for number, (name, kind, _) in enumerate(self._columns)
-            }
-        )
+        return pa.table(arrays)
 
     def create(self) -> None:
         """Make the table where there is none; several may do it at once."""
