@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from audit.store.tables import AuditTable
 
 EVERY = 16
+_SMALL = 16 << 20
+"""Bytes: a larger file is left as it is. By default Delta (4.4) would write a large one anew each time."""
 
 
 def is_due(version: int, commits: int, every: int) -> bool:
@@ -55,6 +57,7 @@ def compact(spark: SparkSession, table: AuditTable, root: str, first: date, comm
     if not is_due(_version(spark, table.location(root)), commits, EVERY):
         return False
     since = first - timedelta(days=1)
+    spark.conf.set("spark.databricks.delta.optimize.minFileSize", _SMALL)
     try:
         spark.sql(f"OPTIMIZE {path_name(table, root)} WHERE query_date >= DATE'{since}'").collect()
     except JVM_ERRORS as error:
