@@ -1,4 +1,4 @@
-"""Sums up finished days with DuckDB: it works out a day of `top_readers` in a fifth of Spark's time.
+"""Sums up finished days with DuckDB: it works out a day of `top_readers` in a quarter of Spark's time.
 
 In: a session, a root. Out: what `audit.store.days.summary` writes. Spark works out what lies where delta-rs
 cannot read.
