@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+from pyarrow import compute
+
 from audit.core.clock import to_micros
 from audit.store.tables import AuditTable
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import SparkSession
 
 
@@ -19,9 +21,6 @@ def missing_rows(
     spark: SparkSession, table: AuditTable, root: str, rows: pa.Table, existing_where: str = "true"
 ) -> pa.Table:
     """The rows whose statements are not yet among the rows of a table for which a condition is true."""
-    import pyarrow as pa
-    from pyarrow import compute
-
     if not len(rows):
         return rows
     # The time span lets Delta skip files: without it every file of the table would be read.

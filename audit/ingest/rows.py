@@ -26,8 +26,9 @@ def rows_of(files: Iterable[Path]) -> dict[AuditTable, pa.Table]:
         pyarrow.ArrowInvalid: a record has a part of another type.
     """
     records = records_of(files)
-    is_marked = compute.is_valid(records[MARK])
-    single, marked = records.filter(compute.invert(is_marked)), records.filter(is_marked)
+    marked = records.filter(compute.is_valid(records[MARK]))
+    # A filter copies what it keeps: most batches have no mark.
+    single = records.filter(compute.is_null(records[MARK])) if len(marked) else records
     rows = {table: _single_rows(table, single) for table in AUDIT_TABLES}
     if len(marked):
         for table in rows.keys() - set(LINEAGE_TABLES):
@@ -40,4 +41,4 @@ def _single_rows(table: AuditTable, records: pa.Table) -> pa.Table:
         return edge_rows(table, records)
     if table is ACCESS_HISTORY:
         return fields_of(exploded(records.select(["access"]), "access")["access"])
-    return fields_of(records["query"].filter(compute.is_valid(records["query"])))
+    return fields_of(records["query"].drop_null())
