@@ -17,7 +17,7 @@ from pyarrow import json as arrow_json
 
 from audit.ingest.edges import EDGES
 from audit.record.aggregation import MARK
-from audit.spark.delta.arrow_types import arrow_type
+from audit.spark.arrow import arrow_type
 from audit.spool.entry import PREFIX_BYTES, is_sound
 from audit.store.tables import ACCESS_HISTORY, QUERY_HISTORY, AuditTable
 

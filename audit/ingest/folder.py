@@ -35,7 +35,7 @@ from audit.ingest.missing_rows import missing_rows
 from audit.ingest.rows import rows_of
 from audit.ingest.running import Published, publish
 from audit.record.access_record import Started
-from audit.spark.arrow_frames import frame_of
+from audit.spark.arrow import frame_of
 from audit.spark.delta.conflicts import retried
 from audit.spool import ingest_lock, remove_ingested
 from audit.spool.layout import Layout

@@ -11,7 +11,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from audit.query.tables import opened
-from audit.spark.arrow_frames import frame_of
+from audit.spark.arrow import frame_of
 from audit.spark.sessions import own_session
 from audit.store.days import summary
 from audit.store.delta_files import UnsupportedStore

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.core.clock import to_datetime
+from audit.spark.arrow import arrow_type
 from audit.spark.delta.append_files import add_action, statistics
-from audit.spark.delta.arrow_types import arrow_type
 from audit.store.tables import AUDIT_TABLES
 
 BOUNDS = ("minValues", "maxValues")

@@ -18,7 +18,6 @@ NO_SQL = {
     "audit/core/config.py": "values of settings, names of folders",
     "audit/core/file_paths.py": "schemes of paths",
     "audit/core/ids.py": "a query id",
-    "audit/ingest/folder.py": "characters of a path that Hadoop's globs know",
     "audit/record/aggregation.py": "the ids of attributes in the text of a plan",
     "audit/report/binding.py": "the parameters of a figure's SQL, which is the project's own",
     "audit/report/forms/charts.py": "ids inside a drawing",

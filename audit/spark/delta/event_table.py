@@ -98,7 +98,7 @@ class HistoryTable:
     def _arrow(self, rows: Sequence[tuple[Any, ...]]) -> pa.Table:
         import pyarrow as pa
 
-        from audit.spark.delta.arrow_types import arrow_type
+        from audit.spark.arrow import arrow_type
 
         arrays = {
             name: pa.array([row[number] for row in rows], arrow_type(kind))

@@ -1,12 +1,16 @@
-"""Arrow's types for Spark's, as the tables of the audit have them."""
+"""Arrow's types for Spark's, as the tables of the audit have them, and a DataFrame of an Arrow table."""
 
 from __future__ import annotations
 
 from functools import cache
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from lineage.types import element_type, simple_type, struct_fields
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 _SIMPLE = {
     "STRING": pa.string(),
@@ -36,3 +40,9 @@ def arrow_type(kind: str) -> pa.DataType:
     if fields:
         return pa.struct([pa.field(name, arrow_type(inner)) for name, inner in fields])
     return _SIMPLE[kind.upper()]
+
+
+def frame_of(spark: SparkSession, rows: pa.Table) -> DataFrame:
+    """The rows, all of which go through the driver's JVM."""
+    # PySpark (4.2) takes no table without chunks.
+    return spark.createDataFrame(rows if len(rows) else rows.schema.empty_table())
