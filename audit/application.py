@@ -195,6 +195,7 @@ class Application:
                 # A stopped context has no JVM left to ask.
                 steps.callback(self.services.policies.end)
             steps.callback(self.recorder.close)
+            steps.callback(self.services.backups.hashing.close)
 
     def _forget_sessions(self) -> None:
         for session in self._sessions_in_use():

@@ -8,7 +8,7 @@ after the event that deletes it: a killed driver leaves files without a backup, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from audit.core.errors import AuditError
@@ -17,6 +17,8 @@ from audit.spark.pyspark_api import frames
 from audit.time_travel.backups.backup_files import LOCATION
 from audit.time_travel.backups.content.take_backup import NOBODY, Watch
 from audit.time_travel.backups.estimate import LockEstimate, estimate_lock
+from audit.time_travel.backups.files.parallel import WORKERS
+from audit.time_travel.backups.hashing_thread import HashingThread
 from audit.time_travel.backups.model.apply_events import state_after
 from audit.time_travel.backups.model.events import BackupEvent
 from audit.time_travel.backups.rules import backup_rules, container_rules
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from audit.time_travel.backups.backup_log import BackupLog
     from audit.time_travel.backups.content.contents import Contents
     from audit.time_travel.backups.content.take_backup import BackupFolder
+    from audit.time_travel.backups.files.manifest import Done
     from audit.time_travel.backups.model.state import Backup, BackupPolicy, BackupSet, BackupState
     from audit.time_travel.backups.model.trusted_time import Observation
     from audit.time_travel.ports import Governance
@@ -82,6 +85,7 @@ class Backups:
         observe: what the clocks say now, given the store's date.
         contents: makes and restores files.
         care: knows the files of all tables; for estimates.
+        hashing: reads what was too large to be hashed by ADD BACKUP.
     """
 
     log: BackupLog
@@ -91,6 +95,7 @@ class Backups:
     observe: Callable[[int | None], Observation]
     contents: Contents
     care: Callable[[], Maintenance]
+    hashing: HashingThread = field(default_factory=HashingThread)
 
     def run(self, typed: backups.BackupStatement, spark: SparkSession, actor: Actor) -> DataFrame:
         """Run a statement about backups.
@@ -218,6 +223,9 @@ class Backups:
             place.store.remove(place.folder)
             raise
         self.files.bind(after)
+        added = after.backups[known.set_id][made.backup_id]
+        if added.content.get("unread"):
+            self.hashing.add(lambda done: self._problem_of_hashing(added, request.actor, done))
         return f"Backup {made.backup_id} of backup set {known.name} successfully created."
 
     def _restore(self, typed: backups.CreateFromBackup, spark: SparkSession, request: Request) -> str:
@@ -301,7 +309,9 @@ class Backups:
         for due in backup_rules.runs_due(self.log.state(), actor.time):
             yield self._scheduled(due, actor, watch)
         for unread in backup_rules.unread_backups(self.log.state()):
-            yield from self._completed(unread, actor, watch)
+            hashed = self._hashed(unread, actor, watch.read)
+            if hashed is not None:
+                yield hashed
         before = self.log.state()
         expired = self._appended(lambda state: backup_rules.expire_backups(state, actor), actor)
         for event in expired:
@@ -329,21 +339,30 @@ class Backups:
             return BackupRun("SKIPPED", name)
         return BackupRun("CREATED", name, made.backup_id, int(made.content.get("bytes", 0)))
 
-    def _completed(self, backup: Backup, actor: Actor, watch: Watch) -> Iterator[BackupRun]:
-        """Hash the files of a backup that were too large for the moment when it was made."""
-        name = self.log.state().sets[backup.set_id].name
+    def _hashed(self, backup: Backup, actor: Actor, done: Done, workers: int = WORKERS) -> BackupRun | None:
+        """Hash the files of a backup that were too large for the moment when it was made.
+
+        None where it is deleted, or another was faster.
+        """
+        place = self.files.of(backup)
         try:
-            place = self.files.of(backup)
-            found = place.store.complete(place.folder, watch.read)
+            found = place.store.complete(place.folder, done, workers)
         except BackupDamagedError as error:
-            # Deleted meanwhile, or a matter for `audit backup verify`.
-            if backup.backup_id in self.log.state().backups.get(backup.set_id, {}):
-                yield BackupRun("FAILED", name, backup.backup_id, problem=str(error))
-            return
-        if self._appended(
-            lambda state: backup_rules.complete_backup(state, backup, found.digest, actor), actor
-        ):
-            yield BackupRun("HASHED", name, backup.backup_id, found.size)
+            state = self.log.state()
+            if backup.backup_id not in state.backups.get(backup.set_id, {}):
+                return None
+            # A matter for `audit backup verify`.
+            return BackupRun("FAILED", state.sets[backup.set_id].name, backup.backup_id, problem=str(error))
+        now = replace(actor, time=self._seen().machine)
+        events = self._appended(
+            lambda state: backup_rules.complete_backup(state, backup, found.digest, now), now
+        )
+        return BackupRun("HASHED", events[-1].name, backup.backup_id, found.size) if events else None
+
+    def _problem_of_hashing(self, backup: Backup, actor: Actor, done: Done) -> str:
+        """Hash a backup's files on the caller's thread alone: the driver's cores are Spark's."""
+        done_with = self._hashed(backup, actor, done, workers=1)
+        return "" if done_with is None else done_with.problem
 
     def due(self, actor: Actor) -> list[BackupRun]:
         """What a run would make and delete now, with its bytes; nothing is changed."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+import warnings
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,9 @@ from audit.core.errors import AuditError
 from audit.testing import records
 from audit.time_travel import errors
 from audit.time_travel.backups.content import take_backup
+from audit.time_travel.backups.files import manifest
+from audit.time_travel.backups.files.manifest import sha256_of
+from audit.time_travel.backups.hashing_thread import HashingThread
 from audit.time_travel.backups.verify_backups import verified_backups
 from tests.sessions import NO_TABLES
 
@@ -201,9 +206,95 @@ def test_a_lock_on_the_set_of_a_dropped_table(session, sales, time_passes):
     assert run(session) == [("EXPIRED", "s")]
 
 
-def test_large_files_are_hashed_by_the_next_run(session, sales, monkeypatch):
-    """Until then verify knows them by their size and last write, afterwards by their bytes."""
+class Reading:
+    """The thread that hashes, held before the first file that it reads."""
+
+    def __init__(self, monkeypatch):
+        self.began, self.goes_on = threading.Event(), threading.Event()
+        monkeypatch.setattr(take_backup, "_READ_AT_ONCE", 0)
+
+        def read(path):
+            if threading.current_thread().name == "audit-backup-hashes":
+                self.began.set()
+                assert self.goes_on.wait(60)
+            return sha256_of(path)
+
+        monkeypatch.setattr(manifest, "sha256_of", read)
+
+    def until_done(self, session):
+        """Let it read all; what it warned of."""
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            self.goes_on.set()
+            assert backups_of(session).hashing.wait(60)
+        return [str(one.message) for one in told]
+
+
+@pytest.fixture
+def reading(monkeypatch):
+    """ADD BACKUP hashes no data; who does is held until `until_done`."""
+    held = Reading(monkeypatch)
+    yield held
+    held.goes_on.set()
+
+
+def completions(session):
+    """The backups that were hashed after they were made, and by whom."""
+    backups = backups_of(session).log
+    events = backups.events(backups.version())
+    return [(one.details["backup"], one.user) for one in events if one.event == "COMPLETE_BACKUP"]
+
+
+def test_large_files_are_hashed_at_once_after_the_statement(session, sales, reading):
+    """It has answered before; nobody has to start anything."""
+    before = len(completions(session))
+    backup = add(session)
+    assert reading.began.wait(60)
+    assert [(one.damages, one.unread > 0) for one in verified(session)] == [((), True)]
+    assert reading.until_done(session) == []
+    assert [(one.damages, one.unread) for one in verified(session)] == [((), 0)]
+    assert [one[0] for one in completions(session)[before:]] == [backup]
+    assert run(session) == []
+
+
+def test_a_write_before_the_hash_is_told(session, sales, reading):
+    """What was written gets no hash; whoever made the backup is warned, and verify tells."""
+    backup = add(session)
+    assert reading.began.wait(60)
+    data = next((folder_of(session, backup) / "tables" / "0000").glob("*.parquet"))
+    with data.open("r+b") as file:
+        file.write(b"changed")
+    told = reading.until_done(session)
+    assert len(told) == 1
+    assert "was written to before it had a hash" in told[0]
+    assert [problem for one in verified(session) for _, problem in one.damages] == ["written"]
+
+
+def test_a_backup_is_deleted_while_it_is_hashed(session, sales, reading):
+    """Nothing is told, and nothing of it comes back."""
+    backup = add(session)
+    folder = folder_of(session, backup)
+    assert reading.began.wait(60)
+    session.sql(f"ALTER BACKUP SET s DELETE BACKUP IDENTIFIER '{backup}'")
+    assert reading.until_done(session) == []
+    assert not folder.exists()
+
+
+def test_a_run_beside_the_thread_that_hashes(session, sales, reading):
+    """One of them puts it on record."""
+    before = len(completions(session))
+    backup = add(session)
+    assert reading.began.wait(60)
+    assert run(session) == [("HASHED", "s")]
+    assert reading.until_done(session) == []
+    assert completions(session)[before:] == [(backup, "runner")]
+    assert [(one.damages, one.unread) for one in verified(session)] == [((), 0)]
+
+
+def test_what_a_driver_has_not_hashed_the_next_run_does(session, sales, monkeypatch):
+    """It was killed behind ADD BACKUP. Until the run, verify knows files by their size and last write."""
     monkeypatch.setattr(take_backup, "_READ_AT_ONCE", 0)
+    monkeypatch.setattr(HashingThread, "add", lambda *_: None)
     backup = add(session)
     assert [(one.damages, one.unread > 0) for one in verified(session)] == [((), True)]
     assert run(session) == [("HASHED", "s")]

@@ -24,7 +24,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from audit.time_travel.backups.files.parallel import each
+from audit.time_travel.backups.files.parallel import WORKERS, each
 from audit.time_travel.errors import BackupDamagedError
 
 NAME = "manifest.jsonl"
@@ -177,19 +177,22 @@ def make_manifest(
         ) from error
 
 
-def complete_manifest(folder: Path, manifest: Manifest, done: Done = lambda _: None) -> Manifest:
+def complete_manifest(
+    folder: Path, manifest: Manifest, done: Done = lambda _: None, workers: int = WORKERS
+) -> Manifest:
     """A manifest with the hashes of all its files; those that it has stay as they are.
 
     Args:
         folder: of the backup.
         manifest: of that backup.
         done: is told the bytes of each file that is read.
+        workers: threads that read; 1 is the caller's own.
 
     Raises:
         BackupDamagedError: a file is missing, has another size, was written to, or cannot be read.
     """
     try:
-        return _with_hashes(folder, manifest.files, done, None)
+        return _with_hashes(folder, manifest.files, done, None, workers)
     except OSError as error:
         raise BackupDamagedError(
             f"backup {folder} cannot be read: {error}", "audit backup verify tells what is missing"
@@ -212,7 +215,9 @@ def hashes_of(folder: Path, manifest: Manifest) -> dict[FileIdentity, str]:
     return found
 
 
-def _with_hashes(folder: Path, entries: Sequence[FileEntry], done: Done, now: ReadNow | None) -> Manifest:
+def _with_hashes(
+    folder: Path, entries: Sequence[FileEntry], done: Done, now: ReadNow | None, workers: int = WORKERS
+) -> Manifest:
     found = list(entries)
     unread = [at for at, one in enumerate(found) if not one.sha256]
     if now is not None:
@@ -236,7 +241,7 @@ def _with_hashes(folder: Path, entries: Sequence[FileEntry], done: Done, now: Re
         found[at] = one._replace(sha256=digest, written=0)
         done(size)
 
-    each(unread, read)
+    each(unread, read, workers)
     return Manifest(tuple(found))
 
 

@@ -26,7 +26,7 @@ def each(items: Iterable[T], work: Callable[[T], None], workers: int = WORKERS) 
     Args:
         items: are taken one by one, so that no more than `workers` of them wait.
         work: is called by several threads at once.
-        workers: threads.
+        workers: threads; 1 is the caller's own.
     """
     waiting = iter(items)
     lock, failed = threading.Lock(), threading.Event()
@@ -44,6 +44,10 @@ def each(items: Iterable[T], work: Callable[[T], None], workers: int = WORKERS) 
                 failed.set()
                 raise
 
+    if workers == 1:
+        # A process that ends waits for the threads of pools, but not for a daemon that calls this.
+        run()
+        return
     with ThreadPoolExecutor(workers) as pool:
         for future in [pool.submit(run) for _ in range(workers)]:
             future.result()

@@ -29,6 +29,7 @@ from audit.time_travel.backups.files.manifest import (
     make_manifest,
     parse_manifest,
 )
+from audit.time_travel.backups.files.parallel import WORKERS
 from audit.time_travel.errors import BackupDamagedError
 
 
@@ -63,20 +64,24 @@ def publish(
     return manifest
 
 
-def complete(folder: Path, done: Done = lambda _: None) -> Manifest:
+def complete(folder: Path, done: Done = lambda _: None, workers: int = WORKERS) -> Manifest:
     """Hash the files of a backup that have no hash yet; two at once write the same.
 
     Args:
         folder: of a published backup.
         done: is told the bytes of each file that is read.
+        workers: threads that read; 1 is the caller's own.
 
     Raises:
         BackupDamagedError: it is no backup, or a file is not as the manifest says.
     """
     manifest = read_manifest(folder)
     if manifest.unread:
-        manifest = complete_manifest(folder, manifest, done)
-        _write(folder, manifest)
+        manifest = complete_manifest(folder, manifest, done, workers)
+        try:
+            _write(folder, manifest)
+        except FileNotFoundError as error:
+            raise BackupDamagedError(f"{folder} was deleted meanwhile", "make the backup anew") from error
     return manifest
 
 

@@ -19,6 +19,7 @@ from typing import Protocol
 
 from audit.time_travel.backups.files.link_files import Taken
 from audit.time_travel.backups.files.manifest import Damage, Done, FileIdentity, Manifest, ReadNow
+from audit.time_travel.backups.files.parallel import WORKERS
 from audit.time_travel.errors import BackupStoreUnknownError
 
 
@@ -216,8 +217,8 @@ class BackupStore(Protocol):
         """
         ...
 
-    def complete(self, folder: str, done: Done = lambda _: None) -> Published:
-        """Hash the files of a backup that have no hash yet.
+    def complete(self, folder: str, done: Done = lambda _: None, workers: int = WORKERS) -> Published:
+        """Hash the files of a backup that have no hash yet, with some threads; 1 is the caller's own.
 
         Raises:
             BackupDamagedError: it is no backup, or a file is not as the manifest says.

@@ -25,6 +25,7 @@ from audit.time_travel.backups.files.manifest import (
     read_back,
     verify,
 )
+from audit.time_travel.backups.files.parallel import WORKERS
 from audit.time_travel.backups.store.backup_store import (
     NO_ENFORCEMENT,
     NO_LOCK,
@@ -104,9 +105,9 @@ class LocalStore:
         manifest = folders.publish(self._folder(folder), done, known, now)
         return _published(manifest, NO_ENFORCEMENT if lock == NO_LOCK else self._enforcement())
 
-    def complete(self, folder: str, done: Done = lambda _: None) -> Published:
+    def complete(self, folder: str, done: Done = lambda _: None, workers: int = WORKERS) -> Published:
         """See `BackupStore.complete`."""
-        return _published(folders.complete(self._folder(folder), done))
+        return _published(folders.complete(self._folder(folder), done, workers))
 
     def totals(self, folder: str) -> Published:
         """See `BackupStore.totals`."""

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from audit.core.file_paths import local_path
 from audit.time_travel.backups.files.link_files import Taken
 from audit.time_travel.backups.files.manifest import NAME, Done, FileIdentity, ReadNow, files_in
-from audit.time_travel.backups.files.parallel import each
+from audit.time_travel.backups.files.parallel import WORKERS, each
 from audit.time_travel.backups.files.publish import folders_in
 from audit.time_travel.backups.store import s3_publish
 from audit.time_travel.backups.store.backup_store import (
@@ -156,9 +156,9 @@ class S3Store:
             total = s3_publish.publish(self.client, place, own, done)
         return Published(total.files, total.size, total.digest, enforcement)
 
-    def complete(self, folder: str, done: Done = lambda _: None) -> Published:
-        """See `BackupStore.complete`."""
-        del done
+    def complete(self, folder: str, done: Done = lambda _: None, workers: int = WORKERS) -> Published:
+        """See `BackupStore.complete`: all have one when it is published."""
+        del done, workers
         return self.totals(folder)
 
     def totals(self, folder: str) -> Published:
