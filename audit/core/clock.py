@@ -105,3 +105,15 @@ def to_iso(micros: int) -> str:
     """
     # `strftime` writes the year 999 with three digits on Linux.
     return to_datetime(micros).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+
+
+def from_iso(text: str) -> int:
+    """What `to_iso` has written: UTC microseconds.
+
+    >>> from_iso("2022-01-25T16:17:47.388000Z")
+    1643127467388000
+
+    Raises:
+        ValueError: it is none of that form.
+    """
+    return to_micros(datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=timezone.utc))

@@ -34,6 +34,11 @@ class Batch:
     is_begun: bool = False
     is_committed: bool = False
 
+    @property
+    def name(self) -> str:
+        """Names it among the batches of its driver, also when it is run again."""
+        return self.files[0].name
+
     def note(self, layout: Layout, *, is_committed: bool) -> None:
         """Write down, synced to disk, that it is being committed, or that it is."""
         names = [file.name for file in self.files]

@@ -29,6 +29,8 @@ from audit.core.clock import SystemClock, to_datetime
 from audit.core.errors import IngestError
 from audit.core.file_paths import local_path
 from audit.core.ids import id_micros
+from audit.evidence.bind import bind_batch
+from audit.evidence.digest_log import DigestLog
 from audit.ingest.batches import Batch, batches, forget
 from audit.ingest.edge_mark import has_edges
 from audit.ingest.missing_rows import missing_rows
@@ -99,13 +101,14 @@ def _take_in(spark: SparkSession, folder: Path, root: str, running: tuple[Starte
         published = publish(spark, folder, root, running)
         if not segments:
             return Ingested()
+        log = DigestLog(spark, root, layout.home, SystemClock())
         commits: Counter[AuditTable] = Counter()
         statements = 0
         oldest: list[str] = []
         damaged: list[Path] = []
         for batch in batches(layout):
             if not batch.is_committed:
-                published = _commit(spark, layout, root, batch, published, commits)
+                published = _commit(spark, layout, root, log, batch, published, commits)
             removed = remove_ingested(folder, batch.files)
             forget(layout)
             statements += removed.statements
@@ -118,6 +121,7 @@ def _take_in(spark: SparkSession, folder: Path, root: str, running: tuple[Starte
             forget_since(spark, root, since, SystemClock().now())
             for table, number in commits.items():
                 compact(spark, table, root, since, number + 1)
+            log.compact(len(oldest) + 1)
     return Ingested(len(segments), statements, tuple(damaged))
 
 
@@ -125,6 +129,7 @@ def _commit(
     spark: SparkSession,
     layout: Layout,
     root: str,
+    log: DigestLog,
     batch: Batch,
     published: Published,
     commits: Counter[AuditTable],
@@ -132,6 +137,7 @@ def _commit(
     """Commit the rows of a batch to each table; returns the rows that still stand as RUNNING."""
     rows = _rows(layout, batch)
     batch.note(layout, is_committed=False)
+    bind_batch(log, rows, f"{layout.driver_id}/{batch.name}", again=batch.is_begun)
     replaced = _among(rows[QUERY_HISTORY], published.days)
     for table in AUDIT_TABLES:
         if table in rows:

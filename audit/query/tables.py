@@ -20,6 +20,8 @@ from sqlglot import exp, parse_one
 from audit.core.errors import QueryFailed, TableMissingError, TableUnreadable
 from audit.core.file_paths import local_path
 from audit.core.json_text import to_json
+from audit.evidence.event_rows import BOUND_ELSEWHERE
+from audit.evidence.row_texts import AT_ONCE, has_floats, row_texts, text_sql, texts_of
 from audit.policies.model.events import COLUMNS as EVENT_COLUMNS
 from audit.policies.model.events import NAME as EVENTS
 from audit.policies.model.events import GovernanceEvent, event_from
@@ -48,12 +50,14 @@ from audit.store.views import (
 )
 from lineage.names import sql_name
 from lineage.sql.mentions import named_in
-from lineage.types import element_type, struct_fields
+from lineage.types import element_type, simple_type, struct_fields
 
 if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
     from deltalake import DeltaTable
+
+    from audit.evidence.row_texts import Columns, Text
 
 _NO_TIME = frozenset({
     "sessions", "objects_last_read", "columns_last_read", "objects_last_written", "users_last_active",
@@ -82,7 +86,11 @@ TIMES = {
 """The column that the partition is made of, by table and view."""
 _LOGGING_HISTORY, _WAITING = "logging_history", "waiting_events"
 _OF_AUDIT = {table.name: table for table in AUDIT_TABLES}
-_TABLES = (*(table.name for table in (*AUDIT_TABLES, DATA_QUALITY, *SUM_TABLES)), *MEASURED)
+_TABLES = (
+    *(table.name for table in (*AUDIT_TABLES, DATA_QUALITY, *SUM_TABLES)),
+    *MEASURED,
+    *BOUND_ELSEWHERE,
+)
 
 
 def _fields_of_lists(columns: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
@@ -125,6 +133,7 @@ class Tables:
     waiting: Sequence[Mapping[str, Any]]
     _opened: dict[str, DeltaTable]
     sums: bool = True
+    _versions: Mapping[str, int] = field(default_factory=dict)
     _shown: set[str] = field(default_factory=set)
 
     def ask(self, text: str, values: Mapping[str, Any], limit: int = 0) -> Answer:
@@ -159,6 +168,24 @@ class Tables:
         with self._failures_named():
             return self.connection.sql(self.translated(text)).to_arrow_table()
 
+    def texts(
+        self, name: str, key: str, where: str, columns: Columns
+    ) -> Iterator[tuple[Sequence[str], Iterable[Text]]]:
+        """See `Source.texts`."""
+        self._show(f"{self.schema}.{name}")
+        kinds = self.types(name)
+        kinds = current_types(_OF_AUDIT[name], kinds) if name in _OF_AUDIT else kinds
+        rows = f"FROM {self._full(name)} WHERE {where}"
+        with self._failures_named():
+            if has_floats(columns) or any(kinds.get(one) != simple_type(kind) for one, kind in columns):
+                listed = ", ".join(quoted(one) for one, _ in columns)
+                found = self.connection.sql(f"SELECT {listed} {rows}").to_arrow_table()
+                yield found[key].to_pylist(), row_texts(found, columns)
+                return
+            asked = f"SELECT {quoted(key)} AS key, {text_sql(columns)} AS text {rows}"
+            for batch in self.connection.sql(asked).to_arrow_reader(AT_ONCE):
+                yield batch["key"].to_pylist(), texts_of(batch["text"])
+
     def _described(self, name: str) -> Answer:
         sql = self.translated(f"SELECT * FROM {sql_name((self.schema, name))}")  # noqa: S608 - quoted
         said = meanings(name)
@@ -177,6 +204,10 @@ class Tables:
         """The columns of a table with Spark's types; none where it is not there."""
         table = self._table(name)
         return {} if table is None else column_types(table)
+
+    def versions(self) -> dict[str, int]:
+        """The versions of the tables that have been opened so far, by name."""
+        return {name: table.version() for name, table in self._opened.items()}
 
     def size(self, name: str) -> int:
         """Bytes of the files of a table, at its version; 0 where it is not there."""
@@ -226,7 +257,7 @@ class Tables:
         """A table; None where there is none."""
         if name not in self._opened:
             try:
-                self._opened[name] = open_table(self.root, name)
+                self._opened[name] = open_table(self.root, name, self._versions.get(name))
             except TableMissingError:
                 return None
         return self._opened[name]
@@ -374,6 +405,7 @@ def opened(
     whole: bool = True,
     waiting: Sequence[Mapping[str, Any]] = (),
     sums: bool = True,
+    versions: Mapping[str, int] | None = None,
 ) -> Iterator[Tables]:
     """The tables under a root, until the block ends.
 
@@ -383,6 +415,7 @@ def opened(
         whole: the two tables of statements have to be there.
         waiting: what waits for an ingest (`audit.spool.waiting_events`), read before the tables are opened.
         sums: the views take finished days from the tables of `audit summarize`.
+        versions: of tables that are read as they were; the others as they are now.
 
     Raises:
         UnsupportedStore: delta-rs cannot read where it lies.
@@ -391,7 +424,7 @@ def opened(
     history = {table.name: open_table(root, table.name) for table in HISTORY_TABLES} if whole else {}
     with connected(schema) as connection:
         now = datetime.now(timezone.utc).replace(tzinfo=None)
-        yield Tables(connection, root, schema, now, waiting, history, sums)
+        yield Tables(connection, root, schema, now, waiting, history, sums, versions or {})
 
 
 @contextmanager

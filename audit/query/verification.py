@@ -1,7 +1,9 @@
-"""Verifies the audit tables: each record against its hash, each statement against its records.
+"""Verifies the audit tables: each row against the log of digests, each statement against its records.
 
 In: the audit tables of a root, a range of days. Out: `Verification`, with the query id of every
-altered, missing, orphaned or doubled row. DuckDB and Spark work it out alike: all of it is Spark's SQL.
+altered, missing, inserted, orphaned or doubled row. DuckDB and Spark work it out alike.
+
+Rows that were there before the log of digests began have the hash in their record alone.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from datetime import date
 from typing import Any
 
 from audit.query.answer import Source
+from audit.query.digests.check_tables import Held, check_tables
 from audit.record.hash_sql import row_text, text_hash
 from audit.record.logging_event import LOGGING_EVENTS
 from audit.store.tables import ACCESS_HISTORY, LINEAGE_TABLES, QUERY_HISTORY, AuditTable, require_types
@@ -48,11 +51,29 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """Checked rows of access_history (`records`) and query_history (`statements`), and the faults."""
+    """What the audit tables are worth.
+
+    Attributes:
+        records: checked rows of access_history.
+        statements: checked rows of query_history.
+        faults: what is not as it was written.
+        entries: of the log of digests.
+        unsigned: rows that were there before the log began: nobody has signed them.
+        waiting: rows that are signed later: of running statements, and the newest events.
+        late: rows that are signed and on their way.
+        key: that of the log; "" where there is none.
+        is_known: whether whoever checks knew the key; else the log itself names it.
+    """
 
     records: int
     statements: int
     faults: tuple[Fault, ...]
+    entries: int = 0
+    unsigned: int = 0
+    waiting: int = 0
+    late: int = 0
+    key: str = ""
+    is_known: bool = False
 
 
 def verify(
@@ -61,11 +82,12 @@ def verify(
     last: date | None = None,
     paired_since: date | None = None,
     progress: Callable[[int], None] = lambda _done: None,
+    held: Held | None = None,
 ) -> Verification:
     """Check every row between two days (UTC, both included).
 
-    A record's hash covers its row of access_history. It shows an alteration by hand, not one by
-    somebody who also computes the hash anew.
+    The log of digests binds what ingest has taken in since it began. Of older records the hash in their row
+    shows an alteration by hand, not one by somebody who also computes the hash anew.
 
     Args:
         source: what reads the audit tables.
@@ -74,6 +96,7 @@ def verify(
         paired_since: the first day that all tables keep, where their retention differs: before it a
             statement may have no record. None: they keep the same days.
         progress: told the number of records looked at, now and then.
+        held: what whoever checks holds of the log of digests; None: nothing.
 
     Raises:
         TableAlteredError: a table is not as this version made it, or gone.
@@ -81,12 +104,38 @@ def verify(
     """
     there = require_types(source.root, source.types)
     asked = _Asked(source, first, last, paired_since)
-    records, faults = asked.altered(progress)
-    faults += asked.unpaired()
+    records = asked.count(ACCESS_HISTORY)
+    done = 0
+
+    def looked_at(name: str, rows: int) -> None:
+        nonlocal done
+        done += rows if name == ACCESS_HISTORY.name else 0
+        progress(done)
+
+    signed = check_tables(source, held or Held(), first, last, looked_at)
+    old = [place.day for place in signed.unbound if place.table == ACCESS_HISTORY.name]
+    others = asked.altered(old, progress) if old else []
+    others += asked.unpaired()
     for table in LINEAGE_TABLES:
         if table in there:
-            faults += asked.edges(table)
-    return Verification(records, asked.statements(), tuple(faults))
+            others += asked.edges(table)
+    faults = [Fault("", text) for text in (signed.log.faults if signed.log else ())]
+    faults += [Fault(key, f"{table}: {fault}") for table, key, fault in signed.faults]
+    # A row that is gone is told once, not by those that miss it, too.
+    told = {one.query_id for one in faults}
+    faults += [one for one in others if one.query_id not in told]
+    log = signed.log
+    return Verification(
+        records,
+        asked.count(QUERY_HISTORY, _IS_STATEMENT),
+        tuple(faults),
+        len(log.said) if log else 0,
+        sum(signed.unbound.values()),
+        signed.waiting,
+        signed.late,
+        str(log.key or "") if log else "",
+        is_known=log is not None and log.is_known,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +147,12 @@ class _Asked:
     last: date | None
     paired_since: date | None
 
-    def altered(self, progress: Callable[[int], None]) -> tuple[int, list[Fault]]:
-        """How many records there are, and those with another hash than that of their row."""
-        access = self._rows(ACCESS_HISTORY)
+    def altered(self, among: Sequence[str], progress: Callable[[int], None]) -> list[Fault]:
+        """The records of some days with another hash than that of their row; "": of those without a day."""
+        listed = ", ".join(f"DATE'{day}'" for day in among if day)
+        dated = [f"query_date IN ({listed})"] if listed else []
+        undated = ["query_date IS NULL"] if "" in among else []
+        access = self._rows(ACCESS_HISTORY, f"({' OR '.join((*dated, *undated))})")
         text = row_text(self.source.types(ACCESS_HISTORY.name))
         done, faults = 0, []
         for days, records in _steps(self._ask(_DAYS.format(access=access))):
@@ -108,11 +160,11 @@ class _Asked:
             faults += self._faults("the record was altered: its hash is another", altered)
             done += records
             progress(done)
-        return done, faults
+        return faults
 
-    def statements(self) -> int:
-        """How many statements there are."""
-        ((count,),) = self._ask(_COUNT.format(rows=self._rows(QUERY_HISTORY, _IS_STATEMENT)))
+    def count(self, table: AuditTable, *conditions: str) -> int:
+        """How many rows a table has."""
+        ((count,),) = self._ask(_COUNT.format(rows=self._rows(table, *conditions)))
         return int(count)
 
     def unpaired(self) -> list[Fault]:

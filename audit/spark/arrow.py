@@ -18,6 +18,7 @@ _SIMPLE = {
     "INT": pa.int32(),
     "DOUBLE": pa.float64(),
     "BOOLEAN": pa.bool_(),
+    "BINARY": pa.binary(),
     # Without a zone Parquet's type would be Spark's TIMESTAMP_NTZ.
     "TIMESTAMP": pa.timestamp("us", "UTC"),
 }

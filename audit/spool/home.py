@@ -22,7 +22,7 @@ from audit.spool.layout import write_file
 from audit.spool.liveness import release_lock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from audit.core.config import Config
@@ -40,6 +40,17 @@ def hash_key(home: Path) -> bytes:
         SpoolUnavailableError: the file cannot be read or made.
     """
     return _once(home, _KEY, secrets.token_bytes(_BYTES))
+
+
+def secret(home: Path, name: str, make: Callable[[], bytes]) -> bytes:
+    """What a file of the home holds; made at the first call, for its owner alone.
+
+    Raises:
+        SpoolUnavailableError: the file cannot be read or made.
+    """
+    path = home / name
+    with spool_errors(path):
+        return path.read_bytes() if path.exists() else _once(home, name, make())
 
 
 def claim_home(config: Config) -> None:

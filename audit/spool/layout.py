@@ -44,6 +44,11 @@ class Layout:
         return self.path.name
 
     @property
+    def home(self) -> Path:
+        """The folder that holds `spool/`."""
+        return self.path.parent.parent
+
+    @property
     def lock(self) -> Path:
         """Held by the living driver."""
         return self.path / "lock"

@@ -5,7 +5,7 @@ In: a `Tool`. Out: a `Source`, which answers Spark's SQL.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -16,7 +16,10 @@ from audit.core.errors import QueryFailed
 from audit.query.answer import WAY_OUT, Answer, Source
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
+
+    from audit.evidence.row_texts import Columns, Text
 
 
 @contextmanager
@@ -72,6 +75,29 @@ class InSpark:
         found = [row.asDict(recursive=True).values() for row in rows]
         return Answer(tuple(frame.columns), [tuple(map(_in_utc, row)) for row in found])
 
+    def arrow(self, text: str) -> pa.Table:
+        """See `Source.arrow`."""
+        from audit.spark.java_errors import CALL_ERRORS, java_message
+        from audit.store.error_translation import first_lines
+
+        try:
+            return self.spark.sql(text).toArrow()
+        except CALL_ERRORS as error:
+            if names_a_file(error):
+                raise
+            raise QueryFailed(f"the query failed: {first_lines(java_message(error))}", WAY_OUT) from error
+
+    def texts(
+        self, name: str, key: str, where: str, columns: Columns
+    ) -> Iterator[tuple[Sequence[str], Iterable[Text]]]:
+        """See `Source.texts`."""
+        from audit.evidence.row_texts import row_texts
+        from lineage.names import sql_name
+
+        listed = ", ".join(sql_name([one]) for one, _ in columns)
+        rows = self.arrow(f"SELECT {listed} FROM {sql_name([self.schema, name])} WHERE {where}")  # noqa: S608 - quoted
+        yield rows[key].to_pylist(), row_texts(rows, columns)
+
     def types(self, name: str) -> dict[str, str]:
         """See `Source.types`."""
         full = f"{self.schema}.{name}"
@@ -113,12 +139,13 @@ def in_spark(spark: SparkSession, tool: Tool, *, whole: bool = True) -> InSpark:
 
 
 def _register_measured(spark: SparkSession, tool: Tool) -> None:
-    """Also the tables below the other views, as an attached session has measured them last."""
+    """Also the tables below the other views, as they were measured last, and those that a check reads."""
+    from audit.evidence.event_rows import BOUND_ELSEWHERE
     from audit.spark.delta.delta_log import delta_log
     from audit.store.measured.names import MEASURED
     from lineage.names import sql_name, sql_text
 
-    for name in MEASURED:
+    for name in (*MEASURED, *BOUND_ELSEWHERE):
         location = f"{tool.root.rstrip('/')}/{name}"
         if delta_log(spark, location).tableExists():
             table = sql_name([tool.config.schema, name])

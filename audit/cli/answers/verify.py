@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from pathlib import Path
 
 import click
 
@@ -19,17 +20,38 @@ _SHOWN = 100
 
 @click.command()
 @days_options
+@click.option(
+    "--against",
+    "files",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    multiple=True,
+    help="A file of `audit digest anchor`, kept elsewhere: finds a log that was cut off or exchanged.",
+)
+@click.option(
+    "--key",
+    default="",
+    help="The key that the log was begun with, or a file with it; default: that of this machine.",
+)
 @root_option
 @json_option
 @click.pass_context
-def verify(context: click.Context, tool: Tool, output: Output, first: date | None, last: date | None) -> None:
-    """Check the hash of each record.
+def verify(
+    context: click.Context,
+    tool: Tool,
+    output: Output,
+    first: date | None,
+    last: date | None,
+    files: tuple[Path, ...],
+    key: str,
+) -> None:
+    """Check each row against the signed log of digests.
 
-    Also finds statements without a record, and what stands there twice. DuckDB reads the tables' files: no
-    Spark starts, but for a root on a store that delta-rs does not know.
+    Finds what was altered, deleted or inserted, statements without a record, and what stands there twice.
+    DuckDB reads the tables' files: no Spark starts, but for a root on a store that delta-rs does not know.
 
     Exit code 1 if something is wrong.
     """
+    from audit.query.digests.held import held_by
     from audit.query.verification import verify as check
     from audit.store.days.kept_days import all_kept_since
 
@@ -44,6 +66,7 @@ def verify(context: click.Context, tool: Tool, output: Output, first: date | Non
             last,
             all_kept_since(began, map(tool.config.days_of, TABLE_NAMES)),
             progress=lambda done: output.progress(f"{done:,} records"),
+            held=held_by(tool.config.spool_home, began, key, files),
         )
     days = {"since": str(first) if first else None, "until": str(last) if last else None}
     counts = {"records": found.records, "statements": found.statements, "faults": len(found.faults)}
@@ -51,7 +74,13 @@ def verify(context: click.Context, tool: Tool, output: Output, first: date | Non
     # A damaged table may have a million faults; the title has their number.
     rows: list[Row] = [{"query_id": fault.query_id, "fault": fault.fault} for fault in found.faults[:_SHOWN]]
     if not rows:
-        rows = [{"records": found.records, "statements": found.statements, "faults": 0}]
+        rows = [
+            {
+                "records": found.records, "statements": found.statements, "faults": 0,
+                "entries": found.entries, "unsigned": found.unsigned, "waiting": found.waiting + found.late,
+                "key": found.key, "key_is_known": found.is_known,
+            }
+        ]  # fmt: skip
     output.rows(
         rows,
         title=f"{len(found.faults)} faults in {found.records:,} records of {found.statements:,} statements",

@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from audit.core.job_tags import SUPPRESS_TAG
 from audit.spark import java_classes, jvm
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
 
 Columns = Sequence[tuple[str, str, str]]
-"""Name, type (STRING, BIGINT, DOUBLE or TIMESTAMP) and meaning of each column."""
+"""Name, type (as `audit.spark.arrow` knows them) and meaning of each column."""
 
 
 class HistoryTable:
@@ -36,15 +37,22 @@ class HistoryTable:
         location: a Hadoop path.
         columns: of the table.
         ordered_by: a column that only grows; who reads what is new by it opens the new files alone.
+        versions_days: how long older versions can be read.
     """
 
     def __init__(
-        self, session: SparkSession, location: str, columns: Columns, ordered_by: str | None = None
+        self,
+        session: SparkSession,
+        location: str,
+        columns: Columns,
+        ordered_by: str | None = None,
+        versions_days: int = 3650,
     ) -> None:
         self._session = session
         self.location = location
         self._columns = columns
         self._ordered_by = ordered_by
+        self._versions_days = versions_days
         self._java: Any = java_classes.instance(jvm.view(session.sparkContext), "capture.EventTable")
 
     def version(self) -> int:
@@ -64,6 +72,44 @@ class HistoryTable:
         # Whoever's statement or attach needs them, it is the system that reads: no record tells of it.
         with tagged(self._session.sparkContext, SUPPRESS_TAG):
             return (found if self._ordered_by is None else found.orderBy(self._ordered_by)).collect()
+
+    def added_since(self, version: int, newest: int) -> pa.Table | None:
+        """The rows of files that commits behind a version have added, without a Spark job.
+
+        Args:
+            version: is not looked at.
+            newest: the last that is.
+
+        Returns:
+            None where the log no longer has one of these commits.
+        """
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        from audit.spark.arrow import arrow_type
+
+        found = [pa.schema([(name, arrow_type(kind)) for name, kind, _ in self._columns]).empty_table()]
+        for commit in range(version + 1, newest + 1):
+            lines = self._read(f"_delta_log/{commit:020}.json")
+            if lines is None:
+                return None
+            adds = [json.loads(line).get("add") for line in lines.splitlines()]
+            for add in adds:
+                # OPTIMIZE writes rows anew that are there already.
+                if add and add["dataChange"]:
+                    data = self._read(unquote(add["path"]))
+                    if data is None:
+                        return None
+                    found.append(
+                        parquet.ParquetFile(io.BytesIO(data))
+                        .read(found[0].column_names)
+                        .cast(found[0].schema)
+                    )
+        return pa.concat_tables(found)
+
+    def _read(self, name: str) -> bytes | None:
+        found = self._java.read(self._session._jsparkSession, self.location, name)
+        return None if found is None else bytes(found)
 
     def append(self, rows: Sequence[tuple[Any, ...]], seen: int | None = None) -> int | None:
         """Add rows in one commit; they are on record when this returns.
@@ -113,6 +159,6 @@ class HistoryTable:
         text = (
             f"CREATE TABLE IF NOT EXISTS {delta_path(self.location)} ({lines}) USING delta"
             " TBLPROPERTIES ('delta.enableDeletionVectors' = 'false', 'delta.checkpointInterval' = '100',"
-            " 'delta.logRetentionDuration' = 'interval 3650 days')"
+            f" 'delta.logRetentionDuration' = 'interval {self._versions_days} days')"
         )
         retried(partial(self._session.sql, text), conflict=is_creation_conflict)

@@ -33,7 +33,7 @@ MOVED_FROM = "moved_from"
 """In the details of a drop: the former location of moved files; after a kill they may still be there."""
 IN_FORCE = "retention_in_force"
 """In the details of the drop of a child: the days of its own period, which goes on with UNDROP SCHEMA."""
-_COLUMNS = (
+COLUMNS = (
     ("event_time", "TIMESTAMP", "When it happened (UTC, microseconds)"),
     (
         "event",
@@ -122,7 +122,7 @@ class DropRegistry:
 
     def __init__(self, session: SparkSession, root: str) -> None:
         self.location = f"{root.rstrip('/')}/{NAME}"
-        self._table = HistoryTable(session, self.location, _COLUMNS)
+        self._table = HistoryTable(session, self.location, COLUMNS)
         folder = local_path(root)
         # What was dropped before the root was moved has moved with it.
         self._moves = () if folder is None else moves_of(folder)

@@ -2,6 +2,7 @@ package io.sparkaccesshistory.capture;
 
 import java.io.RandomAccessFile;
 import java.nio.channels.OverlappingFileLockException;
+import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
@@ -63,6 +64,17 @@ public class EventTable {
       return -1;
     } finally {
       if (lock != null) lock.close(); // which frees it
+    }
+  }
+
+  /** What a file in the folder of a table holds; null where there is none. */
+  public byte[] read(SparkSession spark, String location, String name) throws java.io.IOException {
+    DeltaLog log = DeltaLog.forTable(spark, location);
+    Path path = new Path(log.dataPath(), name);
+    try (FSDataInputStream in = path.getFileSystem(log.newDeltaHadoopConf()).open(path)) {
+      return in.readAllBytes();
+    } catch (java.io.FileNotFoundException e) {
+      return null;
     }
   }
 

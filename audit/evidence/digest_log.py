@@ -1,0 +1,205 @@
+"""`digests`: the Delta table of the log of digests, beside the audit tables.
+
+In: drafts of entries. Out: entries, each with the signed checkpoint of the log up to it. Several drivers
+write one log: an entry is appended only where nobody else has written since its place was known, else it is
+signed for the next place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pyarrow import compute
+
+from audit.core.clock import to_datetime, to_iso
+from audit.core.errors import IngestError
+from audit.evidence.checkpoint import Checkpoint
+from audit.evidence.entries import Draft, Entry, Part, fingerprint, listed
+from audit.evidence.head import Head, frontier_text, parse_frontier
+from audit.evidence.keys import signer_of
+from audit.evidence.merkle import leaf_hash
+from audit.spark.delta.event_table import HistoryTable
+from audit.spark.unrecorded import unrecorded
+from audit.store.days.compaction import EVERY, is_due
+from audit.store.tables import TableOfRoot, path_name
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+    from audit.core.clock import Clock
+    from audit.evidence.event_rows import EventTable
+    from audit.evidence.row_texts import Columns
+    from audit.evidence.signed_note import Signer
+
+DIGESTS = TableOfRoot("digests")
+COLUMNS = (
+    ("sequence", "BIGINT", "The place of the entry in the log, from 0"),
+    ("entry_time", "TIMESTAMP", "When it was signed (UTC, microseconds)"),
+    ("kind", "STRING", "BEGIN, COLUMNS, ROWS, EVENTS, INTERVAL, RETENTION, KEY or BROKEN"),
+    ("body", "STRING", "What it says, as JSON; a leaf of the Merkle tree of the log"),
+    ("checkpoint", "STRING", "A signed note: name of the log, number of entries, root over them"),
+    ("frontier", "STRING", "Nodes of the tree that the next entry needs, in hex"),
+    (
+        "leaves",
+        "ARRAY<STRUCT<table_name: STRING, day: STRING, keys: ARRAY<STRING>, hashes: BINARY>>",
+        "Of the rows that it binds: query or event ids, a SHA-256 for each; null once retention took all",
+    ),
+)
+_TRIES = 50
+
+
+class DigestLog:
+    """The log of a root.
+
+    Args:
+        spark: a session of the audit's own.
+        root: of the audit tables.
+        home: the folder that holds `spool/`, and the key.
+        clock: tells the time.
+    """
+
+    def __init__(self, spark: SparkSession, root: str, home: Path, clock: Clock) -> None:
+        self.spark = spark
+        self.root = root
+        self._home = home
+        self._clock = clock
+        self._table = HistoryTable(
+            spark, DIGESTS.location(root), COLUMNS, ordered_by="sequence", versions_days=30
+        )
+
+    @property
+    def key(self) -> str:
+        """The public key of whoever signs here, as its text.
+
+        Raises:
+            EvidenceError: the key cannot be used.
+            SpoolUnavailableError: its file cannot be read or made.
+        """
+        return str(signer_of(self._home).verifier)
+
+    def append(self, drafts: Sequence[Draft], tables: Mapping[str, int] | None = None) -> list[Entry]:
+        """Sign entries, in their order; they are on record when this returns.
+
+        Args:
+            drafts: of the entries.
+            tables: versions of tables of events whose rows are all bound with these.
+
+        Raises:
+            EvidenceError: the key cannot be used.
+            IngestError: others were faster at every attempt.
+            SpoolUnavailableError: the key, or the file of the log's end, cannot be read or written.
+        """
+        signer = signer_of(self._home)
+        for _ in range(_TRIES):
+            head = self.head()
+            # The log was cut off, or exchanged: on record, and signed, from here on.
+            broken = [Draft("BROKEN", {"checkpoint": head.lost})] if head.lost else []
+            end, rows = self._signed(head, [*broken, *drafts], signer)
+            seen = head.version
+            if seen < 0:
+                self._table.create()
+                seen = 0  # Delta's CREATE TABLE is a commit of its own
+            version = self._table.append(rows, seen=seen)
+            if version is not None:
+                replace(end, version=version, tables={**head.tables, **(tables or {})}).save(self._home)
+                return [Entry(row[0], row[3], row[4]) for row in rows]
+        raise IngestError(
+            f"{self._table.location} is written by others faster than by this ingest",
+            "the records are safe in the spool; run `audit ingest` again",
+        )
+
+    def _signed(
+        self, head: Head, drafts: Sequence[Draft], signer: Signer
+    ) -> tuple[Head, list[tuple[Any, ...]]]:
+        """The end of the log behind some entries, and their rows, as `COLUMNS` orders them."""
+        rows: list[tuple[Any, ...]] = []
+        for draft in drafts:
+            now, sequence = self._clock.now(), head.tree.size
+            body = draft.body(sequence, to_iso(now))
+            tree, origin = head.tree.with_leaf(leaf_hash(body.encode())), head.origin or signer.name
+            note = Checkpoint(origin, tree.size, tree.root).signed(signer)
+            leaves = [_leaves(part) for part in draft.parts] or None
+            rows.append((sequence, to_datetime(now), draft.kind, body, note, frontier_text(tree), leaves))
+            new = {draft.details["fingerprint"]} if draft.kind == "COLUMNS" else set()
+            head = Head(head.version, tree, now, origin, head.columns | new, head.tables, note)
+        return head, rows
+
+    def head(self) -> Head:
+        """The end of the log. The file of the last writer, where nobody has written since."""
+        kept = Head.load(self._home)
+        if kept.version >= 0 and self._table.is_newest(kept.version):
+            return kept
+        version = self._table.version()
+        return Head(lost=kept.checkpoint) if version < 0 else self._read(version, kept)
+
+    def _read(self, version: int, kept: Head) -> Head:
+        with unrecorded():
+            frame = self._frame(version)
+            newest = (
+                frame.select("sequence", "entry_time", "frontier", "checkpoint")
+                .orderBy("sequence", ascending=False).limit(1).collect()
+            )  # fmt: skip
+            if not newest:
+                return Head(version, lost=kept.checkpoint)
+            said = [Entry(0, row["body"], "").said() for row in self._of_kind(frame, "COLUMNS")]
+            events = [Entry(0, row["body"], "").said() for row in self._of_kind(frame, "EVENTS")]
+        (last,) = newest
+        tables = max(events, key=lambda one: one["sequence"])["versions"] if events else {}
+        tree = parse_frontier(last["sequence"] + 1, last["frontier"])
+        columns = frozenset(one["fingerprint"] for one in said)
+        time = round(last["entry_time"].timestamp() * 1_000_000)
+        origin = last["checkpoint"].partition("\n")[0]
+        is_cut = kept.tree.size > tree.size or (kept.tree.size == tree.size and kept.tree != tree)
+        lost = kept.checkpoint if is_cut else ""
+        return Head(version, tree, time, origin, columns, tables, last["checkpoint"], lost)
+
+    def has_batch(self, batch: str) -> bool:
+        """Whether an entry binds a batch, by its name."""
+        with unrecorded():
+            frame = self._frame(self._table.version())
+            found = self._of_kind(frame, "ROWS")
+        return any(Entry(0, row["body"], "").said().get("batch") == batch for row in found)
+
+    def unbound_events(self, table: EventTable, version: int) -> pa.Table:
+        """The rows of a table of events, at a version, that no entry binds; by Spark."""
+        with unrecorded():
+            rows = self._read_at(TableOfRoot(table.name), version).toArrow()
+            events = self._frame(self._table.version()).where("kind = 'EVENTS'")
+            leaves = events.selectExpr("explode(leaves) AS l")
+            of_table = leaves.where(f"l.table_name = '{table.name}'")
+            bound = of_table.selectExpr("explode(l.keys) AS key").toArrow()
+        is_new = compute.invert(compute.is_in(rows[table.key], value_set=bound["key"].combine_chunks()))
+        return rows.select([name for name, _ in table.counted]).filter(is_new)
+
+    def columns(self, columns: Columns, head: Head) -> list[Draft]:
+        """The entry that lists columns, where the log has none of them."""
+        name = fingerprint(columns)
+        if name in head.columns:
+            return []
+        return [Draft("COLUMNS", {"fingerprint": name, "columns": listed(columns)})]
+
+    def _frame(self, version: int) -> DataFrame:
+        return self._read_at(DIGESTS, version)
+
+    def _read_at(self, table: TableOfRoot, version: int) -> DataFrame:
+        return self.spark.read.format("delta").option("versionAsOf", version).load(table.location(self.root))
+
+    def _of_kind(self, frame: DataFrame, kind: str) -> list[Any]:
+        return frame.where(f"kind = '{kind}'").select("body").collect()
+
+    def compact(self, commits: int) -> None:
+        """Put small files together, where it is due."""
+        version = self._table.version()
+        if is_due(version, commits, EVERY):
+            self.spark.sql(f"OPTIMIZE {path_name(DIGESTS, self.root)}").collect()
+
+
+def _leaves(part: Part) -> dict[str, Any]:
+    """The leaves of a part, as the table has them."""
+    leaves = part.leaves
+    return {"table_name": part.table, "day": part.day, "keys": list(leaves.keys), "hashes": leaves.hashes}

@@ -1,0 +1,71 @@
+"""The leaves of a digest: a hash for each statement, or event, of a table and day.
+
+In: keys and texts of rows. Out: `Leaves`, ordered by key, with the root of the Merkle tree over them. A key
+whose rows are several has one leaf, over all of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from audit.evidence.merkle import root
+from audit.evidence.row_texts import Text
+
+HASH_BYTES = 32
+_LEAF = sha256(b"\0")
+
+
+@dataclass(frozen=True, slots=True)
+class Leaves:
+    """Of one table and day.
+
+    Attributes:
+        keys: in their order, none twice.
+        hashes: of the leaves of these keys, one behind the other, 32 bytes each.
+        rows: how many there are.
+    """
+
+    keys: tuple[str, ...]
+    hashes: bytes
+    rows: int
+
+    @property
+    def root(self) -> bytes:
+        """Of the Merkle tree over the leaves."""
+        return root(self.each())
+
+    def each(self) -> list[bytes]:
+        """The hashes, in the order of the keys."""
+        return [self.hashes[at : at + HASH_BYTES] for at in range(0, len(self.hashes), HASH_BYTES)]
+
+
+def leaves_of(keys: Sequence[str], texts: Iterable[Text]) -> Leaves:
+    r"""The leaves of rows.
+
+    >>> leaves_of(["b", "a", "a"], [b"{3}", b"{2}", b"{1}"]) == Leaves(
+    ...     ("a", "b"), sha256(b"\0{1}\n{2}").digest() + sha256(b"\0{3}").digest(), 3
+    ... )
+    True
+    """
+    several = {key for key, count in Counter(keys).items() if count > 1} if len(set(keys)) < len(keys) else ()
+    found: dict[str, bytes] = {}
+    together: dict[str, list[Text]] = {key: [] for key in several}
+    for key, text in zip(keys, texts, strict=True):
+        if key in together:
+            together[key].append(text)
+        else:
+            # At once: the texts of all rows would not stay in memory.
+            found[key] = leaf((text,))
+    found.update((key, leaf(some)) for key, some in together.items())
+    ordered = tuple(sorted(found))
+    return Leaves(ordered, b"".join([found[key] for key in ordered]), len(keys))
+
+
+def leaf(texts: Sequence[Text]) -> bytes:
+    """The hash of the leaf for the texts of a key's rows: RFC 6962 over them, sorted, a line each."""
+    found = _LEAF.copy()
+    found.update(texts[0] if len(texts) == 1 else b"\n".join(sorted(map(bytes, texts))))
+    return found.digest()

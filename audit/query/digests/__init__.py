@@ -1,0 +1,1 @@
+"""Checks the audit tables against the log of digests, without Spark where delta-rs reads them."""

@@ -1,0 +1,257 @@
+"""Checks the rows of audit tables against the log of digests: each as it was signed, none gone, none added.
+
+In: what the log says of each table and day, the rows. Out: each row that is not as it was signed, by the id
+of its statement or event. The rows of a day are read, made texts and hashed in one go.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from audit.evidence.event_rows import EVENT_TABLES
+from audit.evidence.leaves import HASH_BYTES, leaves_of
+from audit.evidence.merkle import root
+from audit.query.answer import Source
+from audit.store.tables import AUDIT_TABLES, QUERY_HISTORY
+
+if TYPE_CHECKING:
+    from audit.evidence.row_texts import Columns
+
+GONE = "was signed and is not there; if an ingest was broken off, `audit ingest` brings it"
+ALTERED = "was altered: it is not as it was signed"
+INSERTED = "was inserted: nobody has signed it"
+_EVENTS = {one.name: one for one in EVENT_TABLES}
+_KEYS = {**{table.name: "query_id" for table in AUDIT_TABLES}, **{one.name: one.key for one in EVENT_TABLES}}
+
+
+class Place(NamedTuple):
+    """A table and a day of it, ISO 8601; "" for a table of events without days."""
+
+    table: str
+    day: str
+
+    @property
+    def where(self) -> str:
+        """SQL for its rows.
+
+        Raises:
+            ValueError: the day is none.
+        """
+        return f"query_date = DATE '{date.fromisoformat(self.day)}'" if self.day else "true"
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What an entry says of a place: how many leaves, their root, and the fingerprint of their columns."""
+
+    sequence: int
+    leaves: int
+    root: str
+    columns: str
+
+
+@dataclass(slots=True)
+class Expected:
+    """What the log says of a place.
+
+    Attributes:
+        bound: by its entries, in their order.
+        deleted: by entries whose rows retention has deleted since, or is about to.
+        unbound: rows that were there before the log began.
+    """
+
+    bound: list[Bound] = field(default_factory=list)
+    deleted: list[Bound] = field(default_factory=list)
+    unbound: int = 0
+
+
+class RowFault(NamedTuple):
+    """What is wrong with a row: its table, and its statement or event; "" where that is not known."""
+
+    table: str
+    key: str
+    fault: str
+
+
+class PlaceCheck(NamedTuple):
+    """What the rows of a place are worth.
+
+    Attributes:
+        rows: as many as were looked at.
+        unbound: statements and events that were there before the log began.
+        waiting: those that are signed later: of running statements, and the newest events.
+        late: those that are signed and on their way.
+        faults: what is wrong.
+    """
+
+    rows: int
+    unbound: int
+    waiting: int
+    late: int
+    faults: tuple[RowFault, ...]
+
+
+def expected_places(said: Iterable[Mapping[str, Any]]) -> dict[Place, Expected]:
+    """What the log says of each table and day.
+
+    Args:
+        said: what its entries say, in their order.
+    """
+    found: dict[Place, Expected] = defaultdict(Expected)
+    for sequence, entry in enumerate(said):
+        for table, days in entry.get("unbound", {}).items():
+            for day, rows in days.items():
+                found[Place(table, day)].unbound = rows
+        for part in entry.get("parts", ()):
+            bound = Bound(sequence, part["leaves"], part["root"], part["columns"])
+            found[Place(part["table"], part["day"])].bound.append(bound)
+        for gone in entry.get("deleted", ()):
+            place = found[Place(gone["table"], gone["day"])]
+            place.deleted += place.bound
+            place.bound, place.unbound = [], 0
+    return dict(found)
+
+
+def columns_listed(said: Iterable[Mapping[str, Any]]) -> dict[str, Columns]:
+    """The columns that COLUMNS entries list, by their fingerprints."""
+    listed = (one for one in said if one.get("kind") == "COLUMNS")
+    return {one["fingerprint"]: [(name, kind) for name, kind in one["columns"]] for one in listed}
+
+
+def check_place(
+    source: Source,
+    place: Place,
+    expected: Expected,
+    columns: Mapping[str, Columns],
+    pending: Collection[int] = (),
+    unsigned_since: int | None = None,
+) -> PlaceCheck:
+    """Check the rows of a table and day.
+
+    Args:
+        source: what reads the tables.
+        place: which.
+        expected: what the log says of it.
+        columns: by their fingerprints.
+        pending: entries whose rows may not have come yet.
+        unsigned_since: rows of events from then on (UTC microseconds) may not be signed yet; None: all are.
+    """
+    signed = _Signed.read(source, place, expected)
+    rows, there = _there(source, place, signed, columns)
+    faults = [RowFault(place.table, "", text) for text in signed.faults]
+    faults += [
+        RowFault(place.table, key, ALTERED)
+        for key, leaf in there.items()
+        if key in signed.leaves and signed.leaves[key][1] != leaf
+    ]
+    missing = [key for key in signed.kept() if key not in there]
+    gone = [key for key in missing if signed.leaves[key][0] not in pending]
+    faults += [RowFault(place.table, key, GONE) for key in gone]
+    unknown = [key for key in there if key not in signed.leaves]
+    later = _signed_later(source, place, unsigned_since) if unknown else set()
+    rest = [key for key in unknown if key not in later]
+    if not signed.faults:  # else nobody knows which of them it bound
+        faults += _unbound_faults(place, rest, expected.unbound)
+    unbound = min(len(rest), expected.unbound)
+    return PlaceCheck(rows, unbound, len(unknown) - len(rest), len(missing) - len(gone), tuple(faults))
+
+
+@dataclass(slots=True)
+class _Signed:
+    """The leaves that entries have signed: entry and hash by key; by key the columns that count."""
+
+    leaves: dict[str, tuple[int, bytes]] = field(default_factory=dict)
+    columns: dict[int, str] = field(default_factory=dict)
+    deleted: set[int] = field(default_factory=set)
+    faults: list[str] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, source: Source, place: Place, expected: Expected) -> _Signed:
+        """Those of a place."""
+        signed = cls(deleted={one.sequence for one in expected.deleted})
+        bound = {one.sequence: one for one in (*expected.deleted, *expected.bound)}
+        if not bound:
+            return signed
+        left = set(bound)
+        for sequence, keys, hashes in _leaves_in(source, place, min(bound), max(bound)):
+            if sequence not in bound:
+                continue
+            left.discard(sequence)
+            each = [hashes[at : at + HASH_BYTES] for at in range(0, len(hashes), HASH_BYTES)]
+            if root(each).hex() != bound[sequence].root or len(keys) != len(each):
+                signed.faults.append(f"the leaves of entry {sequence} of the log of digests were altered")
+                continue
+            signed.columns[sequence] = bound[sequence].columns
+            signed.leaves.update((key, (sequence, leaf)) for key, leaf in zip(keys, each, strict=True))
+        # Those of rows that retention has deleted go some time after them.
+        signed.faults += [
+            f"the leaves of entry {sequence} of the log of digests are gone"
+            for sequence in sorted(left.difference(signed.deleted))
+        ]
+        return signed
+
+    def kept(self) -> Iterator[str]:
+        """The keys whose rows have to be there."""
+        return (key for key, (sequence, _) in self.leaves.items() if sequence not in self.deleted)
+
+
+def _leaves_in(source: Source, place: Place, first: int, last: int) -> Iterator[tuple[int, list[str], bytes]]:
+    text = (
+        "SELECT sequence, one.keys AS keys, one.hashes AS hashes"  # noqa: S608 - a place that is known
+        f" FROM (SELECT sequence, explode(leaves) AS one FROM {source.schema}.digests"
+        f" WHERE sequence BETWEEN {first} AND {last})"
+        f" WHERE one.table_name = '{place.table}' AND one.day = '{place.day}'"
+    )
+    found = source.arrow(text)
+    for row in zip(found["sequence"].to_pylist(), found["keys"], found["hashes"], strict=True):
+        sequence, keys, hashes = row
+        yield sequence, keys.as_py(), hashes.as_py()
+
+
+def _there(
+    source: Source, place: Place, signed: _Signed, columns: Mapping[str, Columns]
+) -> tuple[int, dict[str, bytes]]:
+    """How many rows there are, and the leaf of each key."""
+    of_keys: dict[str, bytes] = {}
+    key = _KEYS[place.table]
+    used = Counter(signed.columns.values()) or Counter({"": 1})
+    rows = 0
+    for number, (name, _) in enumerate(used.most_common()):
+        counted = columns.get(name, [(key, "STRING")])
+        found = [*source.texts(place.table, key, place.where, counted)]
+        keys = [one for some, _ in found for one in some]
+        leaves = leaves_of(keys, (text for _, texts in found for text in texts))
+        rows = len(keys)
+        for one, leaf in zip(leaves.keys, leaves.each(), strict=True):
+            entry = signed.leaves.get(one)
+            # A row counts with the columns that it was signed with.
+            if number == 0 or (entry is not None and signed.columns[entry[0]] == name):
+                of_keys[one] = leaf
+    return rows, of_keys
+
+
+def _signed_later(source: Source, place: Place, since: int | None) -> set[str]:
+    """The keys of rows that need not be signed yet."""
+    events = _EVENTS.get(place.table)
+    if place.table == QUERY_HISTORY.name:
+        where = "execution_status = 'RUNNING'"
+    elif events is not None and since is not None:
+        where = f"{events.time or 'event_time'} >= timestamp_micros({since})"
+    else:
+        return set()
+    text = f"SELECT {_KEYS[place.table]} FROM {source.schema}.{place.table} WHERE {place.where} AND {where}"  # noqa: S608 - our own names
+    return {key for (key,) in source.ask(text, {}).rows}
+
+
+def _unbound_faults(place: Place, keys: list[str], unbound: int) -> list[RowFault]:
+    """What is wrong with rows that nobody has signed, of which some were there before the log began."""
+    if not unbound:
+        return [RowFault(place.table, key, INSERTED) for key in keys]
+    if len(keys) == unbound:
+        return []
+    had = f"it had {unbound:,} when the log of digests began"
+    return [RowFault(place.table, "", f"{place.day} has {len(keys):,} rows that nobody has signed; {had}")]
