@@ -34,7 +34,7 @@ from audit.store.measured.measurement import Measurement
 from audit.store.measured.names import MEASURED
 from audit.store.record_reader import RecordReader
 from audit.store.running import running_since
-from audit.store.tables import AUDIT_TABLES, DATA_QUALITY
+from audit.store.tables import AUDIT_TABLES, DATA_QUALITY, DIGESTS
 from audit.store.versions import recorded_statement
 from audit.time_travel.backups.backup_files import BackupFiles
 from audit.time_travel.backups.backup_log import BackupLog
@@ -151,7 +151,7 @@ def build(
         config.account,
         config.admins.split(","),
         [
-            *(table.name for table in (*AUDIT_TABLES, DATA_QUALITY, *SUM_TABLES)),
+            *(table.name for table in (*AUDIT_TABLES, DATA_QUALITY, DIGESTS, *SUM_TABLES)),
             OBJECT_HISTORY,
             BACKUP_HISTORY,
             *MEASURED,

@@ -13,6 +13,8 @@ __all__ = ["main"]
     cls=Commands,
     modules=(
         "answers.coverage",
+        "answers.digest",
+        "answers.prove",
         "answers.query",
         "answers.report",
         "answers.status",

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
 import click
 
 from audit.cli.output import Output, json_option
 from audit.cli.tool import Tool, root_option
+
+if TYPE_CHECKING:
+    from audit.evidence.digest_log import DigestLog
+    from audit.store.days.retention import Deleted
 
 
 @click.command()
@@ -24,6 +32,7 @@ def retain(tool: Tool, output: Output, days: int | None, dry_run: bool) -> None:
     """
     # Imported here: `audit --help` needs no PySpark.
     from audit.core.clock import SystemClock
+    from audit.evidence.digest_log import DigestLog
     from audit.store.days.retention import retain as delete
 
     days_of = (lambda _table: days) if days else tool.config.days_of
@@ -33,7 +42,10 @@ def retain(tool: Tool, output: Output, days: int | None, dry_run: bool) -> None:
     clock = SystemClock()
     began = clock.now()
     with tool.spark() as spark:
-        deleted = delete(spark, tool.root, days_of, clock, dry_run=dry_run)
+        log = DigestLog(spark, tool.root, tool.config.spool_home, clock)
+        deleted = delete(spark, tool.root, days_of, clock, partial(_sign, log), dry_run=dry_run)
+        if not dry_run:
+            log.forget_leaves(min(one.oldest_kept for one in deleted))
     if not dry_run:
         tables = [
             {
@@ -57,3 +69,9 @@ def retain(tool: Tool, output: Output, days: int | None, dry_run: bool) -> None:
         ],
         title="Would be deleted" if dry_run else "Deleted",
     )
+
+
+def _sign(log: DigestLog, deleted: Sequence[Deleted]) -> None:
+    from audit.evidence.bind import bind_retention
+
+    bind_retention(log, {one.table: one.days for one in deleted})

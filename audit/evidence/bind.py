@@ -7,19 +7,23 @@ write by themselves, is bound with the next ingest.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from audit.evidence.digest_log import DigestLog
 from audit.evidence.entries import Draft, Part, fingerprint
-from audit.evidence.event_rows import new_events
+from audit.evidence.event_rows import EVENT_TABLES, new_events
 from audit.evidence.leaves import leaves_of
+from audit.evidence.merkle import root
 from audit.evidence.row_texts import Columns, row_texts
 from audit.evidence.unbound import unbound_rows
-from audit.store.tables import AuditTable
+from audit.store.tables import AUDIT_TABLES, AuditTable
 
 if TYPE_CHECKING:
+    from datetime import date
+
     import pyarrow as pa
 
 INTERVAL = timedelta(hours=1)
@@ -49,16 +53,51 @@ def bind_batch(log: DigestLog, rows: Mapping[AuditTable, pa.Table], batch: str, 
     )
 
 
-def keep_alive(log: DigestLog, application: str, now: int) -> None:
+def keep_alive(log: DigestLog, driver: str, now: int) -> None:
     """Sign what tables of events have gained, and that nothing else has come, once an interval.
 
     Args:
         log: of the root.
-        application: the driver that says so.
+        driver: who says so: the id of its spool.
         now: UTC microseconds.
+
+    Raises:
+        EvidenceError: the key cannot be used.
+        IngestError: the log cannot be written.
     """
-    quiet = now - log.head().time >= INTERVAL // timedelta(microseconds=1)
-    _append(log, [Draft("INTERVAL", {"application": application})] if quiet else [], {})
+    head = log.head()
+    quiet = head.tree.size and now - head.time >= INTERVAL // timedelta(microseconds=1)
+    _append(log, [Draft("INTERVAL", {"driver": driver})] if quiet else [], {})
+
+
+def bind_retention(log: DigestLog, gone: Mapping[str, Sequence[date]]) -> None:
+    """Sign that days are deleted, with the roots of what goes; the rows are there still.
+
+    Args:
+        log: of the root.
+        gone: days (UTC) by table; of tables that no digest binds as well, which are left out.
+
+    Raises:
+        EvidenceError: the key cannot be used.
+        IngestError: the log cannot be written.
+    """
+    bound = {*(table.name for table in AUDIT_TABLES), *(one.name for one in EVENT_TABLES)}
+    wanted = {(table, day.isoformat()) for table, days in gone.items() if table in bound for day in days}
+    if not wanted or not log.head().tree.size:
+        return
+    roots: dict[tuple[str, str], list[bytes]] = {place: [] for place in sorted(wanted)}
+    rows: Counter[tuple[str, str]] = Counter()
+    for entry in log.said(("ROWS", "EVENTS")):
+        for part in entry["parts"]:
+            place = (part["table"], part["day"])
+            if place in roots:
+                roots[place].append(bytes.fromhex(part["root"]))
+                rows[place] += part["rows"]
+    deleted = [
+        {"table": table, "day": day, "rows": rows[table, day], "entries": len(some), "root": root(some).hex()}
+        for (table, day), some in roots.items()
+    ]
+    log.append([Draft("RETENTION", {"deleted": deleted})])
 
 
 def parts_of(table: AuditTable, rows: pa.Table) -> Iterator[Part]:

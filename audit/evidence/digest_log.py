@@ -9,23 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from pyarrow import compute
 
 from audit.core.clock import to_datetime, to_iso
 from audit.core.errors import IngestError
+from audit.evidence import keys
 from audit.evidence.checkpoint import Checkpoint
-from audit.evidence.entries import Draft, Entry, Part, fingerprint, listed
+from audit.evidence.entries import Draft, Entry, Kind, Part, fingerprint, listed
 from audit.evidence.head import Head, frontier_text, parse_frontier
-from audit.evidence.keys import signer_of
 from audit.evidence.merkle import leaf_hash
 from audit.spark.delta.event_table import HistoryTable
 from audit.spark.unrecorded import unrecorded
 from audit.store.days.compaction import EVERY, is_due
-from audit.store.tables import TableOfRoot, path_name
+from audit.store.tables import DIGESTS, TableOfRoot, path_name
 
 if TYPE_CHECKING:
+    from datetime import date
     from pathlib import Path
 
     import pyarrow as pa
@@ -34,9 +36,8 @@ if TYPE_CHECKING:
     from audit.core.clock import Clock
     from audit.evidence.event_rows import EventTable
     from audit.evidence.row_texts import Columns
-    from audit.evidence.signed_note import Signer
+    from audit.evidence.signed_note import Signer, Verifier
 
-DIGESTS = TableOfRoot("digests")
 COLUMNS = (
     ("sequence", "BIGINT", "The place of the entry in the log, from 0"),
     ("entry_time", "TIMESTAMP", "When it was signed (UTC, microseconds)"),
@@ -72,6 +73,11 @@ class DigestLog:
             spark, DIGESTS.location(root), COLUMNS, ordered_by="sequence", versions_days=30
         )
 
+    def prepare(self) -> None:
+        """Make the table where there is none, so that the first ingest need not."""
+        if self._table.version() < 0:
+            self._table.create()
+
     @property
     def key(self) -> str:
         """The public key of whoever signs here, as its text.
@@ -80,7 +86,7 @@ class DigestLog:
             EvidenceError: the key cannot be used.
             SpoolUnavailableError: its file cannot be read or made.
         """
-        return str(signer_of(self._home).verifier)
+        return str(keys.signer_of(self._home).verifier)
 
     def append(self, drafts: Sequence[Draft], tables: Mapping[str, int] | None = None) -> list[Entry]:
         """Sign entries, in their order; they are on record when this returns.
@@ -94,7 +100,7 @@ class DigestLog:
             IngestError: others were faster at every attempt.
             SpoolUnavailableError: the key, or the file of the log's end, cannot be read or written.
         """
-        signer = signer_of(self._home)
+        signer = keys.signer_of(self._home)
         for _ in range(_TRIES):
             head = self.head()
             # The log was cut off, or exchanged: on record, and signed, from here on.
@@ -112,6 +118,19 @@ class DigestLog:
             f"{self._table.location} is written by others faster than by this ingest",
             "the records are safe in the spool; run `audit ingest` again",
         )
+
+    def rotate(self) -> Verifier:
+        """Sign with a new key from now on, for which the old one vouches; a killed run is run again.
+
+        Raises:
+            EvidenceError: a key cannot be used.
+            IngestError: others were faster at every attempt.
+            SpoolUnavailableError: a key cannot be read, made or replaced.
+        """
+        new = keys.next_signer(self._home, keys.signer_of(self._home).name)
+        self.append([Draft("KEY", {"key": str(new.verifier)})])
+        keys.take_next(self._home)
+        return new.verifier
 
     def _signed(
         self, head: Head, drafts: Sequence[Draft], signer: Signer
@@ -192,11 +211,42 @@ class DigestLog:
     def _of_kind(self, frame: DataFrame, kind: str) -> list[Any]:
         return frame.where(f"kind = '{kind}'").select("body").collect()
 
+    def said(self, kinds: Sequence[Kind]) -> list[dict[str, Any]]:
+        """What the entries of some kinds say, in their order; by Spark."""
+        with unrecorded():
+            frame = self._frame(self._table.version())
+            found = [row for kind in kinds for row in self._of_kind(frame, kind)]
+        return sorted((Entry(0, row["body"], "").said() for row in found), key=itemgetter("sequence"))
+
     def compact(self, commits: int) -> None:
         """Put small files together, where it is due."""
+        if is_due(self._table.version(), commits, EVERY):
+            self._run(f"OPTIMIZE {path_name(DIGESTS, self.root)}")
+
+    def forget_leaves(self, before: date) -> None:
+        """Delete the leaves of entries all whose rows are of days that no table keeps.
+
+        Args:
+            before: the first day (UTC) that a table keeps.
+        """
+        old = f"exists(leaves, one -> one.day = '' OR one.day >= '{before}')"
+        where = f"leaves IS NOT NULL AND entry_time < TIMESTAMP'{before}' AND NOT {old}"
+        table = path_name(DIGESTS, self.root)
         version = self._table.version()
-        if is_due(version, commits, EVERY):
-            self.spark.sql(f"OPTIMIZE {path_name(DIGESTS, self.root)}").collect()
+        with unrecorded():
+            if version < 0 or self._frame(version).where(where).isEmpty():
+                return
+        self._run(f"UPDATE {table} SET leaves = NULL WHERE {where}")  # noqa: S608 - our own path and day
+
+    def _run(self, text: str) -> None:
+        """Run a statement that changes files, not entries."""
+        head = self.head()
+        with unrecorded():
+            self.spark.sql(text).collect()
+        version = self._table.version()
+        # Where others have not written as well, the file of the log's end stays of use.
+        if version == head.version + 1:
+            replace(head, version=version).save(self._home)
 
 
 def _leaves(part: Part) -> dict[str, Any]:

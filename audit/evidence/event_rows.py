@@ -16,7 +16,7 @@ from audit.evidence.row_texts import row_texts
 from audit.policies.model.events import COLUMNS as GOVERNANCE_COLUMNS
 from audit.policies.model.events import NAME as GOVERNANCE
 from audit.spark.delta.event_table import HistoryTable
-from audit.store.tables import DATA_QUALITY, TableOfRoot, exists
+from audit.store.tables import DATA_QUALITY, DIGESTS, TableOfRoot, exists
 from audit.time_travel.backups.model.events import COLUMNS as BACKUP_COLUMNS
 from audit.time_travel.backups.model.events import NAME as BACKUPS
 from audit.time_travel.dropped.drop_registry import COLUMNS as OBJECT_COLUMNS
@@ -60,7 +60,7 @@ EVENT_TABLES = (
 )
 
 
-BOUND_ELSEWHERE = ("digests", GOVERNANCE, OBJECTS, BACKUPS)
+BOUND_ELSEWHERE = (DIGESTS.name, GOVERNANCE, OBJECTS, BACKUPS)
 """What a check reads beside the audit tables: the log, and tables of events that no view names."""
 
 

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING
 
 from audit.evidence.entries import ORIGIN
 from audit.evidence.errors import EvidenceError
-from audit.evidence.signed_note import Signer
+from audit.evidence.signed_note import Signer, Verifier
+from audit.spool.failure import spool_errors
 from audit.spool.home import secret
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 FILE = "evidence.key"
+_NEXT = "evidence.key.next"
 _HEAD = "PRIVATE+KEY+"
 _NAME_BYTES = 4
 _SEED_BYTES = 32
@@ -34,6 +36,39 @@ def signer_of(home: Path) -> Signer:
     return parse_signer(
         secret(home, FILE, lambda: new_key().encode()).decode("ascii", "replace"), home / FILE
     )
+
+
+def verifier_of(home: Path) -> Verifier:
+    """The public key of the spools of a root, which is not made here.
+
+    Raises:
+        EvidenceError: there is none, or the file holds no key.
+        SpoolUnavailableError: the file cannot be read.
+    """
+    if not (home / FILE).is_file():
+        raise EvidenceError(f"there is no key in {home}", "it comes with the first ingest on this machine")
+    return signer_of(home).verifier
+
+
+def next_signer(home: Path, name: str) -> Signer:
+    """The key that will replace the one of the spools; the same one until `take_next`.
+
+    Raises:
+        EvidenceError: the file holds no key.
+        SpoolUnavailableError: the file cannot be read or made.
+    """
+    text = secret(home, _NEXT, lambda: signer_text(Signer.generate(name)).encode())
+    return parse_signer(text.decode("ascii", "replace"), home / _NEXT)
+
+
+def take_next(home: Path) -> None:
+    """Sign with the next key from now on.
+
+    Raises:
+        SpoolUnavailableError: the file cannot be replaced.
+    """
+    with spool_errors(home / FILE):
+        (home / _NEXT).replace(home / FILE)
 
 
 def new_key() -> str:

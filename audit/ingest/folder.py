@@ -29,7 +29,7 @@ from audit.core.clock import SystemClock, to_datetime
 from audit.core.errors import IngestError
 from audit.core.file_paths import local_path
 from audit.core.ids import id_micros
-from audit.evidence.bind import bind_batch
+from audit.evidence.bind import bind_batch, keep_alive
 from audit.evidence.digest_log import DigestLog
 from audit.ingest.batches import Batch, batches, forget
 from audit.ingest.edge_mark import has_edges
@@ -93,7 +93,10 @@ def ingest_folder(spark: SparkSession, folder: Path, root: str, running: Running
 def _take_in(spark: SparkSession, folder: Path, root: str, running: tuple[Started, ...]) -> Ingested:
     layout = Layout(folder)
     segments = layout.sealed_segments()
+    log, clock = DigestLog(spark, root, layout.home, SystemClock()), SystemClock()
     if not segments and not running:
+        with as_ingest_error(f"what has happened under {root} could not be signed"):
+            keep_alive(log, layout.driver_id, clock.now())
         return Ingested()
     with as_ingest_error(f"the records of {folder} could not be taken into {root}"):
         made = any(has_edges(segment) for segment in segments)
@@ -101,7 +104,6 @@ def _take_in(spark: SparkSession, folder: Path, root: str, running: tuple[Starte
         published = publish(spark, folder, root, running)
         if not segments:
             return Ingested()
-        log = DigestLog(spark, root, layout.home, SystemClock())
         commits: Counter[AuditTable] = Counter()
         statements = 0
         oldest: list[str] = []
@@ -118,7 +120,7 @@ def _take_in(spark: SparkSession, folder: Path, root: str, running: tuple[Starte
         if oldest:
             # A UUIDv7 holds its time, which is near enough for what to compact.
             since = to_datetime(id_micros(min(oldest))).date()
-            forget_since(spark, root, since, SystemClock().now())
+            forget_since(spark, root, since, clock.now())
             for table, number in commits.items():
                 compact(spark, table, root, since, number + 1)
             log.compact(len(oldest) + 1)

@@ -15,12 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from audit.core.clock import SystemClock
 from audit.core.json_text import to_json
+from audit.evidence.bind import bind_batch
+from audit.evidence.digest_log import DigestLog
 from audit.ingest.arrow_lists import fields_of
 from audit.ingest.arrow_records import parsed
 from audit.ingest.missing_rows import missing_rows
 from audit.record.access_record import Ended, Started, build_row
 from audit.spark.delta.conflicts import retried
+from audit.spark.unrecorded import unrecorded
 from audit.spool import read_segment
 from audit.spool.layout import Layout, write_file
 from audit.store.append import append_audit_rows
@@ -117,9 +121,19 @@ def close_orphans(spark: SparkSession, folder: Path, root: str) -> None:
     left = Published.load(folder)
     if left.days:
         table, where = path_name(QUERY_HISTORY, root), left.predicate(left.days)
+        _bind_orphans(spark, Layout(folder), root, where)
         update = f"UPDATE {table} SET execution_status = 'INCOMPLETE' WHERE {where}"  # noqa: S608 - our own ids
         retried(lambda: spark.sql(update).collect())
         left.without(left.days).save(folder)
+
+
+def _bind_orphans(spark: SparkSession, layout: Layout, root: str, where: str) -> None:
+    """Sign the rows as they will be."""
+    with unrecorded():
+        running = spark.read.format("delta").load(QUERY_HISTORY.location(root)).where(where)
+        rows = running.selectExpr("* EXCEPT (execution_status)", "'INCOMPLETE' AS execution_status").toArrow()
+    log = DigestLog(spark, root, layout.home, SystemClock())
+    bind_batch(log, {QUERY_HISTORY: rows}, f"{layout.driver_id}/orphans", again=False)
 
 
 def _append(

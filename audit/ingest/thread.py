@@ -17,6 +17,7 @@ from audit.core.errors import AuditError, RecordLossWarning, SchemaTakenError
 from audit.core.guard import attempt
 from audit.core.identity import suppress
 from audit.core.job_tags import SUPPRESS_TAG
+from audit.evidence.digest_log import DigestLog
 from audit.ingest.adopt import adopt_dead_spools
 from audit.ingest.folder import Ingested, ingest_folder
 from audit.record.access_record import Started
@@ -93,6 +94,7 @@ class IngestThread:
             as_ingest_error(f"the audit tables under {root} could not be made"),
         ):
             create_tables(self._spark, root)
+            DigestLog(self._spark, root, self._config.spool_home, self._clock).prepare()
         self._ready = True
         _warned(self._register)
 

@@ -60,7 +60,7 @@ class Verification:
         entries: of the log of digests.
         unsigned: rows that were there before the log began: nobody has signed them.
         waiting: rows that are signed later: of running statements, and the newest events.
-        late: rows that are signed and on their way.
+        late: statements that are signed and whose rows are on their way.
         key: that of the log; "" where there is none.
         is_known: whether whoever checks knew the key; else the log itself names it.
     """
@@ -122,7 +122,7 @@ def verify(
     faults = [Fault("", text) for text in (signed.log.faults if signed.log else ())]
     faults += [Fault(key, f"{table}: {fault}") for table, key, fault in signed.faults]
     # A row that is gone is told once, not by those that miss it, too.
-    told = {one.query_id for one in faults}
+    told = {one.query_id for one in faults} | signed.late
     faults += [one for one in others if one.query_id not in told]
     log = signed.log
     return Verification(
@@ -132,7 +132,7 @@ def verify(
         len(log.said) if log else 0,
         sum(signed.unbound.values()),
         signed.waiting,
-        signed.late,
+        len(signed.late),
         str(log.key or "") if log else "",
         is_known=log is not None and log.is_known,
     )

@@ -260,6 +260,9 @@ DATA_QUALITY = AuditTable(
 """The outcomes of `audit.expect`, a row for each expectation; the first validation makes it. It holds no
 values of what was validated: who may read it need not be one who may read that."""
 
+DIGESTS = TableOfRoot("digests")
+"""The signed log of what the tables hold (`audit.evidence`)."""
+
 LINEAGE_TABLES = (COLUMN_LINEAGE, TABLE_LINEAGE)
 """The lineage tables. A statement that writes nothing has no row in them."""
 

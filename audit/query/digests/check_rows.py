@@ -16,7 +16,7 @@ from audit.evidence.event_rows import EVENT_TABLES
 from audit.evidence.leaves import HASH_BYTES, leaves_of
 from audit.evidence.merkle import root
 from audit.query.answer import Source
-from audit.store.tables import AUDIT_TABLES, QUERY_HISTORY
+from audit.store.tables import AUDIT_TABLES, DIGESTS, QUERY_HISTORY
 
 if TYPE_CHECKING:
     from audit.evidence.row_texts import Columns
@@ -84,14 +84,14 @@ class PlaceCheck(NamedTuple):
         rows: as many as were looked at.
         unbound: statements and events that were there before the log began.
         waiting: those that are signed later: of running statements, and the newest events.
-        late: those that are signed and on their way.
+        late: the keys of those that are signed and on their way.
         faults: what is wrong.
     """
 
     rows: int
     unbound: int
     waiting: int
-    late: int
+    late: frozenset[str]
     faults: tuple[RowFault, ...]
 
 
@@ -142,22 +142,21 @@ def check_place(
     """
     signed = _Signed.read(source, place, expected)
     rows, there = _there(source, place, signed, columns)
-    faults = [RowFault(place.table, "", text) for text in signed.faults]
-    faults += [
-        RowFault(place.table, key, ALTERED)
-        for key, leaf in there.items()
-        if key in signed.leaves and signed.leaves[key][1] != leaf
-    ]
-    missing = [key for key in signed.kept() if key not in there]
-    gone = [key for key in missing if signed.leaves[key][0] not in pending]
-    faults += [RowFault(place.table, key, GONE) for key in gone]
+    changed = [key for key, leaf in there.items() if key in signed.leaves and signed.leaves[key][1] != leaf]
     unknown = [key for key in there if key not in signed.leaves]
-    later = _signed_later(source, place, unsigned_since) if unknown else set()
+    later = _signed_later(source, place, unsigned_since) if changed or unknown else set()
+    missing = [key for key in signed.kept() if key not in there]
+    # A row that is on its way may replace the one of a statement that runs.
+    replaced = later.intersection(changed)
+    late = frozenset(one for one in (*missing, *replaced) if signed.leaves[one][0] in pending)
+    faults = [RowFault(place.table, "", text) for text in signed.faults]
+    faults += [RowFault(place.table, key, ALTERED) for key in changed if key not in late]
+    faults += [RowFault(place.table, key, GONE) for key in missing if key not in late]
     rest = [key for key in unknown if key not in later]
     if not signed.faults:  # else nobody knows which of them it bound
         faults += _unbound_faults(place, rest, expected.unbound)
     unbound = min(len(rest), expected.unbound)
-    return PlaceCheck(rows, unbound, len(unknown) - len(rest), len(missing) - len(gone), tuple(faults))
+    return PlaceCheck(rows, unbound, len(unknown) - len(rest), late, tuple(faults))
 
 
 @dataclass(slots=True)
@@ -177,11 +176,10 @@ class _Signed:
         if not bound:
             return signed
         left = set(bound)
-        for sequence, keys, hashes in _leaves_in(source, place, min(bound), max(bound)):
+        for sequence, keys, each in leaves_in(source, place, min(bound), max(bound)):
             if sequence not in bound:
                 continue
             left.discard(sequence)
-            each = [hashes[at : at + HASH_BYTES] for at in range(0, len(hashes), HASH_BYTES)]
             if root(each).hex() != bound[sequence].root or len(keys) != len(each):
                 signed.faults.append(f"the leaves of entry {sequence} of the log of digests were altered")
                 continue
@@ -199,17 +197,29 @@ class _Signed:
         return (key for key, (sequence, _) in self.leaves.items() if sequence not in self.deleted)
 
 
-def _leaves_in(source: Source, place: Place, first: int, last: int) -> Iterator[tuple[int, list[str], bytes]]:
+def leaves_in(
+    source: Source, place: Place, first: int, last: int
+) -> Iterator[tuple[int, list[str], list[bytes]]]:
+    """The leaves of a place in some entries: the entry, keys, and a hash for each.
+
+    Args:
+        source: what reads the tables.
+        place: a table and a day.
+        first: the first entry that is looked at.
+        last: the last one.
+    """
     text = (
         "SELECT sequence, one.keys AS keys, one.hashes AS hashes"  # noqa: S608 - a place that is known
-        f" FROM (SELECT sequence, explode(leaves) AS one FROM {source.schema}.digests"
+        f" FROM (SELECT sequence, explode(leaves) AS one FROM {source.schema}.{DIGESTS.name}"
         f" WHERE sequence BETWEEN {first} AND {last})"
         f" WHERE one.table_name = '{place.table}' AND one.day = '{place.day}'"
     )
     found = source.arrow(text)
-    for row in zip(found["sequence"].to_pylist(), found["keys"], found["hashes"], strict=True):
-        sequence, keys, hashes = row
-        yield sequence, keys.as_py(), hashes.as_py()
+    for sequence, keys, hashes in zip(
+        found["sequence"].to_pylist(), found["keys"], found["hashes"], strict=True
+    ):
+        data = hashes.as_py()
+        yield sequence, keys.as_py(), [data[at : at + HASH_BYTES] for at in range(0, len(data), HASH_BYTES)]
 
 
 def _there(

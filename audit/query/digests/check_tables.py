@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from audit.core.clock import from_iso, to_iso
 from audit.evidence.entries import Entry
-from audit.evidence.event_rows import BOUND_ELSEWHERE, EVENT_TABLES
+from audit.evidence.event_rows import EVENT_TABLES
 from audit.query.answer import Source
 from audit.query.digests.check_log import Anchor, LogCheck, check_log
 from audit.query.digests.check_rows import (
@@ -29,13 +29,12 @@ from audit.query.digests.check_rows import (
     expected_places,
 )
 from audit.query.tables import Tables, opened
-from audit.store.tables import AUDIT_TABLES
+from audit.store.tables import AUDIT_TABLES, DIGESTS
 
 if TYPE_CHECKING:
     from audit.evidence.row_texts import Columns
     from audit.evidence.signed_note import Verifier
 
-DIGESTS = BOUND_ELSEWHERE[0]
 _IN_FLIGHT = 600_000_000
 """Microseconds: no ingest takes longer from the signature to the rows."""
 _MANY_ROWS = 200_000
@@ -68,14 +67,14 @@ class TablesCheck:
         log: what the log of digests is worth; None where there is none.
         unbound: statements and events that were there before the log began, by place.
         waiting: those that are signed later.
-        late: those that are signed and on their way.
+        late: the keys of those that are signed and on their way.
         faults: rows that are not as they were signed.
     """
 
     log: LogCheck | None
     unbound: dict[Place, int] = field(default_factory=dict)
     waiting: int = 0
-    late: int = 0
+    late: set[str] = field(default_factory=set)
     faults: list[RowFault] = field(default_factory=list)
 
 
@@ -108,7 +107,7 @@ def check_tables(
     """
     # The log comes last: whoever writes meanwhile signs first.
     counts = {place: rows for place, rows in _places(source) if _is_asked(place, first, last)}
-    entries = _entries(source)
+    entries = entries_of(source)
     if not entries and not held.anchors:
         return TablesCheck(None, unbound={place: rows for place, rows in counts.items() if rows})
     log = check_log(entries, held.key, held.anchors)
@@ -122,7 +121,7 @@ def check_tables(
         if found.unbound:
             check.unbound[place] = found.unbound
         check.waiting += found.waiting
-        check.late += found.late
+        check.late |= found.late
         check.faults += found.faults
         progress(place.table, found.rows)
     check.faults.sort()
@@ -150,10 +149,11 @@ def _is_asked(place: Place, first: date | None, last: date | None) -> bool:
 _KNOWN = {table.name for table in AUDIT_TABLES} | {one.name for one in EVENT_TABLES}
 
 
-def _entries(source: Source) -> list[Entry]:
-    if not source.types(DIGESTS):
+def entries_of(source: Source) -> list[Entry]:
+    """The entries of the log, in their order; none where there is no log."""
+    if not source.types(DIGESTS.name):
         return []
-    text = f"SELECT sequence, body, checkpoint FROM {source.schema}.{DIGESTS} ORDER BY sequence"  # noqa: S608 - our own names
+    text = f"SELECT sequence, body, checkpoint FROM {source.schema}.{DIGESTS.name} ORDER BY sequence"  # noqa: S608 - our own names
     found = source.arrow(text)
     return [
         Entry(*row) for row in zip(*(found[name].to_pylist() for name in found.column_names), strict=True)

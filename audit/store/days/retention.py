@@ -13,7 +13,7 @@ deleted; who must have it gone sooner sets that property on each table, knowing 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
@@ -53,7 +53,13 @@ class Deleted:
 
 
 def retain(
-    spark: SparkSession, root: str, days_of: Callable[[str], int], clock: Clock, *, dry_run: bool = False
+    spark: SparkSession,
+    root: str,
+    days_of: Callable[[str], int],
+    clock: Clock,
+    sign: Callable[[Sequence[Deleted]], object] = lambda _: None,
+    *,
+    dry_run: bool = False,
 ) -> tuple[Deleted, ...]:
     """Delete days that are too old from all tables, and VACUUM.
 
@@ -62,6 +68,7 @@ def retain(
         root: folder of the audit tables.
         days_of: how long the records of a table are kept, in days; see `oldest_kept` for the boundary.
         clock: tells the time. VACUUM goes by the file system's.
+        sign: is told what will be deleted, before it is.
         dry_run: only list the days to delete.
 
     Raises:
@@ -77,25 +84,33 @@ def retain(
         later = [table for table in (DATA_QUALITY, *SUM_TABLES) if exists(spark, table, root)]
         # The sums of finished days go with the records that they were made of.
         sources = {table.name: table.sources for table in SUM_TABLES}
-        return tuple(
-            _retain(
+        tables: dict[str, TableOfRoot] = {table.name: table for table in (*AUDIT_TABLES, *later)}
+        found = tuple(
+            _too_old(
                 spark,
                 table,
                 root,
-                oldest_kept(now, min(days_of(one) for one in sources.get(table.name, (table.name,)))),
-                dry_run=dry_run,
+                oldest_kept(now, min(days_of(one) for one in sources.get(name, (name,)))),
             )
-            for table in (*AUDIT_TABLES, *later)
+            for name, table in tables.items()
         )
+        if not dry_run:
+            sign(found)
+            for one in found:
+                _delete(spark, tables[one.table], root, one)
+        return found
 
 
-def _retain(spark: SparkSession, table: TableOfRoot, root: str, first: date, *, dry_run: bool) -> Deleted:
-    old = f"query_date < DATE'{first}'"
+def _too_old(spark: SparkSession, table: TableOfRoot, root: str, first: date) -> Deleted:
     frame = spark.read.format("delta").load(table.location(root))
-    counts = frame.where(old).groupBy("query_date").count().orderBy("query_date").collect()
+    old = frame.where(f"query_date < DATE'{first}'")
+    counts = old.groupBy("query_date").count().orderBy("query_date").collect()
     days = tuple(row["query_date"] for row in counts)
-    if not dry_run:
-        if days:
-            retried(partial(spark.sql, f"DELETE FROM {path_name(table, root)} WHERE {old}"))  # noqa: S608 - our own path and day
-        spark.sql(f"VACUUM {path_name(table, root)}")
     return Deleted(table.name, first, days, sum(row["count"] for row in counts))
+
+
+def _delete(spark: SparkSession, table: TableOfRoot, root: str, old: Deleted) -> None:
+    if old.days:
+        where = f"query_date < DATE'{old.oldest_kept}'"
+        retried(partial(spark.sql, f"DELETE FROM {path_name(table, root)} WHERE {where}"))  # noqa: S608 - our own path and day
+    spark.sql(f"VACUUM {path_name(table, root)}")
