@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from audit.core.clock import Clock
-    from audit.evidence.event_rows import EventTable
     from audit.evidence.row_texts import Columns
     from audit.evidence.signed_note import Signer, Verifier
 
@@ -184,16 +183,21 @@ class DigestLog:
             found = self._of_kind(frame, "ROWS")
         return any(Entry(0, row["body"], "").said().get("batch") == batch for row in found)
 
-    def unbound_events(self, table: EventTable, version: int) -> pa.Table:
-        """The rows of a table of events, at a version, that no entry binds; by Spark."""
+    def unbound_events(self, name: str, key: str, version: int) -> pa.Table:
+        """The rows of a table of events that no entry binds; by Spark.
+
+        Args:
+            name: of the table.
+            key: the column by which rows are known.
+            version: of the table.
+        """
         with unrecorded():
-            rows = self._read_at(TableOfRoot(table.name), version).toArrow()
+            rows = self._read_at(TableOfRoot(name), version).toArrow()
             events = self._frame(self._table.version()).where("kind = 'EVENTS'")
-            leaves = events.selectExpr("explode(leaves) AS l")
-            of_table = leaves.where(f"l.table_name = '{table.name}'")
-            bound = of_table.selectExpr("explode(l.keys) AS key").toArrow()
-        is_new = compute.invert(compute.is_in(rows[table.key], value_set=bound["key"].combine_chunks()))
-        return rows.select([name for name, _ in table.counted]).filter(is_new)
+            leaves = events.selectExpr("explode(leaves) AS l").where(f"l.table_name = '{name}'")
+            bound = leaves.selectExpr("explode(l.keys) AS key").toArrow()
+        is_new = compute.invert(compute.is_in(rows[key], value_set=bound["key"].combine_chunks()))
+        return rows.filter(is_new)
 
     def columns(self, columns: Columns, head: Head) -> list[Draft]:
         """The entry that lists columns, where the log has none of them."""

@@ -94,7 +94,9 @@ def new_events(log: DigestLog, head: Head) -> NewEvents:
         if newest == bound:
             continue
         rows = reader.added_since(bound, newest)
-        found = [*event_parts(table, log.unbound_events(table, newest) if rows is None else rows)]
+        found = [
+            *event_parts(table, log.unbound_events(table.name, table.key, newest) if rows is None else rows)
+        ]
         parts += found
         if found:
             columns[table.name] = table.counted

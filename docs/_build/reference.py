@@ -152,8 +152,9 @@ def api() -> str:
 
 def tables() -> str:
     """The page of the audit tables: name, type and comment of each column."""
+    from audit.evidence.digest_log import COLUMNS
     from audit.store.days.finished_tables import FINISHED_TABLES, LAST_TABLES
-    from audit.store.tables import AUDIT_TABLES, DATA_QUALITY
+    from audit.store.tables import AUDIT_TABLES, DATA_QUALITY, DIGESTS
 
     about = {
         "access_history": "One row for each statement that succeeded: Snowflake's ACCESS_HISTORY. A name that the"
@@ -184,6 +185,16 @@ def tables() -> str:
         lines += [f"## {table.name}", "", about[table.name], "", "| column | type | holds |", "|---|---|---|"]
         lines += [_row(f"`{name}`", f"`{kind}`", text) for name, kind, text in table.columns]
         lines.append("")
+    lines += [
+        f"## {DIGESTS.name}",
+        "",
+        "The signed log of what the other tables hold: one row for each entry. See [Evidence](../evidence.md).",
+        "",
+        "| column | type | holds |",
+        "|---|---|---|",
+        *(_row(f"`{name}`", f"`{kind}`", text) for name, kind, text in COLUMNS),
+        "",
+    ]
     for finished in FINISHED_TABLES:
         lines += [
             f"## {finished.name}",

@@ -18,6 +18,8 @@ NO_SQL = {
     "audit/core/config.py": "values of settings, names of folders",
     "audit/core/file_paths.py": "schemes of paths",
     "audit/core/ids.py": "a query id",
+    "audit/evidence/signed_note.py": "the name of a key",
+    "audit/query/digests/held.py": "checkpoints in a file",
     "audit/record/aggregation.py": "the ids of attributes in the text of a plan",
     "audit/report/binding.py": "the parameters of a figure's SQL, which is the project's own",
     "audit/report/forms/charts.py": "ids inside a drawing",
