@@ -45,7 +45,7 @@ def by_python(rows: pa.Table) -> list[bytes]:
     return [_text(row) for row in _plain(rows).to_pylist()]
 
 
-def by_duckdb(rows: pa.Table, columns: Columns) -> Iterator[memoryview]:
+def by_duckdb(rows: pa.Table, columns: Columns) -> Iterator[Text]:
     """The same, much faster; not of floating-point numbers."""
     import duckdb
 
@@ -70,7 +70,7 @@ def text_sql(columns: Columns) -> str:
     return f"CAST(to_json(struct_pack({', '.join(fields)})) AS VARCHAR)"
 
 
-def texts_of(texts: pa.Array) -> Iterator[memoryview]:
+def texts_of(texts: pa.Array) -> Iterator[Text]:
     """The texts of an array that `text_sql` has made, not copied."""
     import numpy as np
     import pyarrow as pa
@@ -81,11 +81,12 @@ def texts_of(texts: pa.Array) -> Iterator[memoryview]:
     view = memoryview(data or b"")
     # DuckDB's escapes of control characters are not Python's.
     has_controls = _CONTROL in bytes(view[ends[0] : ends[-1]])
-    for start, end in itertools.pairwise(ends):
-        one = view[start:end]
-        if has_controls and _CONTROL in bytes(one):
-            one = memoryview(_text(json.loads(bytes(one))))
-        yield one
+    found = (view[start:end] for start, end in itertools.pairwise(ends))
+    return map(_as_python, found) if has_controls else found
+
+
+def _as_python(text: memoryview) -> Text:
+    return _text(json.loads(bytes(text))) if _CONTROL in bytes(text) else text
 
 
 def has_floats(columns: Columns) -> bool:

@@ -15,6 +15,7 @@ from audit.evidence.checkpoint import Checkpoint
 from audit.evidence.head import FILE as HEAD
 from audit.evidence.merkle import Frontier, leaf_hash
 from audit.evidence.signed_note import Signer
+from audit.query.digests import check_tables
 from audit.query.digests.check_rows import ALTERED, GONE, INSERTED
 from audit.query.digests.held import held_by
 from audit.query.tables import opened
@@ -62,6 +63,16 @@ def test_an_honest_history_is_whole(root, ids):
     assert (found.faults, found.records, found.statements) == ((), 21, 24)
     assert (found.unsigned, found.waiting, found.late, found.is_known) == (0, 0, 0, True)
     assert found.entries > 6
+
+
+def test_two_processes_find_the_same(root, ids, monkeypatch):
+    """They share the days of a long history."""
+    everywhere(root, "access_history", lambda row: None if row["query_id"] in ids[1] else row)
+    everywhere(root, "query_history", lambda row: {**row, "user_name": "bob"})
+    alone = check(root)
+    monkeypatch.setattr(check_tables, "_MANY_ROWS", 0)
+    assert check(root) == alone
+    assert len(alone.faults) > 24
 
 
 @pytest.mark.parametrize("how", [in_place, by_commit])

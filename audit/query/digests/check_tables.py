@@ -195,13 +195,15 @@ def _checked(
 class _Process:
     """What a process that checks has opened."""
 
+    until_it_ends = ExitStack()
     source: Tables
     asked: _Asked
 
     @classmethod
     def open(cls, root: str, schema: str, versions: Mapping[str, int], asked: _Asked) -> None:
         """Open the tables as they were when the check began, until the process ends."""
-        cls.source = ExitStack().enter_context(opened(root, schema, whole=False, versions=versions))
+        tables = opened(root, schema, whole=False, versions=versions)
+        cls.source = cls.until_it_ends.enter_context(tables)
         cls.source.connection.execute("SET threads = 1")
         cls.asked = asked
 

@@ -125,8 +125,8 @@ class HistoryTable:
 
         table = self._arrow(rows)
         file = io.BytesIO()
-        parquet.write_table(table, file)
-        name = f"part-00000-{uuid.uuid4()}-c000.snappy.parquet"
+        parquet.write_table(table, file, compression="zstd")
+        name = f"part-00000-{uuid.uuid4()}-c000.zstd.parquet"
         stats = () if self._ordered_by is None else (self._ordered_by,)
         added = add_action(name, file.tell(), table, stats, {})
         version = int(
