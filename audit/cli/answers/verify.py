@@ -59,6 +59,8 @@ def verify(
     output.progress(f"Reading the records under {tool.root}")
     began = SystemClock().now()
     # Not `whole`: which table is gone, and the way out, `verify` says itself.
+    home, is_beside = tool.config.spool_home, tool.config.local_root == tool.config.spool_home
+    held = held_by(home, began, key, files, has_all_spools=is_beside)
     with opened(tool, whole=False) as source:
         found = check(
             source,
@@ -66,7 +68,7 @@ def verify(
             last,
             all_kept_since(began, map(tool.config.days_of, TABLE_NAMES)),
             progress=lambda done: output.progress(f"{done:,} records"),
-            held=held_by(tool.config.spool_home, began, key, files),
+            held=held,
         )
     days = {"since": str(first) if first else None, "until": str(last) if last else None}
     counts = {"records": found.records, "statements": found.statements, "faults": len(found.faults)}

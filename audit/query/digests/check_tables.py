@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from audit.evidence.row_texts import Columns
     from audit.evidence.signed_note import Verifier
 
-_IN_FLIGHT = 600_000_000
+IN_FLIGHT = 600_000_000
 """Microseconds: no ingest takes longer from the signature to the rows."""
 _MANY_ROWS = 200_000
 """Of more rows two processes read."""
@@ -50,13 +50,16 @@ class Held:
         key: that of who began it; None: the log itself names it.
         anchors: checkpoints that were kept elsewhere.
         batches: those that an ingest has begun and not ended, by their names.
-        now: UTC microseconds.
+        now: UTC microseconds, before any table is looked at.
+        in_flight: how long an ingest may take that `batches` does not know, in microseconds; 0 where all
+            spools of the root are here.
     """
 
     key: Verifier | None = None
     anchors: Sequence[Anchor] = ()
     batches: Collection[str] = ()
     now: int = 0
+    in_flight: int = IN_FLIGHT
 
 
 @dataclass(slots=True)
@@ -162,7 +165,7 @@ def entries_of(source: Source) -> list[Entry]:
 
 def _pending(said: Sequence[Mapping[str, Any]], held: Held) -> frozenset[int]:
     """The entries whose rows may not have come yet."""
-    young = to_iso(held.now - _IN_FLIGHT)
+    young = to_iso(held.now - held.in_flight)
     return frozenset(
         place
         for place, one in enumerate(said)
@@ -172,7 +175,7 @@ def _pending(said: Sequence[Mapping[str, Any]], held: Held) -> frozenset[int]:
 
 def _unsigned_since(said: Sequence[Mapping[str, Any]]) -> int | None:
     """From when on rows of events may not be signed yet: about the time of the newest entry."""
-    return from_iso(str(said[-1]["time"])) - _IN_FLIGHT if said and "time" in said[-1] else None
+    return from_iso(str(said[-1]["time"])) - IN_FLIGHT if said and "time" in said[-1] else None
 
 
 def _checked(

@@ -20,18 +20,21 @@ from audit.evidence.head import FILE as HEAD
 from audit.evidence.head import Head
 from audit.evidence.signed_note import Verifier
 from audit.query.digests.check_log import Anchor
-from audit.query.digests.check_tables import Held
+from audit.query.digests.check_tables import IN_FLIGHT, Held
 from audit.spool.layout import spools_under
 
 _NOTE = re.compile(r"[^\n]+\n\d+\n[A-Za-z0-9+/=]+\n(?:[^\n]+\n)*\n(?:\u2014 [^\n]+\n)+")
 
 
-def held_by(home: Path, now: int, key: str = "", files: Sequence[Path] = ()) -> Held:
+def held_by(
+    home: Path, now: int, key: str = "", files: Sequence[Path] = (), *, has_all_spools: bool = False
+) -> Held:
     """What is held of the log of a root.
 
     Args:
         home: the folder that holds `spool/`.
         now: UTC microseconds.
+        has_all_spools: all drivers of the root have their spools there.
         key: the text of a public key, or a file with it; "" for that of this machine, where it is there.
         files: with checkpoints, one behind the other.
 
@@ -42,7 +45,8 @@ def held_by(home: Path, now: int, key: str = "", files: Sequence[Path] = ()) -> 
     head = _head(home)
     if head.checkpoint:
         anchors.append(Anchor(str(home / HEAD), head.checkpoint))
-    return Held(_key(home, key), anchors, frozenset(_begun(home)), now)
+    in_flight = 0 if has_all_spools else IN_FLIGHT
+    return Held(_key(home, key), anchors, frozenset(_begun(home)), now, in_flight)
 
 
 def anchors_in(file: Path) -> list[Anchor]:
