@@ -81,7 +81,7 @@ def verify(
     first: date | None = None,
     last: date | None = None,
     paired_since: date | None = None,
-    progress: Callable[[int], None] = lambda _done: None,
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
     held: Held | None = None,
 ) -> Verification:
     """Check every row between two days (UTC, both included).
@@ -95,7 +95,7 @@ def verify(
         last: the last day; None: to the end.
         paired_since: the first day that all tables keep, where their retention differs: before it a
             statement may have no record. None: they keep the same days.
-        progress: told the number of records looked at, now and then.
+        progress: told how many rows were looked at, and how many there are, now and then.
         held: what whoever checks holds of the log of digests; None: nothing.
 
     Raises:
@@ -105,16 +105,9 @@ def verify(
     there = require_types(source.root, source.types)
     asked = _Asked(source, first, last, paired_since)
     records = asked.count(ACCESS_HISTORY)
-    done = 0
-
-    def looked_at(name: str, rows: int) -> None:
-        nonlocal done
-        done += rows if name == ACCESS_HISTORY.name else 0
-        progress(done)
-
-    signed = check_tables(source, held or Held(), first, last, looked_at)
+    signed = check_tables(source, held or Held(), first, last, progress)
     old = [place.day for place in signed.unbound if place.table == ACCESS_HISTORY.name]
-    others = asked.altered(old, progress) if old else []
+    others = asked.altered(old, lambda done: progress(done, records)) if old else []
     others += asked.unpaired()
     for table in LINEAGE_TABLES:
         if table in there:

@@ -19,11 +19,16 @@ COMMANDS = {
     "backup verify": [],
     "check": [],
     "coverage": [],
+    "digest anchor": ["/nowhere/kept.txt"],
+    "digest export": [],
+    "digest key": [],
+    "digest rotate": [],
     "doctor": [],
     "failsafe list": [],
     "failsafe restore": ["s.t"],
     "ingest": [],
     "lineage": ["s.t"],
+    "prove": ["01a220f1-6b55-745a-94d3-74d326b1e345"],
     "purge": [],
     "query": ["who_read_column"],
     "report": ["access"],
@@ -48,6 +53,10 @@ MISTAKES = {
         ["x"], ["--from", "soon"], ["--to", "1"], ["--min-coverage", "101"], ["--conf", "x"],
         ["--from", "2026-02-01", "--to", "2026-01-01"],
     ],
+    "digest anchor": [[], ["/"], ["a", "b"]],
+    "digest export": [["x"], ["--conf", "x"]],
+    "digest key": [["x"], ["--conf", "x"]],
+    "digest rotate": [["x"], ["--conf", "x"]],
     "doctor": [["x"], ["--rot"]],
     "failsafe list": [["x"], ["--conf", "x"]],
     "failsafe restore": [[], ["s.t", "--at", "soon", "--as", "s.u"], ["s.t", "--at", "2026-01-01"]],
@@ -56,6 +65,7 @@ MISTAKES = {
         [], ["s.t", "--depth", "0"], ["s.t", "--depth", "x"], ["s.t", "--upstream", "--downstream"],
         ["s.t", "--both", "--upstream"], ["s.t", "--format", "png"],
     ],
+    "prove": [[], ["x"], ["01a220f1-6b55-745a-94d3-74d326b1e345", "--key", "x"]],
     "purge": [["x"], ["--conf", "x"]],
     "query": [
         ["nothing"], ["who_read_column", "--param", "x"], ["who_read_column", "--param", "nobody=1"],
@@ -73,6 +83,7 @@ MISTAKES = {
     "summarize": [["x"], ["--days", "1"]],
     "verify": [
         ["--from", "soon"], ["--to", "1"], ["x"], ["--from", "2026-02-01", "--to", "2026-01-01"],
+        ["--against", "/nowhere/kept.txt"], ["--key", "x"],
     ],
 }  # fmt: skip
 

@@ -25,12 +25,17 @@ def digest() -> None:
 
 @digest.command()
 @root_option
-def export(tool: Tool) -> None:
+@json_option
+def export(tool: Tool, output: Output) -> None:
     """Print the newest checkpoint: the name of the log, how many entries it has, their root, a signature.
 
     Whoever holds it finds a log that is cut off or exchanged later: `audit verify --against FILE`.
     """
-    hand_over(_newest(tool).checkpoint)
+    newest = _newest(tool)
+    if output.as_json:
+        output.rows([{"entries": newest.sequence + 1, "checkpoint": newest.checkpoint}])
+    else:
+        hand_over(newest.checkpoint)
 
 
 @digest.command()
@@ -67,11 +72,17 @@ def anchor(tool: Tool, output: Output, file: Path) -> None:
 
 @digest.command()
 @root_option
-def key(tool: Tool) -> None:
+@json_option
+def key(tool: Tool, output: Output) -> None:
     """Print the public key of this machine's signatures, to hand on to whoever verifies."""
     from audit.evidence.keys import verifier_of
 
-    hand_over(f"{verifier_of(tool.config.spool_home)}\n")
+    tool.require_audit()
+    found = str(verifier_of(tool.config.spool_home))
+    if output.as_json:
+        output.rows([{"key": found}])
+    else:
+        hand_over(f"{found}\n")
 
 
 @digest.command()

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from audit.cli.answers.tables import opened
+from audit.cli.bars import bars
 from audit.cli.days import days_options, require_order
 from audit.cli.on_record import note
 from audit.cli.output import Output, Row, json_option
@@ -51,6 +52,8 @@ def verify(
 
     Exit code 1 if something is wrong.
     """
+    from rich.progress import BarColumn, MofNCompleteColumn
+
     from audit.query.digests.held import held_by
     from audit.query.verification import verify as check
     from audit.store.days.kept_days import all_kept_since
@@ -61,13 +64,14 @@ def verify(
     # Not `whole`: which table is gone, and the way out, `verify` says itself.
     home, is_beside = tool.config.spool_home, tool.config.local_root == tool.config.spool_home
     held = held_by(home, began, key, files, has_all_spools=is_beside)
-    with opened(tool, whole=False) as source:
+    with opened(tool, whole=False) as source, bars(BarColumn(), MofNCompleteColumn()) as bar:
+        rows_read = bar.add_task("Rows", total=None)
         found = check(
             source,
             first,
             last,
             all_kept_since(began, map(tool.config.days_of, TABLE_NAMES)),
-            progress=lambda done: output.progress(f"{done:,} records"),
+            progress=lambda done, total: bar.update(rows_read, completed=done, total=total),
             held=held,
         )
     days = {"since": str(first) if first else None, "until": str(last) if last else None}

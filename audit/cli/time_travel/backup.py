@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from audit.cli.bars import bars
 from audit.cli.output import Output, json_option
 from audit.cli.signals import ended_by_signals
 from audit.cli.standard_output import hand_over
@@ -16,8 +16,6 @@ from audit.core.errors import AuditError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from rich.progress import Progress, ProgressColumn
 
     from audit.time_travel.backups.content.backup_content import BackupContent
     from audit.time_travel.backups.service import BackupRun, Backups
@@ -76,7 +74,7 @@ def verify(tool: Tool, output: Output, backup_set: str | None) -> None:
     from audit.time_travel.backups.verify_backups import verified_backups
 
     tool.require_audit()
-    with _bars(BarColumn(), DownloadColumn(), TransferSpeedColumn()) as bar:
+    with bars(BarColumn(), DownloadColumn(), TransferSpeedColumn()) as bar:
         task = bar.add_task("Reading", total=None)
         found = list(
             verified_backups(tool.config, backup_set, lambda size: bar.advance(task, size), tool.conf)
@@ -146,7 +144,7 @@ def restore(
         f"{create} {domain.value.upper()} {sql_name(split_name(name))}"
         f" FROM BACKUP SET {sql_name(split_name(found.backup_set.name))} IDENTIFIER '{found.backup_id}'"
     )
-    with tool.audited_spark() as spark, _bars(BarColumn(), MofNCompleteColumn()) as bar:
+    with tool.audited_spark() as spark, bars(BarColumn(), MofNCompleteColumn()) as bar:
         files = bar.add_task("Files restored", total=content.files)
         with watched(Watch(lambda _: bar.advance(files))):
             ((said,),) = spark.sql(text).collect()
@@ -183,20 +181,6 @@ def estimate(tool: Tool, output: Output, name: str, days: int, is_schema: bool) 
         ],
         title="A retention lock will bind",
     )
-
-
-@contextmanager
-def _bars(*columns: ProgressColumn) -> Iterator[Progress]:
-    """Bars on a terminal, gone at the end; each begins with what it is of."""
-    from rich.console import Console
-    from rich.progress import Progress, TextColumn
-
-    console = Console(stderr=True)
-    described = TextColumn("{task.description}")
-    with Progress(
-        described, *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
-        yield bar
 
 
 def _held(content: BackupContent) -> Iterator[dict[str, Any]]:
@@ -250,7 +234,7 @@ def _run(tool: Tool, output: Output, backups: Backups) -> list[BackupRun]:
     from audit.time_travel.backups.content.take_backup import Watch
 
     done: list[DoneRun] = []
-    with _bars(BarColumn(), TextColumn("{task.completed:,}")) as bar:
+    with bars(BarColumn(), TextColumn("{task.completed:,}")) as bar:
         files, read = bar.add_task("Files taken", total=None), bar.add_task("Bytes read", total=None)
         watch = Watch(lambda _: bar.advance(files), lambda size: bar.advance(read, size))
         clock = SystemClock()

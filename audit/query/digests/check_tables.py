@@ -94,7 +94,7 @@ def check_tables(
     held: Held,
     first: date | None,
     last: date | None,
-    progress: Callable[[str, int], None] = lambda _table, _rows: None,
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> TablesCheck:
     """Check the log, and the rows between two days (UTC, both included).
 
@@ -103,7 +103,7 @@ def check_tables(
         held: what is known of the log from elsewhere.
         first: None: from the beginning.
         last: None: to the end.
-        progress: told a table, and how many of its rows were looked at.
+        progress: told how many rows were looked at, and how many there are.
 
     Raises:
         TableUnreadable: a file of a table is damaged, or gone.
@@ -118,15 +118,16 @@ def check_tables(
         place: one for place, one in expected_places(log.said).items() if _is_asked(place, first, last)
     }
     asked = _Asked(columns_listed(log.said), _pending(log.said, held), _unsigned_since(log.said))
-    check = TablesCheck(log)
+    check, done, total = TablesCheck(log), 0, sum(counts.values())
     wanted = sorted({*counts, *expected})
-    for place, found in _checked(source, wanted, expected, asked, sum(counts.values())):
+    for place, found in _checked(source, wanted, expected, asked, total):
         if found.unbound:
             check.unbound[place] = found.unbound
         check.waiting += found.waiting
         check.late |= found.late
         check.faults += found.faults
-        progress(place.table, found.rows)
+        done += found.rows
+        progress(done, total)
     check.faults.sort()
     return check
 
