@@ -20,8 +20,8 @@ from audit.core.json_text import shown_json
 def prove(tool: Tool, output: Output, query_id: str, key: str) -> None:
     """Print the proof that the statement QUERY_ID was signed as it is in the tables.
 
-    It is JSON, with --json or without: the rows, the way from them to a signed checkpoint, and the checkpoint.
-    A script of forty lines checks it without this project: docs/evidence.md.
+    It is JSON, with --json or without: the rows, the way from them to a signed checkpoint, and that. A script
+    of forty lines checks it without this project: docs/evidence.md.
     """
     del output  # it has one form
     from audit.core.ids import is_id
