@@ -24,11 +24,11 @@ from benchmarks.result import Options
 @click.option(
     "--quick", is_flag=True, help="Tiny sizes, to see that everything works; RESULTS.md stays as it is."
 )
-@click.option("--scale", type=float, help="tpch, policies: the scale factor (1).")
+@click.option("--scale", type=float, help="tpch, policies, cost: the scale factor (1).")
 @click.option(
     "--passes",
     type=int,
-    help="as front_door, cross_check, tpch, policies, ingest, checks: measured passes.",
+    help="as front_door, cost, cross_check, tpch, policies, ingest, checks: measured passes.",
 )
 @click.option(
     "--records",

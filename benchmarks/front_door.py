@@ -32,7 +32,7 @@ QUERY = (
     " WHERE o.total > {} AND o.status IN ('O', 'F') GROUP BY c.nation HAVING count(*) > 1"
     " ORDER BY total DESC LIMIT 10"
 )
-_INSERT = (
+INSERT = (
     "INSERT INTO bench.totals SELECT c.nation, sum(o.total) AS total FROM bench.orders o"
     " JOIN bench.customers c ON o.customer_id = c.customer_id WHERE o.total > {} GROUP BY c.nation"
 )
@@ -62,7 +62,7 @@ def _repeated(spark: SparkSession, _number: int) -> Run:
 
 
 def _insert(spark: SparkSession, number: int) -> Run:
-    return lambda: spark.sql(_INSERT.format(number))
+    return lambda: spark.sql(INSERT.format(number))
 
 
 def _frame(spark: SparkSession, number: int) -> Run:

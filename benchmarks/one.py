@@ -15,6 +15,7 @@ from benchmarks.result import Options, Result
 
 NAMES = (
     "front_door",
+    "cost",
     "cross_check",
     "tpch",
     "ingest",
