@@ -6,7 +6,7 @@ supported versions; here is what no compiler sees, and state of Spark's that is 
 
 from __future__ import annotations
 
-from audit.spark.internals.surface import Kind, Member, Side, Surface, classes, fields, methods, words
+from audit.spark.internals.surface import Side, Surface, classes, fields, methods, words
 
 _CATALYST = "org.apache.spark.sql.catalyst"
 _CLASSIC = "org.apache.spark.sql.classic"
@@ -280,8 +280,7 @@ _BUS = Surface(
     "`SparkContext.addSparkListener` shares the queue of all listeners: one that stalls would stall the"
     " records",
     methods("org.apache.spark.SparkContext", "listenerBus")
-    + methods("org.apache.spark.scheduler.LiveListenerBus", "addToQueue/2 removeListener/1 post/1")
-    + (Member(Kind.CONSTRUCTOR, f"{_EXECUTION}.ui.SparkListenerDriverAccumUpdates", "", "2"),)
+    + methods("org.apache.spark.scheduler.LiveListenerBus", "addToQueue/2 removeListener/1")
     + fields(f"{_EXECUTION}.ui.SparkListenerSQLExecutionEnd", qe=f"{_EXECUTION}.QueryExecution"),
 )
 

@@ -5,6 +5,7 @@ In: a SparkContext. Out: starts, ends and markers, in the order in which Spark p
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from audit.spark import java_classes
-from audit.spark.jvm import class_loader, java_class, view
+from audit.spark.jvm import view
 from audit.spark.plans.metrics import Metrics
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
-# Class.forName's flag: with it the class is initialised, as Class.forName(name) does.
-_INITIALIZE = True
+# The JVM waits so long in one call. `close` waits for it.
+_WAIT_MS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,28 +60,19 @@ ExecutionEvent = ExecutionStart | ExecutionEnd | Marker
 class EventQueue:
     """Spark's SQL execution events, queued inside the JVM and drained from Python when it suits.
 
-    A `java.beans.EventHandler` turns `onOtherEvent(e)` into `queue.offer(e)`: the listener bus never
-    calls into Python, so a busy or paused driver stalls nothing. `EventQueue.java` reads many in one call.
+    The listener only adds to a queue of its own: the bus never calls into Python, so a busy or paused driver
+    stalls nothing. `EventQueue.java` reads many in one call.
     """
 
     def __init__(self, context: SparkContext, name: str) -> None:
-        self._marker = java_class(
-            context, "org.apache.spark.sql.execution.ui.SparkListenerDriverAccumUpdates"
-        )
         # SparkContext.addSparkListener puts a listener into the shared queue; `addToQueue` gives it a queue
         # and a thread of its own, so a slow one of another library does not delay it (Spark 4.2,
         # LiveListenerBus).
         self._bus = context._jsc.sc().listenerBus()
         self._events = java_classes.instance(view(context), "capture.EventQueue")
-        # The context class loader: a jar of `spark.jars` is not on the system class path.
-        interface = java_class(context, "java.lang.Class").forName(
-            "org.apache.spark.scheduler.SparkListenerInterface", _INITIALIZE, class_loader(view(context))
-        )
-        handler = java_class(context, "java.beans.EventHandler")
-        self._listener = handler.create(interface, self._events.queue(), "offer", "", "onOtherEvent")
+        self._listener = self._events.listener()
         self._bus.addToQueue(self._listener, name)
         self._markers = 0
-        self._none = getattr(java_class(context, "scala.collection.immutable.Nil$"), "MODULE$")
 
     def close(self) -> None:
         """Stop listening; what is queued is dropped."""
@@ -88,18 +80,35 @@ class EventQueue:
         self._bus.removeListener(self._listener)
         self._events.close()
 
+    @property
+    def newest_marker(self) -> int:
+        """The number of the last one that was posted."""
+        return self._markers
+
     def mark(self) -> int:
         """Post a marker behind everything posted so far; returns its number."""
         self._markers += 1
-        # An accumulator update for an execution that no listener knows: every listener ignores it.
-        self._bus.post(self._marker(-self._markers, self._none))
+        self._events.mark(self._bus, self._markers)
         return self._markers
 
     def drain(self) -> Iterator[ExecutionEvent]:
         """All events delivered so far, oldest first."""
-        while read := orjson.loads(self._events.drain()):
-            for kind, *values in read:
-                yield _READERS[kind](*values)
+        while read := _events_of(self._events.drain()):
+            yield from read
+
+    def delivered(self, timeout: float) -> Iterator[ExecutionEvent]:
+        """All events posted so far, oldest first; the marker behind them is the last, if the bus is in time.
+
+        Mostly one call: the JVM waits for the marker.
+        """
+        self._markers += 1
+        deadline = time.monotonic() + timeout
+        read = _events_of(self._events.markAndAwait(self._bus, self._markers, _WAIT_MS))
+        while True:
+            yield from read
+            if (read and read[-1] == Marker(self._markers)) or time.monotonic() > deadline:
+                return
+            read = _events_of(self._events.until(self._markers, _WAIT_MS))
 
     def query_execution(self, execution_id: int) -> Any:
         """Spark's own object of an execution that has ended (a JVM object); it can be asked for once."""
@@ -108,6 +117,10 @@ class EventQueue:
     def forget(self, execution_ids: Iterable[int]) -> None:
         """Release the executions that will not be asked for."""
         self._events.forget(",".join(map(str, execution_ids)))
+
+
+def _events_of(reply: str) -> list[ExecutionEvent]:
+    return [_READERS[kind](*values) for kind, *values in orjson.loads(reply)]
 
 
 def _read_start(execution_id: int, root_id: int, tags: str, description: str, time_ms: int) -> ExecutionStart:

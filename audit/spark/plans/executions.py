@@ -8,7 +8,6 @@ MERGE, say) are dropped.
 from __future__ import annotations
 
 import re
-import time
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
@@ -99,21 +98,20 @@ class Executions:
         """Take in whatever has been delivered."""
         for event in self._queue.drain():
             self._take(event)
-        if len(self._dropped) >= _DROPPED:
-            self._queue.forget(self._dropped)
-            self._dropped.clear()
+        self._forget_dropped()
 
     def await_delivery(self, timeout: float = 10.0) -> bool:
         """Take in everything that Spark has posted so far; False when its bus is that far behind."""
         # The bus delivers in order, so the marker comes after all events posted before it.
-        number, deadline = self._queue.mark(), time.monotonic() + timeout
-        while self._marked < number:
-            self.take_delivered()
-            if time.monotonic() > deadline:
-                return False
-            if self._marked < number:
-                time.sleep(0.002)
-        return True
+        for event in self._queue.delivered(timeout):
+            self._take(event)
+        self._forget_dropped()
+        return self._marked >= self._queue.newest_marker
+
+    def _forget_dropped(self) -> None:
+        if len(self._dropped) >= _DROPPED:
+            self._queue.forget(self._dropped)
+            self._dropped.clear()
 
     def of(self, owner: str) -> list[Execution]:
         """The ended outermost executions of a query id or a run id, oldest first; they are forgotten."""

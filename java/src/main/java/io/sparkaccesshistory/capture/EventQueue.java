@@ -10,7 +10,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import org.apache.spark.SparkThrowable;
+import org.apache.spark.scheduler.LiveListenerBus;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerEvent;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.ui.SparkListenerDriverAccumUpdates;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
@@ -23,7 +27,14 @@ public class EventQueue {
   // Py4J's replies of more than 8 KiB take 40 ms longer.
   private static final int REPLY = 4000;
   private static final int BOUND = 200000;
-  private final LinkedBlockingQueue<Object> queue = new LinkedBlockingQueue<>(BOUND);
+  private final LinkedBlockingQueue<SparkListenerEvent> queue = new LinkedBlockingQueue<>(BOUND);
+  private final SparkListener listener =
+      new SparkListener() {
+        @Override
+        public void onOtherEvent(SparkListenerEvent event) {
+          if (isWanted(event)) queue.offer(event);
+        }
+      };
   private final Map<Long, QueryExecution> executions = new HashMap<>();
   private final Set<Long> counted =
       Collections.newSetFromMap(
@@ -35,9 +46,40 @@ public class EventQueue {
           });
   private final ObjectMapper json = new ObjectMapper();
 
-  /** What the listener offers its events to. */
-  public LinkedBlockingQueue<Object> queue() {
-    return queue;
+  /** Fills the queue; whoever is on the bus never waits for it. */
+  public SparkListener listener() {
+    return listener;
+  }
+
+  /**
+   * Posts a marker behind all that was posted so far: an accumulator update for an execution that
+   * no listener knows, and every listener ignores.
+   */
+  public void mark(LiveListenerBus bus, long number) {
+    bus.post(new SparkListenerDriverAccumUpdates(-number, Scala.none()));
+  }
+
+  /** As `mark` and `until`, in one call. */
+  public String markAndAwait(LiveListenerBus bus, long number, long millis) throws Exception {
+    mark(bus, number);
+    return until(number, millis);
+  }
+
+  /**
+   * As `drain`, up to a marker, for which it waits so many milliseconds. Where the reply does not
+   * end with the marker, it was too long, or the time was over.
+   */
+  public synchronized String until(long number, long millis) throws Exception {
+    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
+    List<Object[]> events = new ArrayList<>();
+    for (int length = 0; length < REPLY; ) {
+      SparkListenerEvent event = queue.poll(end - System.nanoTime(), TimeUnit.NANOSECONDS);
+      if (event == null) break;
+      length += add(events, event);
+      if (event instanceof SparkListenerDriverAccumUpdates
+          && -((SparkListenerDriverAccumUpdates) event).executionId() >= number) break;
+    }
+    return json.writeValueAsString(events);
   }
 
   /**
@@ -47,14 +89,10 @@ public class EventQueue {
    */
   public synchronized String drain() throws Exception {
     List<Object[]> events = new ArrayList<>();
-    int length = 0;
-    while (length < REPLY) {
-      Object event = queue.poll();
+    for (int length = 0; length < REPLY; ) {
+      SparkListenerEvent event = queue.poll();
       if (event == null) break;
-      Object[] read = read(event);
-      if (read == null) continue;
-      events.add(read);
-      for (var one : read) length += 2 * String.valueOf(one).length();
+      length += add(events, event);
     }
     return json.writeValueAsString(events);
   }
@@ -76,7 +114,23 @@ public class EventQueue {
     executions.clear();
   }
 
-  private Object[] read(Object event) {
+  private static boolean isWanted(SparkListenerEvent event) {
+    return event instanceof SparkListenerSQLExecutionStart
+        || event instanceof SparkListenerSQLExecutionEnd
+        || event instanceof SparkListenerDriverAccumUpdates
+            && ((SparkListenerDriverAccumUpdates) event).executionId() < 0;
+  }
+
+  /** Adds an event as it is told; about how long that makes the reply. */
+  private int add(List<Object[]> events, SparkListenerEvent event) {
+    Object[] read = read(event);
+    events.add(read);
+    int length = 0;
+    for (var one : read) length += 2 * String.valueOf(one).length();
+    return length;
+  }
+
+  private Object[] read(SparkListenerEvent event) {
     if (event instanceof SparkListenerSQLExecutionStart) {
       SparkListenerSQLExecutionStart start = (SparkListenerSQLExecutionStart) event;
       Long id = Long.valueOf(start.executionId());
@@ -108,11 +162,9 @@ public class EventQueue {
         metrics.problem()
       };
     }
-    if (event instanceof SparkListenerDriverAccumUpdates) {
-      long number = -((SparkListenerDriverAccumUpdates) event).executionId();
-      return number > 0 ? new Object[] {"M", Long.valueOf(number)} : null;
-    }
-    return null;
+    return new Object[] {
+      "M", Long.valueOf(-((SparkListenerDriverAccumUpdates) event).executionId())
+    };
   }
 
   /** Spark's error class of a failed execution, else the exception's type; "" for none. */
