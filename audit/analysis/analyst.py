@@ -27,6 +27,7 @@ from audit.spark.catalog.session_catalog import (
     relation_of_leaf,
 )
 from audit.spark.plans.metrics import sum_known
+from audit.spark.plans.plan_facts import ExecutedPlan
 from lineage.catalog.identify import identify
 from lineage.catalog.object_ids import object_id
 from lineage.engine_diff import differences
@@ -118,12 +119,13 @@ class Analyst:
         if job.request.procedure is not None:
             return _of_procedure(job.request.procedure)
         query_execution = _query_execution(job, executions)
-        plan = None if query_execution is None or _has_no_plan(job) else query_execution.analyzed()
+        executed = self._executed(job.catalog, query_execution)
+        plan = None if _has_no_plan(job) else executed
         if job.request.stream is not None:
             finding = Finding(Access("STREAM"), "plan")  # its micro-batches read and write
         else:
             finding = self._traced(job, plan)
-        finding = self._completed(job.catalog, job.started, executions, finding, query_execution)
+        finding = self._completed(job.catalog, job.started, executions, finding, executed)
         if job.request.statement is None and query_execution is not None:
             text = self.plan_text(query_execution)
             finding = replace(
@@ -134,7 +136,12 @@ class Analyst:
             )
         return finding
 
-    def _traced(self, job: Job, plan: Any | None) -> Finding:
+    def _executed(self, catalog: CatalogSnapshot, query_execution: Any | None) -> ExecutedPlan | None:
+        if query_execution is None:
+            return None
+        return ExecutedPlan(self.plans, query_execution, catalog.session.spark)
+
+    def _traced(self, job: Job, plan: ExecutedPlan | None) -> Finding:
         """The finding by the text; by the plan where the text cannot tell, or its analysis has failed."""
         failure: list[str] = []
 
@@ -145,9 +152,9 @@ class Analyst:
         finding = attempt(lambda: self._by_text(job, plan), failed) or self._by_plan(job, plan)
         return finding if finding.access.analysis == "full" else finding.doubted(failure)
 
-    def _opened(self, catalog: CatalogSnapshot, plan: Any) -> PlanRelations:
-        facts = self.plans.collect_facts(plan)
-        views = {v.name.casefold(): catalog.session.view(v, plan) for v in facts.views}
+    def _opened(self, catalog: CatalogSnapshot, plan: ExecutedPlan) -> PlanRelations:
+        facts = plan.facts
+        views = {v.name.casefold(): catalog.session.view(v, plan.java) for v in facts.views}
         targets = facts.targets
         facts = replace(facts, targets=(), registered=catalog.registered(facts))
         read = named_relations(facts)
@@ -178,7 +185,7 @@ class Analyst:
             return Finding(seen(Access(started.query_type, analysis="opaque", reason=reason)), captured_by)
 
         finding = attempt(by_plan, failed)
-        ran = execution.query_execution
+        ran = self._executed(catalog, execution.query_execution)
         return self._completed(catalog, started, [execution], finding, ran)
 
     def by_plan(self, catalog: CatalogSnapshot, plan: Any) -> tuple[Access, tuple[ObjectVersion, ...]]:
@@ -197,7 +204,7 @@ class Analyst:
         access, _ = self.by_plan(job.catalog, job.request.query_execution().analyzed())
         return replace(job, started=replace(job.started, objects_tried=objects_named(access)))
 
-    def _by_text(self, job: Job, plan: Any | None) -> Finding | None:
+    def _by_text(self, job: Job, plan: ExecutedPlan | None) -> Finding | None:
         statement = job.request.statement
         if statement is None or (statement.tree is None and statement.command is None):
             return None
@@ -218,7 +225,7 @@ class Analyst:
             return None
         difference = disagreement(access, opened.relations) if plan is not None else None
         doubt = difference or opened.gained_column(access)
-        doubt = doubt or (self._other_reading(job, access) if plan is not None else None)
+        doubt = doubt or (_other_reading(plan, access) if plan is not None else None)
         if access.analysis != "full" or doubt:
             by_plan = self._by_plan(job, plan) if plan is not None else None
             if by_plan and by_plan.access.analysis == "full":
@@ -230,20 +237,13 @@ class Analyst:
         versions = read_versions(access, opened.leaves)
         return Finding(_keeping(access) if opened.keeps_some else access, "text", versions)
 
-    def _other_reading(self, job: Job, access: Access) -> str | None:
-        """Why a session reads this text in another way than the text engine, if the record could differ."""
-        if access.object_modified_by_ddl and not (access.objects_modified or access.defines):
-            return None
-        setting = self.plans.text_changing_setting(job.catalog.session.spark)
-        return f"text means something else under {setting}" if setting else None
-
-    def _cross_checked(self, job: Job, plan: Any, access: Access) -> Access:
+    def _cross_checked(self, job: Job, plan: ExecutedPlan, access: Access) -> Access:
         """The text engine's access, compared with the plan engine's in every source of each column."""
         if not (access.columns or access.objects_modified):
             return access  # DDL: the analyzed plan does not show the result of the statement
         if access.policies_referenced:
             return access  # the analyzed plan has no policies: normalisation adds them later
-        by_plan, _ = self.by_plan(job.catalog, plan)
+        by_plan, _ = self.by_plan(job.catalog, plan.java)
         if by_plan.analysis != "full":
             return access
         self.counts.cross_checked += 1
@@ -255,12 +255,12 @@ class Analyst:
         reason = f"the engines differ: {'; '.join(found[:_TOLD])}{more}"
         return replace(access, analysis="partial", reason=reason)
 
-    def _by_plan(self, job: Job, plan: Any | None) -> Finding:
+    def _by_plan(self, job: Job, plan: ExecutedPlan | None) -> Finding:
         if plan is None:
             if job.request.changes_session and job.request.statement is None:
                 return Finding(Access(job.request.query_type), "plan")  # a cached table, a dropped temp view
             return opaque(job, _why_no_plan(job))
-        access, versions = self.by_plan(job.catalog, plan)
+        access, versions = self.by_plan(job.catalog, plan.java)
         return Finding(_under(access, job.attachments), "plan", versions)
 
     def _completed(
@@ -269,12 +269,12 @@ class Analyst:
         started: Started,
         executions: Sequence[Execution],
         finding: Finding,
-        query_execution: Any | None,
+        plan: ExecutedPlan | None,
     ) -> Finding:
         """With the versions that it wrote, and with what Spark and Delta counted."""
 
         def complete() -> Finding:
-            places = self._places(finding, query_execution)
+            places = _places(finding, plan)
             written = written_versions(catalog.session, finding.access, executions, places, started)
             rows = (written.rows, *(one.rows_written for one in reversed(counted)))
             size = (written.bytes, *(one.bytes_written for one in reversed(counted)))
@@ -294,14 +294,6 @@ class Analyst:
         problems = [f"metrics: {one.problem}" for one in counted if one.problem]
         return attempt(complete, failed).doubted(problems)
 
-    def _places(self, finding: Finding, query_execution: Any | None) -> dict[str, str]:
-        """The locations of the Delta tables that a plan writes."""
-        if query_execution is None or not finding.access.objects_modified:
-            return {}
-        leaves = [target.leaf for target in self.plans.collect_facts(query_execution.analyzed()).targets]
-        known = ((leaf.name, leaf.locations) for leaf in leaves if leaf.table_id)
-        return {name.casefold(): locations[0] for name, locations in known if name and locations}
-
     def plan_text(self, query_execution: Any) -> str:
         """Spark's own rendering of an analyzed plan, for people, without secrets."""
         plan = query_execution.analyzed()
@@ -310,10 +302,27 @@ class Analyst:
         return self._redaction.message(text[:_LONGEST_PLAN])
 
 
+def _other_reading(plan: ExecutedPlan, access: Access) -> str | None:
+    """Why a session reads this text in another way than the text engine, if the record could differ."""
+    if access.object_modified_by_ddl and not (access.objects_modified or access.defines):
+        return None
+    setting = plan.text_changing_setting
+    return f"text means something else under {setting}" if setting else None
+
+
 def _under(access: Access, attachments: Attachments) -> Access:
     """The access with the policies that were in force."""
     accessed = (*access.direct_objects_accessed, *access.base_objects_accessed)
     return replace(access, policies_referenced=policies_of_objects(accessed, attachments))
+
+
+def _places(finding: Finding, plan: ExecutedPlan | None) -> dict[str, str]:
+    """The locations of the Delta tables that a plan writes."""
+    if plan is None or not finding.access.objects_modified:
+        return {}
+    leaves = [target.leaf for target in plan.facts.targets]
+    known = ((leaf.name, leaf.locations) for leaf in leaves if leaf.table_id)
+    return {name.casefold(): locations[0] for name, locations in known if name and locations}
 
 
 def _with_id(access: Access, governed: GovernanceState | None) -> Access:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from audit.spark import java_classes
@@ -55,10 +56,6 @@ class PlanFactsReader:
         shape, facts, current = self._whole(self._java.readExecution(execution)).split("\n")
         return shape, facts_of(facts, registered, current)
 
-    def text_changing_setting(self, spark: SparkSession) -> str:
-        """The setting of a session that makes its text mean something else than by default, or ""."""
-        return str(self._java.reading(spark._jsparkSession))
-
     def text_without_literals(self, plan: JavaPlan) -> str:
         """Spark's own rendering of a plan, with a question mark for each literal."""
         return str(self._literals.textWithout(plan))
@@ -66,6 +63,14 @@ class PlanFactsReader:
     def collect_facts(self, plan: JavaPlan, registered: Mapping[str, str] | None = None) -> PlanFacts:
         """The facts alone, to go with Spark's own `toJSON`."""
         return facts_of(self._whole(self._java.facts(plan)), registered)
+
+    def facts_of(self, execution: JavaPlan, spark: SparkSession) -> tuple[str, PlanFacts]:
+        """The facts of a `QueryExecution`'s plan; before them, of a session, a setting.
+
+        It is the one that makes the session's text mean something else than by default, or "".
+        """
+        setting, facts = self._whole(self._java.factsOf(execution, spark._jsparkSession)).split("\n")
+        return setting, facts_of(facts)
 
     def leaves(self, plan: JavaPlan) -> tuple[Leaf, ...]:
         """The relations that a plan reads, those in subqueries and below commands included."""
@@ -85,6 +90,40 @@ class PlanFactsReader:
             parts.append(self._java.piece(int(number), at))
             at += len(parts[-1])
         return "".join(parts)
+
+
+class ExecutedPlan:
+    """The analyzed plan of an execution; the JVM is asked for each part when it is needed, and once.
+
+    Args:
+        plans: reads it.
+        execution: its `QueryExecution`.
+        spark: the session of the statement.
+    """
+
+    def __init__(self, plans: PlanFactsReader, execution: JavaPlan, spark: SparkSession) -> None:
+        self._plans = plans
+        self._execution = execution
+        self._spark = spark
+
+    @cached_property
+    def java(self) -> JavaPlan:
+        """The plan itself."""
+        return self._execution.analyzed()
+
+    @cached_property
+    def _read(self) -> tuple[str, PlanFacts]:
+        return self._plans.facts_of(self._execution, self._spark)
+
+    @property
+    def facts(self) -> PlanFacts:
+        """Its relations and targets."""
+        return self._read[1]
+
+    @property
+    def text_changing_setting(self) -> str:
+        """The setting of the session that makes its text mean something else than by default, or ""."""
+        return self._read[0]
 
 
 def facts_of(text: str, registered: Mapping[str, str] | None = None, current: str | None = None) -> PlanFacts:

@@ -98,6 +98,16 @@ public class PlanFacts {
     return send(factsText(root));
   }
 
+  /**
+   * As `facts`, of the plan of an execution; before it a line with what `reading` says of a
+   * session.
+   */
+  public String factsOf(
+      org.apache.spark.sql.execution.QueryExecution execution,
+      org.apache.spark.sql.classic.SparkSession session) {
+    return send(reading(session) + "\n" + factsText(execution.analyzed()));
+  }
+
   public String readExecution(org.apache.spark.sql.execution.QueryExecution execution) {
     return send(readExecutionText(execution));
   }
@@ -112,7 +122,7 @@ public class PlanFacts {
    * The first setting of a session under which text means something else than it does by default,
    * or "".
    */
-  public String reading(org.apache.spark.sql.classic.SparkSession session) {
+  private static String reading(org.apache.spark.sql.classic.SparkSession session) {
     org.apache.spark.sql.internal.SQLConf conf =
         (org.apache.spark.sql.internal.SQLConf)
             Members.call(Members.call(session, "sessionState"), "conf");
