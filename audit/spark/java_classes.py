@@ -35,6 +35,18 @@ def instance(jvm: Any, name: str) -> Any:
     return load_classes(jvm).loadClass(f"{PACKAGE}.{name}").newInstance()
 
 
+def shared(jvm: Any, name: str) -> Any:
+    """As `instance`, one for all who ask: of a class that keeps nothing.
+
+    Raises:
+        JavaClassesError: as `load_classes`.
+    """
+    kept = vars(jvm._gateway_client).setdefault("audit_shared", {})
+    if name not in kept:
+        kept[name] = instance(jvm, name)
+    return kept[name]
+
+
 def executor_instance(context: SparkContext, name: str) -> Any:
     """As `instance`, of a class that runs on executors, too: they get the jar from the driver.
 

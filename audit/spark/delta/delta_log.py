@@ -8,13 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from audit.spark.jvm import java_class
-from audit.spark.scala_values import option, sequence
+import orjson
+
+from audit.spark import java_classes
+from audit.spark.jvm import java_class, view
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_DELTA = "org.apache.spark.sql.delta."
 LOOK_BACK = 20
 """Files opened at most: a statement makes a few commits, and others may commit between them."""
 
@@ -49,42 +50,21 @@ def delta_log(spark: SparkSession, location: str) -> Any:
 def commits_since(spark: SparkSession, location: str, since_ms: int) -> list[LoggedCommit] | None:
     """The newest commits of a Delta table, the newest first; None where no Delta table lies.
 
-    They are read from their own files: Delta's history would start a Spark job for each look.
+    `LoggedCommits.java` reads them in one call.
     """
-    log = delta_log(spark, location)
-    if not log.tableExists():
-        return None
-    names = java_class(spark.sparkContext, _DELTA + "util.FileNames")
-    history = java_class(spark.sparkContext, _DELTA + "DeltaHistoryManager")
-    store, folder, conf = log.store(), log.logPath(), log.newDeltaHadoopConf()
-    # The state that this JVM has cached: `update()` would list the log's folder, and the statement's own
-    # commits have updated the cache already (Delta 4.4), unless another object of Delta's has made them.
-    newest, files = log.unsafeVolatileSnapshot().version(), folder.getFileSystem(conf)
-    if newest >= 0 and not files.exists(names.unsafeDeltaFile(folder, newest)):
-        return None  # somebody has deleted the table's files, and the cache does not know
-    while files.exists(names.unsafeDeltaFile(folder, newest + 1)):
-        newest += 1
-    found: list[LoggedCommit] = []
-    for version in range(newest, max(-1, newest - LOOK_BACK), -1):
-        path = names.unsafeDeltaFile(folder, version)
-        # A checkpoint may have replaced older commits, and a DROP may be deleting them.
-        if not files.exists(path):
-            break
-        # Delta reads the commit's file up to its CommitInfo.
-        info = option(history.getCommitInfoOpt(store, path, conf))
-        if info is None or info.getTimestamp() < since_ms:
-            break
-        metrics = option(info.operationMetrics())
-        counted = {} if metrics is None else dict(_pairs(metrics))
-        # The text of `spark.databricks.delta.commitInfo.userMetadata` in the committing session.
-        query_id = option(info.userMetadata())
-        operation, cloned = info.operation(), None
-        if operation == "CLONE":
-            # Delta keeps the parameters of an operation as JSON: a number as its digits.
-            cloned = int(dict(_pairs(info.operationParameters()))["sourceVersion"])
-        found.append(LoggedCommit(version, info.getTimestamp(), operation, counted, query_id, cloned))
-    return found
+    java = java_classes.shared(view(spark.sparkContext), "capture.LoggedCommits")
+    found = orjson.loads(java.since(spark._jsparkSession, location, since_ms, LOOK_BACK))
+    return None if found is None else [_commit(*one) for one in found]
 
 
-def _pairs(values: Any) -> list[tuple[str, str]]:
-    return [(pair._1(), pair._2()) for pair in sequence(values.toSeq())]
+def _commit(
+    version: int,
+    time_ms: int,
+    operation: str,
+    metrics: dict[str, str],
+    query_id: str | None,
+    cloned: str | None,
+) -> LoggedCommit:
+    # `query_id`: the text of `spark.databricks.delta.commitInfo.userMetadata` in the committing session.
+    source = None if cloned is None else int(cloned)
+    return LoggedCommit(version, time_ms, operation, metrics, query_id, source)
