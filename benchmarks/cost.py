@@ -237,12 +237,11 @@ def _start(rounds: list[Round]) -> Iterator[Row]:
     said: list[dict[str, Any]] = [
         {side: one["started"] + one["attached"] for side, one in found["start"].items()} for found in rounds
     ]
-    for side, label in ((OURS, "ours"), (OPENLINEAGE, "OpenLineage")):
+    labels = {
+        OURS: "start, small tables: ours, with the attach and a first ingest",
+        OPENLINEAGE: "start, small tables: OpenLineage",
+    }
+    for side, label in labels.items():
         spent, plain = (median(one[which] for one in said) for which in (side, PLAIN))
         ratio = median(one[side] / one[PLAIN] for one in said)
-        yield Row(
-            f"{label}: start, small tables, attach and first ingest",
-            f"{spent:.2f} s",
-            f"{plain:.2f} s",
-            ratio,
-        )
+        yield Row(label, f"{spent:.2f} s", f"{plain:.2f} s", ratio)
