@@ -100,8 +100,8 @@ class DigestLog:
             SpoolUnavailableError: the key, or the file of the log's end, cannot be read or written.
         """
         signer = keys.signer_of(self._home)
-        for _ in range(_TRIES):
-            head = self.head()
+        for attempt in range(_TRIES):
+            head = self.head(reads=attempt > 0)
             # The log was cut off, or exchanged: on record, and signed, from here on.
             broken = [Draft("BROKEN", {"checkpoint": head.lost})] if head.lost else []
             end, rows = self._signed(head, [*broken, *drafts], signer)
@@ -147,10 +147,14 @@ class DigestLog:
             head = Head(head.version, tree, now, origin, head.columns | new, head.tables, note)
         return head, rows
 
-    def head(self) -> Head:
-        """The end of the log. The file of the last writer, where nobody has written since."""
+    def head(self, *, reads: bool = False) -> Head:
+        """The end of the log. The file of the last writer, where nobody has written since.
+
+        Args:
+            reads: read the table: the file may be of a log that somebody has cut off.
+        """
         kept = Head.load(self._home)
-        if kept.version >= 0 and self._table.is_newest(kept.version):
+        if not reads and kept.version >= 0 and self._table.is_newest(kept.version):
             return kept
         version = self._table.version()
         return Head(lost=kept.checkpoint) if version < 0 else self._read(version, kept)
@@ -178,10 +182,9 @@ class DigestLog:
 
     def has_batch(self, batch: str) -> bool:
         """Whether an entry binds a batch, by its name."""
-        with unrecorded():
-            frame = self._frame(self._table.version())
-            found = self._of_kind(frame, "ROWS")
-        return any(Entry(0, row["body"], "").said().get("batch") == batch for row in found)
+        if self._table.version() < 0:
+            return False
+        return any(one.get("batch") == batch for one in self.said(("ROWS",)))
 
     def unbound_events(self, name: str, key: str, version: int) -> pa.Table:
         """The rows of a table of events that no entry binds; by Spark.
@@ -228,19 +231,26 @@ class DigestLog:
             self._run(f"OPTIMIZE {path_name(DIGESTS, self.root)}")
 
     def forget_leaves(self, before: date) -> None:
-        """Delete the leaves of entries all whose rows are of days that no table keeps.
+        """Delete the leaves of the oldest entries, all whose rows are of days that no table keeps.
 
         Args:
             before: the first day (UTC) that a table keeps.
         """
-        old = f"exists(leaves, one -> one.day = '' OR one.day >= '{before}')"
-        where = f"leaves IS NOT NULL AND entry_time < TIMESTAMP'{before}' AND NOT {old}"
-        table = path_name(DIGESTS, self.root)
         version = self._table.version()
+        if version < 0:
+            return
+        needed = (
+            one["sequence"]
+            for one in self.said(("ROWS",))
+            if any(part["day"] >= before.isoformat() for part in one["parts"])
+        )
+        where = "kind = 'ROWS' AND leaves IS NOT NULL"
+        first = next(needed, None)
+        where += "" if first is None else f" AND sequence < {first}"
         with unrecorded():
-            if version < 0 or self._frame(version).where(where).isEmpty():
+            if self._frame(version).where(where).isEmpty():
                 return
-        self._run(f"UPDATE {table} SET leaves = NULL WHERE {where}")  # noqa: S608 - our own path and day
+        self._run(f"UPDATE {path_name(DIGESTS, self.root)} SET leaves = NULL WHERE {where}")  # noqa: S608 - our own path
 
     def _run(self, text: str) -> None:
         """Run a statement that changes files, not entries."""

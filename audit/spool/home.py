@@ -124,7 +124,7 @@ def _once(home: Path, name: str, content: bytes) -> bytes:
         if not path.exists():
             home.mkdir(parents=True, exist_ok=True)
             # Whole before it has its name, which the first of several drivers gives.
-            own = path.with_name(f"{name}.{os.getpid()}")
+            own = path.with_name(f"{name}.{secrets.token_hex(8)}")
             file = os.open(own, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             try:
                 os.write(file, content)
