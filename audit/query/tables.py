@@ -31,7 +31,14 @@ from audit.query.functions import MACROS
 from audit.query.governance import governance_json, structure
 from audit.query.translation import quoted, sql_value, to_duckdb
 from audit.store.days.finished_tables import SUM_TABLES
-from audit.store.delta_files import UnsupportedStore, column_types, data_files, open_table, size
+from audit.store.delta_files import (
+    UnsupportedStore,
+    column_types,
+    data_files,
+    open_table,
+    require_files,
+    size,
+)
 from audit.store.measured.names import GOVERNANCE, MEASURED
 from audit.store.tables import (
     AUDIT_TABLES,
@@ -204,6 +211,16 @@ class Tables:
         """The columns of a table with Spark's types; none where it is not there."""
         table = self._table(name)
         return {} if table is None else column_types(table)
+
+    def require_files(self, name: str) -> None:
+        """Look whether the files of a table are there, where it lies on this machine.
+
+        Raises:
+            TableUnreadable: one is gone.
+        """
+        table = self._table(name)
+        if table is not None and local_path(self.root) is not None:
+            require_files(table, name)
 
     def versions(self) -> dict[str, int]:
         """The versions of the tables that have been opened so far, by name."""

@@ -61,6 +61,7 @@ class Verification:
         unsigned: rows that were there before the log began: nobody has signed them.
         waiting: rows that are signed later: of running statements, and the newest events.
         late: statements that are signed and whose rows are on their way.
+        gaps: when no entry came although a driver ran, in words: it was suspended, or they are not there.
         key: that of the log; "" where there is none.
         is_known: whether whoever checks knew the key; else the log itself names it.
     """
@@ -72,6 +73,7 @@ class Verification:
     unsigned: int = 0
     waiting: int = 0
     late: int = 0
+    gaps: tuple[str, ...] = ()
     key: str = ""
     is_known: bool = False
 
@@ -126,6 +128,7 @@ def verify(
         sum(signed.unbound.values()),
         signed.waiting,
         len(signed.late),
+        tuple(log.gaps) if log else (),
         str(log.key or "") if log else "",
         is_known=log is not None and log.is_known,
     )

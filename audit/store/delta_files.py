@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -93,6 +94,36 @@ def data_files(table: DeltaTable) -> list[str]:
     # delta-rs gives percent-encoded names.
     folder = urlsplit(table.table_uri).path
     return [unquote(folder) + unquote(without_scheme(uri).removeprefix(folder)) for uri in table.file_uris()]
+
+
+def require_files(table: DeltaTable, name: str) -> None:
+    """Look whether the files of a table's version are there.
+
+    Raises:
+        TableUnreadable: one is gone; the error names it, and the commit that added it.
+    """
+    for file in data_files(table):
+        if not Path(file).exists():
+            folder = Path(unquote(urlsplit(table.table_uri).path))
+            raise TableUnreadable(
+                f"the file {file} of {name} is gone{_added_by(folder / '_delta_log', Path(file).name)}",
+                "bring it back from a backup, or with RESTORE TABLE",
+            )
+
+
+def _added_by(log: Path, file: str) -> str:
+    """Which commit has added a file, as far as the log still tells it."""
+    for commit in sorted(log.glob("*.json"), reverse=True):
+        if _COMMIT.fullmatch(commit.name):
+            actions = [orjson.loads(line) for line in commit.read_bytes().splitlines() if line]
+            if any(file in unquote(one["add"]["path"]) for one in actions if "add" in one):
+                told = next(
+                    one["commitInfo"] for one in [*actions, {"commitInfo": {}}] if "commitInfo" in one
+                )
+                moment = datetime.fromtimestamp(told.get("timestamp", 0) / 1000, timezone.utc)
+                what = f"{told.get('operation')}, {moment:%Y-%m-%d %H:%M} UTC"
+                return f", which version {int(commit.stem)} added ({what})"
+    return ""
 
 
 def size(table: DeltaTable) -> int:

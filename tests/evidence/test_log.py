@@ -104,6 +104,19 @@ def test_silence_is_signed_once_an_hour(spark, root):
     assert faults(root) == []
 
 
+def test_a_missing_hour_shows(spark, root):
+    """A driver was there before and after it."""
+    driver = entries(root)[-1].said()["batch"].partition("/")[0]
+    last = log_of(spark, root).head().time
+    for hours in (1, 2, 5):
+        bind.keep_alive(log_of(spark, root, now=last + hours * HOUR), driver, last + hours * HOUR)
+    with opened(str(root)) as tables:
+        found = verify(tables, held=held_by(root, last + 6 * HOUR))
+    assert found.faults == ()
+    (gap,) = found.gaps
+    assert gap.endswith(f"although driver {driver} ran")
+
+
 def test_a_driver_finds_a_log_that_was_cut(spark, root):
     """It signs that, and goes on: from then on everybody is told."""
     whole = log_of(spark, root).head()

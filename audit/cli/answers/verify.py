@@ -74,6 +74,8 @@ def verify(
             progress=lambda done, total: bar.update(rows_read, completed=done, total=total),
             held=held,
         )
+    for gap in found.gaps:
+        output.progress(gap)
     days = {"since": str(first) if first else None, "until": str(last) if last else None}
     counts = {"records": found.records, "statements": found.statements, "faults": len(found.faults)}
     note(tool, output, "AUDIT_VERIFY", {**days, **counts}, began=began)
@@ -83,8 +85,8 @@ def verify(
         rows = [
             {
                 "records": found.records, "statements": found.statements, "faults": 0,
-                "entries": found.entries, "unsigned": found.unsigned, "waiting": found.waiting + found.late,
-                "key": found.key, "key_is_known": found.is_known,
+                "entries": found.entries, "gaps": len(found.gaps), "unsigned": found.unsigned,
+                "waiting": found.waiting + found.late, "key": found.key, "key_is_known": found.is_known,
             }
         ]  # fmt: skip
     output.rows(

@@ -5,15 +5,21 @@ In: entries as the table has them, a key, checkpoints that were kept elsewhere. 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
+from audit.core.clock import from_iso
+from audit.evidence.bind import INTERVAL
 from audit.evidence.checkpoint import Checkpoint
 from audit.evidence.entries import Entry
 from audit.evidence.errors import EvidenceError
 from audit.evidence.merkle import Frontier, leaf_hash
 from audit.evidence.signed_note import Verifier
+
+_QUIET = 2 * INTERVAL // timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +37,14 @@ class LogCheck:
     Attributes:
         said: what its entries say, by their place; {} for one that cannot be read.
         faults: what is wrong, in words.
+        gaps: when no entry came although a driver ran, in words.
         key: the one that its entries are signed with first; None for a log without a readable beginning.
         is_known: whether whoever checks knew that key; else the log itself names it.
     """
 
     said: Sequence[dict[str, Any]]
     faults: Sequence[str]
+    gaps: Sequence[str]
     key: Verifier | None
     is_known: bool
 
@@ -56,7 +64,7 @@ def check_log(entries: Sequence[Entry], key: Verifier | None, anchors: Iterable[
             break
     for anchor in anchors:
         walk.compare(anchor, len(entries))
-    return LogCheck(walk.said, walk.faults, begun_by, key is not None)
+    return LogCheck(walk.said, walk.faults, list(_gaps(walk.said)), begun_by, key is not None)
 
 
 class _Walk:
@@ -139,6 +147,28 @@ class _Walk:
 
     def _fault(self, place: int, what: str) -> None:
         self.faults.append(f"entry {place} of the log of digests {what}")
+
+
+def _gaps(said: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """The times without an entry that are longer than two intervals, and in which a driver ran.
+
+    One that has entries before and after such a time: it was suspended, or its entries are not there.
+    """
+    last_of = {_driver(one): place for place, one in enumerate(said)}
+    running: set[str] = set()
+    for place, (one, following) in enumerate(itertools.pairwise(said)):
+        running.add(_driver(one))
+        times = [str(each.get("time", "")) for each in (one, following)]
+        if not all(times) or from_iso(times[1]) - from_iso(times[0]) <= _QUIET:
+            continue
+        drivers = sorted(driver for driver in running if driver and last_of[driver] > place)
+        if drivers:
+            yield f"no entry from {times[0]} to {times[1]}, although driver {', '.join(drivers)} ran"
+
+
+def _driver(said: dict[str, Any]) -> str:
+    """The driver whose entry it is; "" where it does not say."""
+    return str(said.get("driver") or str(said.get("batch", "")).partition("/")[0])
 
 
 def _checkpoint(note: str, key: Verifier) -> Checkpoint | str:

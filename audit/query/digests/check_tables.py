@@ -109,6 +109,9 @@ def check_tables(
         TableUnreadable: a file of a table is damaged, or gone.
     """
     # The log comes last: whoever writes meanwhile signs first.
+    if isinstance(source, Tables):
+        for name in (*sorted(_KNOWN), DIGESTS.name):
+            source.require_files(name)
     counts = {place: rows for place, rows in _places(source) if _is_asked(place, first, last)}
     entries = entries_of(source)
     if not entries and not held.anchors:
