@@ -1,9 +1,19 @@
 """Spark's functions that DuckDB has under no name, as macros.
 
-In: nothing. Out: the statements that make them. sqlglot renames all others (sqlglot 30.30, DuckDB 2.0).
+In: nothing. Out: the statements that make them, and a connection that has them. sqlglot renames all others
+(sqlglot 30.30, DuckDB 2.0).
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from audit.query.translation import quoted
+
+if TYPE_CHECKING:
+    import duckdb
 
 MACROS = (
     (
@@ -18,3 +28,18 @@ MACROS = (
     "CREATE MACRO shiftleft(value, bits) AS value << bits",
 )
 """Each makes one macro."""
+
+
+@contextmanager
+def connected(schema: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A DuckDB that speaks as a session does: in UTC, with Spark's functions, and an empty schema."""
+    import duckdb
+
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        # Each query is bound twice (`Tables.ask`), and a report has forty: every file's foot is read once.
+        connection.execute("SET parquet_metadata_cache = true")
+        connection.execute(f"CREATE SCHEMA {quoted(schema)}")
+        for macro in MACROS:
+            connection.execute(macro)
+        yield connection

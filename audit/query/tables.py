@@ -27,7 +27,7 @@ from audit.policies.model.events import NAME as EVENTS
 from audit.policies.model.events import GovernanceEvent, event_from
 from audit.query.answer import WAY_OUT, Answer
 from audit.query.description import COLUMNS, asked_about, meanings, spark_type
-from audit.query.functions import MACROS
+from audit.query.functions import connected
 from audit.query.governance import governance_json, structure
 from audit.query.translation import quoted, sql_value, to_duckdb
 from audit.store.days.finished_tables import SUM_TABLES
@@ -442,21 +442,6 @@ def opened(
     with connected(schema) as connection:
         now = datetime.now(timezone.utc).replace(tzinfo=None)
         yield Tables(connection, root, schema, now, waiting, history, sums, versions or {})
-
-
-@contextmanager
-def connected(schema: str) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A DuckDB that speaks as a session does: in UTC, with Spark's functions, and an empty schema."""
-    import duckdb
-
-    with duckdb.connect() as connection:
-        connection.execute("SET TimeZone = 'UTC'")
-        # Each query is bound twice (`Tables.ask`), and a report has forty: every file's foot is read once.
-        connection.execute("SET parquet_metadata_cache = true")
-        connection.execute(f"CREATE SCHEMA {quoted(schema)}")
-        for macro in MACROS:
-            connection.execute(macro)
-        yield connection
 
 
 def _in_files(files: Iterable[str], kinds: Mapping[str, str]) -> str:
