@@ -262,7 +262,8 @@ def view_types() -> dict[str, dict[str, str]]:
     tests/sample_queries/test_both_engines.py compares them with those that Spark finds.
     """
     from audit.policies.history.columns import COLUMNS as OF_GOVERNANCE
-    from audit.query.tables import Tables, connected, in_duckdb
+    from audit.query.functions import connected
+    from audit.query.tables import Tables, in_duckdb
     from audit.store.measured.catalog_columns import COLUMNS as OF_CATALOG
     from audit.store.measured.names import BACKUPS, CATALOG, GOVERNANCE
     from audit.store.tables import AUDIT_TABLES, DATA_QUALITY
