@@ -33,7 +33,9 @@ def retain(tool: Tool, output: Output, days: int | None, dry_run: bool) -> None:
     # Imported here: `audit --help` needs no PySpark.
     from audit.core.clock import SystemClock
     from audit.evidence.digest_log import DigestLog
+    from audit.store.commit_lock import commit_lock
     from audit.store.days.retention import retain as delete
+    from audit.store.error_translation import as_ingest_error
 
     days_of = (lambda _table: days) if days else tool.config.days_of
     own = "" if days else tool.config.retention_by_table
@@ -45,7 +47,11 @@ def retain(tool: Tool, output: Output, days: int | None, dry_run: bool) -> None:
         log = DigestLog(spark, tool.root, tool.config.spool_home, clock)
         deleted = delete(spark, tool.root, days_of, clock, partial(_sign, log), dry_run=dry_run)
         if not dry_run:
-            log.forget_leaves(min(one.oldest_kept for one in deleted))
+            with (
+                commit_lock(spark, tool.root),
+                as_ingest_error(f"{tool.root}/digests could not be shortened"),
+            ):
+                log.forget_leaves(min(one.oldest_kept for one in deleted))
     if not dry_run:
         tables = [
             {

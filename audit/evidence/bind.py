@@ -8,23 +8,24 @@ write by themselves, is bound with the next ingest.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from audit.evidence.bound_tables import BOUND_TABLES
 from audit.evidence.digest_log import DigestLog
-from audit.evidence.entries import Draft, Part, fingerprint
-from audit.evidence.event_rows import EVENT_TABLES, new_events
-from audit.evidence.leaves import leaves_of
+from audit.evidence.entries import Draft
+from audit.evidence.event_rows import new_events
 from audit.evidence.merkle import root
-from audit.evidence.row_texts import Columns, row_texts
 from audit.evidence.unbound import unbound_rows
-from audit.store.tables import AUDIT_TABLES, AuditTable
 
 if TYPE_CHECKING:
     from datetime import date
 
     import pyarrow as pa
+
+    from audit.evidence.head import Head
+    from audit.store.tables import AuditTable
 
 INTERVAL = timedelta(hours=1)
 """An entry comes at least this often as long as a driver runs, so that a missing hour shows."""
@@ -45,12 +46,8 @@ def bind_batch(log: DigestLog, rows: Mapping[AuditTable, pa.Table], batch: str, 
     """
     if again and log.has_batch(batch):
         return
-    parts = [part for table, some in rows.items() for part in parts_of(table, some)]
-    _append(
-        log,
-        [Draft("ROWS", {"batch": batch}, parts)] if parts else [],
-        {table.name: columns_of(table) for table in rows},
-    )
+    parts = [part for table, some in rows.items() for part in BOUND_TABLES[table.name].parts(some)]
+    _append(log, log.head(), [Draft("ROWS", {"batch": batch}, parts)] if parts else [])
 
 
 def keep_alive(log: DigestLog, driver: str, now: int) -> None:
@@ -67,7 +64,7 @@ def keep_alive(log: DigestLog, driver: str, now: int) -> None:
     """
     head = log.head()
     quiet = head.tree.size and now - head.time >= INTERVAL // timedelta(microseconds=1)
-    _append(log, [Draft("INTERVAL", {"driver": driver})] if quiet else [], {})
+    _append(log, head, [Draft("INTERVAL", {"driver": driver})] if quiet else [])
 
 
 def bind_retention(log: DigestLog, gone: Mapping[str, Sequence[date]]) -> None:
@@ -81,8 +78,8 @@ def bind_retention(log: DigestLog, gone: Mapping[str, Sequence[date]]) -> None:
         EvidenceError: the key cannot be used.
         IngestError: the log cannot be written.
     """
-    bound = {*(table.name for table in AUDIT_TABLES), *(one.name for one in EVENT_TABLES)}
-    wanted = {(table, day.isoformat()) for table, days in gone.items() if table in bound for day in days}
+    bound = gone.keys() & BOUND_TABLES.keys()
+    wanted = {(table, day.isoformat()) for table in bound for day in gone[table]}
     if not wanted or not log.head().tree.size:
         return
     roots: dict[tuple[str, str], list[bytes]] = {place: [] for place in sorted(wanted)}
@@ -100,31 +97,13 @@ def bind_retention(log: DigestLog, gone: Mapping[str, Sequence[date]]) -> None:
     log.append([Draft("RETENTION", {"deleted": deleted})])
 
 
-def parts_of(table: AuditTable, rows: pa.Table) -> Iterator[Part]:
-    """What an entry says of a table's rows, for each of their days."""
-    from pyarrow import compute
-
-    columns = columns_of(table)
-    days = compute.cast(rows[table.time], "date32")
-    for day in sorted(compute.unique(days).to_pylist()):
-        some = rows.filter(compute.equal(days, day))
-        leaves = leaves_of(some["query_id"].to_pylist(), row_texts(some, columns))
-        yield Part(table.name, day.isoformat(), fingerprint(columns), leaves)
-
-
-def columns_of(table: AuditTable) -> Columns:
-    """The columns of a table that count: all but the day, which is made of the time."""
-    return [(name, kind) for name, kind, _ in table.columns]
-
-
-def _append(log: DigestLog, drafts: Sequence[Draft], columns: Mapping[str, Columns]) -> None:
-    head = log.head()
+def _append(log: DigestLog, head: Head, drafts: Sequence[Draft]) -> None:
     events = new_events(log, head)
-    if not (drafts or events.parts):
+    also = [Draft("EVENTS", {"versions": dict(events.versions)}, events.parts)] if events.parts else []
+    wanted = [*also, *drafts]
+    if not wanted:
         return
     first = [] if head.tree.size else [Draft("BEGIN", {"key": log.key, "unbound": unbound_rows(log)})]
-    listed = [
-        draft for one in (*columns.values(), *events.columns.values()) for draft in log.columns(one, head)
-    ]
-    also = [Draft("EVENTS", {"versions": dict(events.versions)}, events.parts)] if events.parts else []
-    log.append([*first, *listed, *also, *drafts], events.versions)
+    named = dict.fromkeys(part.table for draft in wanted for part in draft.parts)
+    listed = [draft for name in named for draft in log.columns(BOUND_TABLES[name].counted, head)]
+    log.append([*first, *listed, *wanted], events.versions)

@@ -144,7 +144,9 @@ class DigestLog:
             leaves = [_leaves(part) for part in draft.parts] or None
             rows.append((sequence, to_datetime(now), draft.kind, body, note, frontier_text(tree), leaves))
             new = {draft.details["fingerprint"]} if draft.kind == "COLUMNS" else set()
-            head = Head(head.version, tree, now, origin, head.columns | new, head.tables, note)
+            head = replace(
+                head, tree=tree, time=now, origin=origin, columns=head.columns | new, checkpoint=note, lost=""
+            )
         return head, rows
 
     def head(self, *, reads: bool = False) -> Head:

@@ -93,7 +93,8 @@ def ingest_folder(spark: SparkSession, folder: Path, root: str, running: Running
 def _take_in(spark: SparkSession, folder: Path, root: str, running: tuple[Started, ...]) -> Ingested:
     layout = Layout(folder)
     segments = layout.sealed_segments()
-    log, clock = DigestLog(spark, root, layout.home, SystemClock()), SystemClock()
+    clock = SystemClock()
+    log = DigestLog(spark, root, layout.home, clock)
     if not segments and not running:
         with as_ingest_error(f"what has happened under {root} could not be signed"):
             keep_alive(log, layout.driver_id, clock.now())

@@ -20,7 +20,7 @@ from sqlglot import exp, parse_one
 from audit.core.errors import QueryFailed, TableMissingError, TableUnreadable
 from audit.core.file_paths import local_path
 from audit.core.json_text import to_json
-from audit.evidence.event_rows import BOUND_ELSEWHERE
+from audit.evidence.bound_tables import BOUND_ELSEWHERE
 from audit.evidence.row_texts import AT_ONCE, has_floats, row_texts, text_sql, texts_of
 from audit.policies.model.events import COLUMNS as EVENT_COLUMNS
 from audit.policies.model.events import NAME as EVENTS

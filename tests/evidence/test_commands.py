@@ -12,6 +12,8 @@ from click.testing import CliRunner
 
 from audit.cli import main
 from audit.evidence import keys
+from audit.evidence.digest_log import DigestLog
+from audit.spark.file_lock import JvmFileLock
 
 from .tampering import everywhere, newest, put_back
 
@@ -114,3 +116,17 @@ def test_a_key_is_rotated(root, ids, tmp_path):
     assert (code, "entry 0 of the log of digests has no valid signature" in said) == (1, True)
     (root / keys.FILE).unlink()
     assert run(root, "verify", "--key", old)[0] == 0
+
+
+def test_no_driver_writes_while_leaves_are_deleted(spark, root, monkeypatch):
+    """On a local disk two commits at once would be one: the root is locked."""
+    could_write = []
+
+    def forget(self, before):
+        lock = JvmFileLock(spark, root / "commit.lock")
+        could_write.append(lock.try_lock())
+        lock.close()
+
+    monkeypatch.setattr(DigestLog, "forget_leaves", forget)
+    assert run(root, "retain", "--days", "9999")[0] == 0
+    assert could_write == [False]

@@ -62,30 +62,16 @@ class InSpark:
 
     def ask(self, text: str, values: Mapping[str, Any], limit: int = 0) -> Answer:
         """See `Source.ask`."""
-        from audit.spark.java_errors import CALL_ERRORS, java_message
-        from audit.store.error_translation import first_lines
-
-        try:
+        with _failures_told():
             frame = _with_own_names(self.spark.sql(text, args=dict(values) or None))
             rows = (frame.limit(limit) if limit else frame).collect()
-        except CALL_ERRORS as error:
-            if names_a_file(error):
-                raise  # `Tool.spark` says which
-            raise QueryFailed(f"the query failed: {first_lines(java_message(error))}", WAY_OUT) from error
         found = [row.asDict(recursive=True).values() for row in rows]
         return Answer(tuple(frame.columns), [tuple(map(_in_utc, row)) for row in found])
 
     def arrow(self, text: str) -> pa.Table:
         """See `Source.arrow`."""
-        from audit.spark.java_errors import CALL_ERRORS, java_message
-        from audit.store.error_translation import first_lines
-
-        try:
+        with _failures_told():
             return self.spark.sql(text).toArrow()
-        except CALL_ERRORS as error:
-            if names_a_file(error):
-                raise
-            raise QueryFailed(f"the query failed: {first_lines(java_message(error))}", WAY_OUT) from error
 
     def texts(
         self, name: str, key: str, where: str, columns: Columns
@@ -108,6 +94,19 @@ class InSpark:
         # The size of the newest version; files of older ones stay until a VACUUM.
         (detail,) = self.spark.sql(f"DESCRIBE DETAIL {self.schema}.{name}").collect()
         return int(detail["sizeInBytes"])
+
+
+@contextmanager
+def _failures_told() -> Iterator[None]:
+    from audit.spark.java_errors import CALL_ERRORS, java_message
+    from audit.store.error_translation import first_lines
+
+    try:
+        yield
+    except CALL_ERRORS as error:
+        if names_a_file(error):
+            raise  # `Tool.spark` says which
+        raise QueryFailed(f"the query failed: {first_lines(java_message(error))}", WAY_OUT) from error
 
 
 def in_spark(spark: SparkSession, tool: Tool, *, whole: bool = True) -> InSpark:
@@ -140,7 +139,7 @@ def in_spark(spark: SparkSession, tool: Tool, *, whole: bool = True) -> InSpark:
 
 def _register_measured(spark: SparkSession, tool: Tool) -> None:
     """Also the tables below the other views, as they were measured last, and those that a check reads."""
-    from audit.evidence.event_rows import BOUND_ELSEWHERE
+    from audit.evidence.bound_tables import BOUND_ELSEWHERE
     from audit.spark.delta.delta_log import delta_log
     from audit.store.measured.names import MEASURED
     from lineage.names import sql_name, sql_text

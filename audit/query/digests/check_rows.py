@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from audit.evidence.event_rows import EVENT_TABLES
+from audit.evidence.bound_tables import BOUND_TABLES, EVENT_TABLES
 from audit.evidence.leaves import HASH_BYTES, leaves_of_parts
 from audit.evidence.merkle import root
 from audit.query.answer import Source
-from audit.store.tables import AUDIT_TABLES, DIGESTS, QUERY_HISTORY
+from audit.store.tables import DIGESTS, QUERY_HISTORY
 
 if TYPE_CHECKING:
     from audit.evidence.row_texts import Columns
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 GONE = "was signed and is not there; if an ingest was broken off, `audit ingest` brings it"
 ALTERED = "was altered: it is not as it was signed"
 INSERTED = "was inserted: nobody has signed it"
-_EVENTS = {one.name: one for one in EVENT_TABLES}
-_KEYS = {**{table.name: "query_id" for table in AUDIT_TABLES}, **{one.name: one.key for one in EVENT_TABLES}}
 
 
 class Place(NamedTuple):
@@ -227,7 +225,7 @@ def _there(
 ) -> tuple[int, dict[str, bytes]]:
     """How many rows there are, and the leaf of each key."""
     of_keys: dict[str, bytes] = {}
-    key = _KEYS[place.table]
+    key = BOUND_TABLES[place.table].key
     used = Counter(signed.columns.values()) or Counter({"": 1})
     doubled = f"SELECT {key} FROM {source.schema}.{place.table} WHERE {place.where}"  # noqa: S608 - our own names
     several = {one for (one,) in source.ask(f"{doubled} GROUP BY {key} HAVING count(*) > 1", {}).rows}
@@ -246,14 +244,14 @@ def _there(
 
 def _signed_later(source: Source, place: Place, since: int | None) -> set[str]:
     """The keys of rows that need not be signed yet."""
-    events = _EVENTS.get(place.table)
+    table = BOUND_TABLES[place.table]
     if place.table == QUERY_HISTORY.name:
         where = "execution_status = 'RUNNING'"
-    elif events is not None and since is not None:
-        where = f"{events.time or 'event_time'} >= timestamp_micros({since})"
+    elif table in EVENT_TABLES and since is not None:
+        where = f"{table.time or 'event_time'} >= timestamp_micros({since})"
     else:
         return set()
-    text = f"SELECT {_KEYS[place.table]} FROM {source.schema}.{place.table} WHERE {place.where} AND {where}"  # noqa: S608 - our own names
+    text = f"SELECT {table.key} FROM {source.schema}.{place.table} WHERE {place.where} AND {where}"  # noqa: S608 - our own names
     return {key for (key,) in source.ask(text, {}).rows}
 
 

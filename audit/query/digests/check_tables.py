@@ -15,8 +15,8 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from audit.core.clock import from_iso, to_iso
+from audit.evidence.bound_tables import BOUND_TABLES
 from audit.evidence.entries import Entry
-from audit.evidence.event_rows import EVENT_TABLES
 from audit.query.answer import Source
 from audit.query.digests.check_log import Anchor, LogCheck, check_log
 from audit.query.digests.check_rows import (
@@ -29,7 +29,7 @@ from audit.query.digests.check_rows import (
     expected_places,
 )
 from audit.query.tables import Tables, opened
-from audit.store.tables import AUDIT_TABLES, DIGESTS
+from audit.store.tables import DIGESTS
 
 if TYPE_CHECKING:
     from audit.evidence.row_texts import Columns
@@ -110,7 +110,7 @@ def check_tables(
     """
     # The log comes last: whoever writes meanwhile signs first.
     if isinstance(source, Tables):
-        for name in (*sorted(_KNOWN), DIGESTS.name):
+        for name in (*BOUND_TABLES, DIGESTS.name):
             source.require_files(name)
     counts = {place: rows for place, rows in _places(source) if _is_asked(place, first, last)}
     entries = entries_of(source)
@@ -137,23 +137,19 @@ def check_tables(
 
 def _places(source: Source) -> Iterator[tuple[Place, int]]:
     """The tables and days that have rows, and how many."""
-    tables = [(table.name, "query_date") for table in AUDIT_TABLES]
-    tables += [(one.name, "query_date" if one.time else "CAST(NULL AS DATE)") for one in EVENT_TABLES]
-    for name, day in tables:
+    for name, table in BOUND_TABLES.items():
         if source.types(name):
+            day = "query_date" if table.time else "CAST(NULL AS DATE)"
             text = f"SELECT day, count(*) FROM (SELECT {day} AS day FROM {source.schema}.{name}) GROUP BY day"  # noqa: S608 - our own names
             for found, rows in source.ask(text, {}).rows:
                 yield Place(name, str(found or "")), rows
 
 
 def _is_asked(place: Place, first: date | None, last: date | None) -> bool:
-    if place.table not in _KNOWN:
+    if place.table not in BOUND_TABLES:
         return False
     day = date.fromisoformat(place.day) if place.day else None
     return day is None or ((first or day) <= day <= (last or day))
-
-
-_KNOWN = {table.name for table in AUDIT_TABLES} | {one.name for one in EVENT_TABLES}
 
 
 def entries_of(source: Source) -> list[Entry]:

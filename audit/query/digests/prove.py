@@ -74,7 +74,8 @@ def _proofs(
         if (part["table"], part["day"]) == place
     }
     columns = columns_listed(said)
-    for sequence, keys, leaves in leaves_in(source, place, min(parts, default=0), max(parts, default=-1)):
+    bound = leaves_in(source, place, min(parts), max(parts)) if parts else ()
+    for sequence, keys, leaves in bound:
         if sequence not in parts or query_id not in keys:
             continue
         at = keys.index(query_id)

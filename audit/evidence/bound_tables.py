@@ -1,0 +1,84 @@
+"""The tables whose rows the log of digests binds: the audit tables, and those of events.
+
+In: rows of one of them. Out: what an entry says of these, for each of their days.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from audit.evidence.entries import Part, fingerprint
+from audit.evidence.leaves import leaves_of
+from audit.evidence.row_texts import row_texts
+from audit.policies.model.events import COLUMNS as GOVERNANCE_COLUMNS
+from audit.policies.model.events import NAME as GOVERNANCE
+from audit.store.tables import AUDIT_TABLES, DATA_QUALITY, DIGESTS
+from audit.time_travel.backups.model.events import COLUMNS as BACKUP_COLUMNS
+from audit.time_travel.backups.model.events import NAME as BACKUPS
+from audit.time_travel.dropped.drop_registry import COLUMNS as OBJECT_COLUMNS
+from audit.time_travel.dropped.drop_registry import NAME as OBJECTS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from audit.evidence.row_texts import Columns
+
+
+@dataclass(frozen=True, slots=True)
+class BoundTable:
+    """A table.
+
+    Attributes:
+        name: of its folder.
+        columns: name, type and meaning; not the day, which is made of the time.
+        key: the column by which rows are known; rows of one key are written together.
+        time: of the day that it is partitioned on; "" for none.
+    """
+
+    name: str
+    columns: Sequence[tuple[str, str, str]]
+    key: str = "event_id"
+    time: str = ""
+
+    @property
+    def counted(self) -> Columns:
+        """The columns that a row's text is made of: all."""
+        return [(name, kind) for name, kind, _ in self.columns]
+
+    def parts(self, rows: pa.Table) -> Iterator[Part]:
+        """What an entry says of rows, for each of their days."""
+        from pyarrow import compute
+
+        if not len(rows):
+            return
+        if not self.time:
+            yield self._part("", rows)
+            return
+        days = compute.cast(rows[self.time], "date32")
+        for day in sorted(compute.unique(days).to_pylist()):
+            yield self._part(day.isoformat(), rows.filter(compute.equal(days, day)))
+
+    def _part(self, day: str, rows: pa.Table) -> Part:
+        leaves = leaves_of(rows[self.key].to_pylist(), row_texts(rows, self.counted))
+        return Part(self.name, day, fingerprint(self.counted), leaves)
+
+
+EVENT_TABLES = (
+    BoundTable(GOVERNANCE, GOVERNANCE_COLUMNS),
+    BoundTable(OBJECTS, OBJECT_COLUMNS),
+    BoundTable(BACKUPS, BACKUP_COLUMNS),
+    BoundTable(DATA_QUALITY.name, DATA_QUALITY.columns, "run_id", DATA_QUALITY.time),
+)
+"""Statements write them by themselves; ingest binds them afterwards."""
+BOUND_TABLES = {
+    one.name: one
+    for one in (
+        *(BoundTable(table.name, table.columns, "query_id", table.time) for table in AUDIT_TABLES),
+        *EVENT_TABLES,
+    )
+}
+"""All of them, by name."""
+BOUND_ELSEWHERE = (DIGESTS.name, GOVERNANCE, OBJECTS, BACKUPS)
+"""What a check reads beside the audit tables: the log, and tables of events that no view names."""
