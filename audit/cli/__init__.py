@@ -19,6 +19,7 @@ __all__ = ["main"]
         "answers.verify",
         "check",
         "doctor",
+        "exchange.export",
         "ingest",
         "lineage",
         "retain",

@@ -99,6 +99,9 @@ class Config:
         query_tag: what records call statements that neither `audit.tagged` nor `SET audit.query_tag` name.
         purpose: what records say they are done for, where neither `audit.tagged` nor `SET audit.purpose`
             does.
+        openlineage_namespaces: which namespaces of OpenLineage stand for which catalog, separated by commas:
+            `spark://thrift:10001=spark_catalog, hive://metastore:9083=spark_catalog`. Exports name the tables
+            of a catalog in its first namespace; imports take those of all of them for tables of the catalog.
         sources: where each value comes from, by field.
     """
 
@@ -126,6 +129,7 @@ class Config:
     backup_location: str = ""
     query_tag: str = ""
     purpose: str = ""
+    openlineage_namespaces: str = ""
     # Not compared: equal values from other sources are the same configuration.
     sources: Mapping[str, str] = field(
         default_factory=lambda: MappingProxyType({}), compare=False, repr=False
@@ -370,6 +374,12 @@ def _is_by_table(text: str) -> bool:
     return found.keys() <= TABLE_NAMES and all(days >= 1 for days in found.values())
 
 
+def _is_pair(text: str) -> bool:
+    """Whether it is `namespace=catalog`; the namespace may hold a `=` itself."""
+    namespace, _, catalog = text.rpartition("=")
+    return bool(namespace.strip() and catalog.strip())
+
+
 def _compiles(pattern: str) -> bool:
     try:
         return not pattern or re.compile(pattern).search("") is None
@@ -401,6 +411,11 @@ _RULES: Mapping[str, tuple[type, Callable[[Any], object], str]] = MappingProxyTy
             f"table=days, separated by commas; the tables are {', '.join(sorted(TABLE_NAMES))}",
         ),
         "aggregated_tables": (str, lambda _: True, "names of tables, separated by commas"),
+        "openlineage_namespaces": (
+            str,
+            lambda text: all(_is_pair(one) for one in text.split(",") if one.strip()),
+            "namespace=catalog, separated by commas",
+        ),
         "durable": (bool, lambda _: True, "true or false"),
         "propagate_tags": (bool, lambda _: True, "true or false"),
         "listener": (bool, lambda _: True, "true or false"),

@@ -20,6 +20,7 @@ COMMANDS = {
     "check": [],
     "coverage": [],
     "doctor": [],
+    "export openlineage": [],
     "failsafe list": [],
     "failsafe restore": ["s.t"],
     "ingest": [],
@@ -49,6 +50,9 @@ MISTAKES = {
         ["--from", "2026-02-01", "--to", "2026-01-01"],
     ],
     "doctor": [["x"], ["--rot"]],
+    "export openlineage": [
+        ["x"], ["--from", "soon"], ["--from", "2026-02-01", "--to", "2026-01-01"], ["--conf", "x"],
+    ],
     "failsafe list": [["x"], ["--conf", "x"]],
     "failsafe restore": [[], ["s.t", "--at", "soon", "--as", "s.u"], ["s.t", "--at", "2026-01-01"]],
     "ingest": [["x"], ["--conf", "x"], ["--watch=1"]],

@@ -1,0 +1,108 @@
+"""`audit export openlineage | access-history | datahub`: the history for other tools, without a JVM."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from audit.cli.answers.tables import opened
+from audit.cli.days import days_options, require_order
+from audit.cli.on_record import note
+from audit.cli.output import F, Output, json_option
+from audit.cli.standard_output import hand_over
+from audit.cli.tool import Tool, root_option
+from audit.core.clock import SystemClock
+from audit.core.json_text import to_json
+
+if TYPE_CHECKING:
+    from audit.exchange.history import Days
+
+Write = Callable[[bytes], object]
+
+
+@click.group()
+def export() -> None:
+    """Write the history for other tools: OpenLineage, DataHub, in Snowflake's or Unity Catalog's shape."""
+
+
+def _file_option(command: F) -> F:
+    return click.option(
+        "--output",
+        "-o",
+        "path",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="A file for it; else stdout.",
+    )(command)
+
+
+@export.command()
+@days_options
+@_file_option
+@root_option
+@json_option
+def openlineage(tool: Tool, output: Output, first: date | None, last: date | None, path: Path | None) -> None:
+    """Write statements as OpenLineage events, one a line: a START, and a COMPLETE, FAIL or ABORT.
+
+    Receivers take the lines one a request, or the file, as `audit import openlineage` of another root does.
+    Tables are in the namespaces that `openlineage_namespaces` names. --json tells how many lines there are,
+    and needs --output.
+
+    That the tables were read is on record: `logging_history` has an AUDIT_EXPORT.
+    """
+    from audit.exchange.catalog import CatalogFacts
+    from audit.exchange.history import recorded_statements
+    from audit.exchange.names import DatasetNames
+    from audit.exchange.openlineage.events import Exporting
+
+    def lines(source: Any, days: Days) -> Iterator[bytes]:
+        exporting = Exporting(source, DatasetNames.of(tool.config), CatalogFacts.read(source))
+        for event in exporting.events(recorded_statements(source, days)):
+            yield to_json(event) + b"\n"
+
+    _export(tool, output, "openlineage", lines, (first, last), path)
+
+
+def _export(
+    tool: Tool,
+    output: Output,
+    form: str,
+    lines: Callable[[Any, Days], Iterator[bytes]],
+    bounds: tuple[date | None, date | None],
+    path: Path | None,
+) -> None:
+    """Write lines to a file or stdout, and note that the tables were read."""
+    from audit.exchange.history import Days
+
+    tool.require_audit()
+    days = Days(*bounds)
+    require_order(*bounds)
+    if output.as_json and path is None:
+        raise click.UsageError("--json tells what was written: name a file by --output")
+    began, number = SystemClock().now(), 0
+    with opened(tool) as source, _writing(path) as write:
+        for line in lines(source, days):
+            write(line)
+            number += 1
+    told = {"format": form, "from": str(days.first or ""), "to": str(days.last or ""), "lines": number}
+    note(tool, output, "AUDIT_EXPORT", told, began=began)
+    if output.as_json:
+        output.rows([{**told, "output": str(path)}])
+    elif path is not None:
+        output.progress(f"{number:,} lines in {path}")
+
+
+@contextmanager
+def _writing(path: Path | None) -> Iterator[Write]:
+    from audit.core.whole_file import growing_file
+    from audit.exchange.errors import ExportFailed
+
+    if path is None:
+        yield hand_over
+        return
+    with growing_file(path, ExportFailed) as write:
+        yield write
