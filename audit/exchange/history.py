@@ -76,6 +76,29 @@ def recorded_statements(source: Source, days: Days) -> Iterator[RecordedStatemen
             yield from _of_slice(source, day, since, until)
 
 
+def rows_of(source: Source, name: str, time: str, days: Days) -> Iterator[Row]:
+    """The rows of a table or view of some days, in the order of time.
+
+    Args:
+        source: the audit tables.
+        name: of the table or view.
+        time: its column that the day is made of.
+        days: which.
+
+    Raises:
+        QueryFailed: there is no such table, or no such column.
+        TableMissingError: there is no query_history.
+    """
+    _require(source)
+    text = f"""
+SELECT * FROM {source.schema}.{name} WHERE query_date = :day
+AND {time} >= CAST(:since AS TIMESTAMP) AND {time} < CAST(:until AS TIMESTAMP)
+"""  # noqa: S608 - our own names
+    for day, number in _days(source, days):
+        for since, until in _slices(day, number):
+            yield from sorted(_asked(source, text, _values(day, since, until)), key=lambda row: row[time])
+
+
 def statements_by_id(source: Source, query_ids: set[str]) -> dict[str, Row]:
     """The rows of query_history of some statements."""
     found: dict[str, Row] = {}
@@ -119,7 +142,7 @@ def _slices(day: date, number: int) -> Iterator[tuple[datetime, datetime]]:
 
 
 def _of_slice(source: Source, day: date, since: datetime, until: datetime) -> Iterator[RecordedStatement]:
-    values = {"day": day.isoformat(), "since": since.isoformat(" "), "until": until.isoformat(" ")}
+    values = _values(day, since, until)
     parts = _Parts()
     for table in (ACCESS_HISTORY, COLUMN_LINEAGE, TABLE_LINEAGE):
         also = "" if table is ACCESS_HISTORY else "AND coalesce(source_kind, 'direct') = 'direct'"
@@ -130,6 +153,10 @@ def _of_slice(source: Source, day: date, since: datetime, until: datetime) -> It
         yield RecordedStatement(
             query, parts.of(ACCESS_HISTORY, of), parts.of(COLUMN_LINEAGE, of), parts.of(TABLE_LINEAGE, of)
         )
+
+
+def _values(day: date, since: datetime, until: datetime) -> Row:
+    return {"day": day.isoformat(), "since": since.isoformat(" "), "until": until.isoformat(" ")}
 
 
 def _by_statement(source: Source, table: AuditTable, values: Row, also: str) -> dict[str, list[Row]]:

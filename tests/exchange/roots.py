@@ -74,13 +74,15 @@ class Root:
                 **own,
             }
         )
-        if status == "SUCCESS":
+        if status == "SUCCESS" and not kind.startswith("AUDIT_"):
             record = {name[1:]: value for name, value in more.items() if name.startswith("_")}
             self.rows["access_history"].append(
                 {
                     "query_id": query_id(number),
                     "query_start_time": at,
                     "user_name": "ann",
+                    "parent_query_id": own.get("parent_query_id"),
+                    "root_query_id": own.get("root_query_id"),
                     "captured_by": "text",
                     "analysis": "full",
                     **record,

@@ -20,6 +20,7 @@ COMMANDS = {
     "check": [],
     "coverage": [],
     "doctor": [],
+    "export access-history": ["--format", "snowflake-json"],
     "export openlineage": [],
     "failsafe list": [],
     "failsafe restore": ["s.t"],
@@ -50,6 +51,10 @@ MISTAKES = {
         ["--from", "2026-02-01", "--to", "2026-01-01"],
     ],
     "doctor": [["x"], ["--rot"]],
+    "export access-history": [
+        [], ["--format", "csv"], ["--format", "unity-json", "--rows", "audit"],
+        ["--format", "unity-json", "x"],
+    ],
     "export openlineage": [
         ["x"], ["--from", "soon"], ["--from", "2026-02-01", "--to", "2026-01-01"], ["--conf", "x"],
     ],

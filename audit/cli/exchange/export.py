@@ -22,6 +22,7 @@ from audit.core.json_text import to_json
 if TYPE_CHECKING:
     from audit.exchange.history import Days
 
+FORMATS = ("snowflake-json", "unity-json")
 Write = Callable[[bytes], object]
 
 
@@ -65,6 +66,47 @@ def openlineage(tool: Tool, output: Output, first: date | None, last: date | Non
             yield to_json(event) + b"\n"
 
     _export(tool, output, "openlineage", lines, (first, last), path)
+
+
+@export.command()
+@click.option(
+    "--format", "form", type=click.Choice(FORMATS), required=True, help="Whose shape the rows have."
+)
+@click.option(
+    "--rows",
+    "view",
+    type=click.Choice(("table_lineage", "column_lineage")),
+    default="table_lineage",
+    show_default=True,
+    help="Of unity-json: which of Unity Catalog's two tables.",
+)
+@days_options
+@_file_option
+@root_option
+@json_option
+def access_history(
+    tool: Tool,
+    output: Output,
+    first: date | None,
+    last: date | None,
+    path: Path | None,
+    form: str,
+    view: str,
+) -> None:
+    """Write the history in the shape of another system, one JSON document a line.
+
+    snowflake-json: rows of ACCOUNT_USAGE.ACCESS_HISTORY. unity-json: rows of system.access.table_lineage, or
+    of system.access.column_lineage. --json tells how many there are, and needs --output.
+
+    That the tables were read is on record: `logging_history` has an AUDIT_EXPORT.
+    """
+    from audit.exchange.rows_of_others import snowflake_rows, unity_rows
+
+    def lines(source: Any, days: Days) -> Iterator[bytes]:
+        found = snowflake_rows(source, days) if form == FORMATS[0] else unity_rows(source, view, days)
+        return (to_json(row) + b"\n" for row in found)
+
+    _export(tool, output, form, lines, (first, last), path)
 
 
 def _export(
