@@ -21,6 +21,7 @@ COMMANDS = {
     "coverage": [],
     "doctor": [],
     "export access-history": ["--format", "snowflake-json"],
+    "export datahub": [],
     "export openlineage": [],
     "failsafe list": [],
     "failsafe restore": ["s.t"],
@@ -55,6 +56,7 @@ MISTAKES = {
         [], ["--format", "csv"], ["--format", "unity-json", "--rows", "audit"],
         ["--format", "unity-json", "x"],
     ],
+    "export datahub": [["x"], ["--env"], ["--from", "soon"]],
     "export openlineage": [
         ["x"], ["--from", "soon"], ["--from", "2026-02-01", "--to", "2026-01-01"], ["--conf", "x"],
     ],

@@ -109,6 +109,48 @@ def access_history(
     _export(tool, output, form, lines, (first, last), path)
 
 
+@export.command()
+@click.option(
+    "--env", "environment", default="PROD", show_default=True, metavar="FABRIC", help="DataHub's environment."
+)
+@days_options
+@_file_option
+@root_option
+@json_option
+def datahub(
+    tool: Tool,
+    output: Output,
+    first: date | None,
+    last: date | None,
+    path: Path | None,
+    environment: str,
+) -> None:
+    """Write tables, views and files with their lineage as DataHub's metadata change proposals.
+
+    One JSON document, as DataHub's file emitter writes it; its source `file` takes it. What went into a table
+    is told from its last overwrite within the days on. --json tells how many lines there are, and needs
+    --output.
+
+    That the tables were read is on record: `logging_history` has an AUDIT_EXPORT.
+    """
+    from audit.exchange.catalog import CatalogFacts
+    from audit.exchange.datahub.proposals import proposals
+    from audit.exchange.datahub.urns import Urns
+    from audit.exchange.history import recorded_statements
+    from audit.exchange.names import DatasetNames
+
+    def lines(source: Any, days: Days) -> Iterator[bytes]:
+        statements = recorded_statements(source, days)
+        names, known = DatasetNames.of(tool.config), CatalogFacts.read(source)
+        between = b"[\n"
+        for one in proposals(statements, names, known, Urns(environment)):
+            yield between + to_json(one)
+            between = b",\n"
+        yield b"\n]\n" if between == b",\n" else b"[]\n"
+
+    _export(tool, output, "datahub", lines, (first, last), path)
+
+
 def _export(
     tool: Tool,
     output: Output,

@@ -6,18 +6,17 @@ names itself; the tables below a view are told by the statement that defines it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from audit.exchange.accessed import Accessed, read_by, written_by
 from audit.exchange.catalog import CatalogFacts, CatalogObject
 from audit.exchange.history import RecordedStatement, Row
 from audit.exchange.names import DatasetNames, location_of
 from audit.exchange.openlineage.column_lineage import column_lineage
 from audit.exchange.openlineage.facets import Json, facet, facets
 
-_DATASETS = frozenset({"TABLE", "VIEW", "STAGE"})
 _TYPES = {"TABLE": "TABLE", "VIEW": "VIEW", "STAGE": "FILE"}
 _OPERATIONS = {
     "CREATE": "CREATE", "ALTER": "ALTER", "DROP": "DROP", "REPLACE": "OVERWRITE", "UNDROP": "CREATE",
@@ -26,19 +25,9 @@ _OPERATIONS = {
 _FORMATS = frozenset({"parquet", "orc", "avro", "json", "csv", "text", "xml"})
 
 
-@dataclass(frozen=True, slots=True)
-class Accessed:
-    """An object that a statement read or wrote, with the columns that its record names."""
-
-    name: str
-    domain: str
-    object_id: int | None
-    columns: tuple[str, ...] = ()
-
-
 def inputs(statement: RecordedStatement, names: DatasetNames, known: CatalogFacts) -> list[Json]:
     """What the statement read."""
-    objects = _merged(_read(statement))
+    objects = read_by(statement)
     described = _Describing(statement, names, known, "read")
     size = statement.query.get("bytes_scanned")
     # Of several inputs nobody knows the parts.
@@ -48,7 +37,7 @@ def inputs(statement: RecordedStatement, names: DatasetNames, known: CatalogFact
 
 def outputs(statement: RecordedStatement, names: DatasetNames, known: CatalogFacts) -> list[Json]:
     """What the statement wrote or defined."""
-    objects = _merged(_written(statement))
+    objects = written_by(statement)
     described = _Describing(statement, names, known, "write")
     found = []
     for one in objects:
@@ -109,44 +98,6 @@ class _Describing:
             for use in uses
         ]
         return facet("TagsDatasetFacet", tags=found)
-
-
-def _read(statement: RecordedStatement) -> Iterator[Accessed]:
-    for access in statement.accesses:
-        yield from _of_record(access.get("direct_objects_accessed"))
-    for row in statement.tables:
-        if row["source_object_name"] is not None and row["source_object_name"] != row["target_object_name"]:
-            yield Accessed(row["source_object_name"], row["source_object_domain"], row["source_object_id"])
-
-
-def _written(statement: RecordedStatement) -> Iterator[Accessed]:
-    for access in statement.accesses:
-        yield from _of_record(access.get("objects_modified"))
-        changed = access.get("object_modified_by_ddl")
-        if changed:
-            yield Accessed(changed["objectName"], changed["objectDomain"], changed["objectId"])
-    for row in statement.tables:
-        yield Accessed(row["target_object_name"], row["target_object_domain"], row["target_object_id"])
-
-
-def _of_record(objects: Iterable[Row] | None) -> Iterator[Accessed]:
-    for one in objects or ():
-        if one["objectName"] is not None:
-            columns = tuple(column["columnName"] for column in one["columns"] or () if column["columnName"])
-            yield Accessed(one["objectName"], one["objectDomain"] or "", one["objectId"], columns)
-
-
-def _merged(objects: Iterable[Accessed]) -> list[Accessed]:
-    """Each object once, with all columns that are named of it; functions and policies are no datasets."""
-    found: dict[str, Accessed] = {}
-    for one in objects:
-        if one.domain.upper() not in _DATASETS:
-            continue
-        before = found.get(one.name)
-        columns = dict.fromkeys((*(before.columns if before else ()), *one.columns))
-        object_id = one.object_id if before is None or before.object_id is None else before.object_id
-        found[one.name] = Accessed(one.name, one.domain, object_id, tuple(columns))
-    return list(found.values())
 
 
 def _schema(one: Accessed, known: CatalogObject | None) -> Json | None:
