@@ -20,6 +20,7 @@ __all__ = ["main"]
         "check",
         "doctor",
         "exchange.export",
+        "exchange.import_",
         "ingest",
         "lineage",
         "retain",

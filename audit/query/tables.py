@@ -30,6 +30,7 @@ from audit.query.governance import governance_json, structure
 from audit.query.translation import quoted, sql_value, to_duckdb
 from audit.store.days.finished_tables import SUM_TABLES
 from audit.store.delta_files import UnsupportedStore, column_types, data_files, open_table, size
+from audit.store.later_tables import LATER_TABLES
 from audit.store.measured.names import GOVERNANCE, MEASURED
 from audit.store.tables import (
     AUDIT_TABLES,
@@ -60,7 +61,7 @@ _NO_TIME = frozenset({
 })  # fmt: skip
 """A row of these views stands for many days."""
 TIMES = {
-    **{table.name: table.time for table in (*AUDIT_TABLES, DATA_QUALITY)},
+    **{table.name: table.time for table in (*AUDIT_TABLES, *LATER_TABLES)},
     **{name: "query_start_time" for name in OF_RECORDS if name not in _NO_TIME},
     "statements": "start_time",
     "logging_history": "event_time",
@@ -82,7 +83,7 @@ TIMES = {
 """The column that the partition is made of, by table and view."""
 _LOGGING_HISTORY, _WAITING = "logging_history", "waiting_events"
 _OF_AUDIT = {table.name: table for table in AUDIT_TABLES}
-_TABLES = (*(table.name for table in (*AUDIT_TABLES, DATA_QUALITY, *SUM_TABLES)), *MEASURED)
+_TABLES = (*(table.name for table in (*AUDIT_TABLES, *LATER_TABLES, *SUM_TABLES)), *MEASURED)
 
 
 def _fields_of_lists(columns: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:

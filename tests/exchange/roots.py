@@ -34,7 +34,7 @@ def id_of(name: str) -> int:
 
 def thing(name: str, *columns: str) -> Row:
     """An object as a record has it."""
-    domain = "STAGE" if name.startswith("file:") else "VIEW" if name == LATEST else "Table"
+    domain = "STAGE" if name.startswith(("file:", "s3a:")) else "VIEW" if name == LATEST else "Table"
     named = [{"columnId": column_id(id_of(name), one), "columnName": one} for one in columns]
     return {"objectDomain": domain, "objectId": id_of(name), "objectName": name, "columns": named}
 
@@ -50,10 +50,12 @@ class Root:
             "column_lineage": [],
         }
 
-    def ran(self, kind: str, text: str, status: str = "SUCCESS", **more: Any) -> str:
+    def ran(
+        self, kind: str, text: str, status: str = "SUCCESS", at: datetime | None = None, **more: Any
+    ) -> str:
         """A statement; what begins with `_` goes into its record."""
         number = len(self.rows["query_history"])
-        at = NOON + timedelta(minutes=number)
+        at = at or NOON + timedelta(minutes=number)
         own = {name: value for name, value in more.items() if not name.startswith("_")}
         ended = {} if status in ("RUNNING", "INCOMPLETE") else {"end_time": at + timedelta(seconds=5)}
         self.rows["query_history"].append(

@@ -25,6 +25,7 @@ COMMANDS = {
     "export openlineage": [],
     "failsafe list": [],
     "failsafe restore": ["s.t"],
+    "import openlineage": ["events.ndjson"],
     "ingest": [],
     "lineage": ["s.t"],
     "purge": [],
@@ -62,6 +63,7 @@ MISTAKES = {
     ],
     "failsafe list": [["x"], ["--conf", "x"]],
     "failsafe restore": [[], ["s.t", "--at", "soon", "--as", "s.u"], ["s.t", "--at", "2026-01-01"]],
+    "import openlineage": [[], ["/nowhere/events.ndjson"], ["a", "--conf", "x"]],
     "ingest": [["x"], ["--conf", "x"], ["--watch=1"]],
     "lineage": [
         [], ["s.t", "--depth", "0"], ["s.t", "--depth", "x"], ["s.t", "--upstream", "--downstream"],
