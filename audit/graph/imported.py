@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
@@ -24,6 +23,7 @@ IMPORTED_FIELDS = (
     "source_kind", "is_indirect", "transformation", "overwrites",
 )  # fmt: skip
 _ENDS = ("source", "target")
+_TIME = "query_start_time"
 Row = dict[str, Any]
 
 
@@ -31,9 +31,9 @@ Row = dict[str, Any]
 class _Seen:
     """When an id was seen under a name: first, last, and first as what was written."""
 
-    first: datetime
-    last: datetime
-    written: datetime | None
+    first: int
+    last: int
+    written: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class _Recorded:
     columns: Mapping[tuple[int, str], int]
     domains: Mapping[int, str]
 
-    def object(self, name: str, at: datetime, *, is_target: bool) -> int | None:
+    def object(self, name: str, at: int, *, is_target: bool) -> int | None:
         """The id that a name had at a time; None for one that is not on record."""
         seen = self.objects.get(_folded(name), [])
         before = [one for one in seen if one[1].first <= at]
@@ -66,6 +66,11 @@ class _Recorded:
         return found[0]
 
 
+def _micros(times: Any) -> Any:
+    """As numbers, UTC: for Python's times pyarrow (26) imports pandas, which takes longer than the answer."""
+    return times.cast(pa.timestamp("us", "UTC")).cast(pa.int64())
+
+
 def _folded(name: str) -> str:
     """A location's letters count as they are."""
     return name if "/" in name else name.casefold()
@@ -73,7 +78,8 @@ def _folded(name: str) -> str:
 
 def with_imported(columns: pa.Table, tables: pa.Table, imported: pa.Table) -> tuple[pa.Table, pa.Table]:
     """Both lineage tables with the rows of other systems."""
-    rows = imported.to_pylist()
+    at = imported.schema.get_field_index(_TIME)
+    rows = imported.set_column(at, _TIME, _micros(imported.column(at))).to_pylist()
     names = {_folded(row[f"{end}_object_name"]) for row in rows for end in _ENDS if row[f"{end}_object_name"]}
     recorded = _recorded(columns, tables, names)
     of_columns: list[Row] = []
@@ -130,7 +136,7 @@ def _recorded(columns: pa.Table, tables: pa.Table, names: set[str]) -> _Recorded
 
 
 def _about(table: pa.Table, end: str, names: set[str]) -> Iterable[Row]:
-    """The rows whose end bears one of some names, each combination of ids once a day at most."""
+    """The first and the last of the rows whose end bears one of some names, for each of its ids."""
     column = table[f"{end}_object_name"].cast(pa.string())
     known = [name for name in pc.unique(column).to_pylist() if name is not None and _folded(name) in names]
     if not known:
@@ -142,8 +148,7 @@ def _about(table: pa.Table, end: str, names: set[str]) -> Iterable[Row]:
         column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column
         for column in found.columns
     ]
-    times = pa.timestamp("us", "UTC")
-    plain = [column.cast(times) if pa.types.is_timestamp(column.type) else column for column in plain]
+    plain = [_micros(one) if pa.types.is_timestamp(one.type) else one for one in plain]
     keys = [name for name in wanted if name != "query_start_time"]
     grouped = pa.table(plain, names=wanted).group_by(keys)
     summed = grouped.aggregate([("query_start_time", "min"), ("query_start_time", "max")])
@@ -166,7 +171,7 @@ def _joined(table: pa.Table, rows: list[Row]) -> pa.Table:
             made = pa.array(values, field.type.value_type).dictionary_encode()
             columns.append(made.cast(field.type))
         elif pa.types.is_timestamp(field.type):
-            columns.append(pa.array(values, pa.timestamp("us", "UTC")).cast(field.type))
+            columns.append(pa.array(values, pa.int64()).cast(pa.timestamp("us", "UTC")).cast(field.type))
         else:
             columns.append(pa.array(values, field.type))
     return pa.concat_tables([table, pa.table(columns, schema=table.schema)])

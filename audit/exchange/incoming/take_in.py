@@ -100,8 +100,10 @@ class Importing:
         of_events = tables.opened(self.root, IMPORTED_EVENTS)
         of_lineage = tables.opened(self.root, IMPORTED_LINEAGE)
         told = {one.event_id: one for one in events}
-        known = tables.rows_where(of_events, "event_id", list(told), ["event_id"])
-        new = [one for one in told.values() if one.event_id not in {row["event_id"] for row in known}]
+        known = {
+            row["event_id"] for row in tables.rows_where(of_events, "event_id", list(told), ["event_id"])
+        }
+        new = [one for one in told.values() if one.event_id not in known]
         if not new:
             return Imported()
         edges = self._new_edges(new, of_events, of_lineage)
