@@ -102,6 +102,9 @@ class Config:
         openlineage_namespaces: which namespaces of OpenLineage stand for which catalog, separated by commas:
             `spark://thrift:10001=spark_catalog, hive://metastore:9083=spark_catalog`. Exports name the tables
             of a catalog in its first namespace; imports take those of all of them for tables of the catalog.
+        openlineage_url: where statements are sent as events of OpenLineage once they are ingested: `http://`
+            or `https://` with the path of the receiver (`/api/v1/lineage` where there is none), or a file
+            that grows. Its key, if it wants one, is in OPENLINEAGE_API_KEY. Empty: nowhere.
         sources: where each value comes from, by field.
     """
 
@@ -130,6 +133,7 @@ class Config:
     query_tag: str = ""
     purpose: str = ""
     openlineage_namespaces: str = ""
+    openlineage_url: str = ""
     # Not compared: equal values from other sources are the same configuration.
     sources: Mapping[str, str] = field(
         default_factory=lambda: MappingProxyType({}), compare=False, repr=False
@@ -235,6 +239,9 @@ def _fill(
     backups = local_path(values["backup_location"])
     if backups is not None:
         values["backup_location"] = str((directory / backups.expanduser()).absolute())
+    receiver = values.get("openlineage_url", "")
+    if (file := None if "://" in receiver or not receiver else local_path(receiver)) is not None:
+        values["openlineage_url"] = str((directory / file.expanduser()).absolute())
     values.setdefault("admins", values["user"])
     for name in _types():
         sources.setdefault(name, "default")
@@ -374,6 +381,14 @@ def _is_by_table(text: str) -> bool:
     return found.keys() <= TABLE_NAMES and all(days >= 1 for days in found.values())
 
 
+def _is_receiver(text: str) -> bool:
+    """Whether it is a URL without secrets, which would be on record, or a path of this machine."""
+    if text.startswith(("http://", "https://")):
+        host = text.partition("://")[2].partition("/")[0]
+        return bool(host) and "@" not in host
+    return not text or local_path(text) is not None
+
+
 def _is_pair(text: str) -> bool:
     """Whether it is `namespace=catalog`; the namespace may hold a `=` itself."""
     namespace, _, catalog = text.rpartition("=")
@@ -411,6 +426,11 @@ _RULES: Mapping[str, tuple[type, Callable[[Any], object], str]] = MappingProxyTy
             f"table=days, separated by commas; the tables are {', '.join(sorted(TABLE_NAMES))}",
         ),
         "aggregated_tables": (str, lambda _: True, "names of tables, separated by commas"),
+        "openlineage_url": (
+            str,
+            _is_receiver,
+            "http://…, https://… without user and password, or a local path",
+        ),
         "openlineage_namespaces": (
             str,
             lambda text: all(_is_pair(one) for one in text.split(",") if one.strip()),

@@ -14,6 +14,12 @@ class ExportFailed(AuditError):
     code = "AUDIT_EXPORT"
 
 
+class SendingFailed(AuditError):
+    """Statements could not be sent to the receiver of `openlineage_url`; they wait in the tables."""
+
+    code = "AUDIT_SENDING"
+
+
 class ImportFailed(AuditError):
     """Events of another system could not be taken in; none of them was."""
 

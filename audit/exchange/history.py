@@ -76,6 +76,13 @@ def recorded_statements(source: Source, days: Days) -> Iterator[RecordedStatemen
             yield from _of_slice(source, day, since, until)
 
 
+def recorded_between(
+    source: Source, day: date, first: datetime, last: datetime
+) -> Iterator[RecordedStatement]:
+    """The statements of a day that started from one moment to another, both of which count."""
+    yield from _of_slice(source, day, first, last + timedelta(microseconds=1))
+
+
 def rows_of(source: Source, name: str, time: str, days: Days) -> Iterator[Row]:
     """The rows of a table or view of some days, in the order of time.
 

@@ -38,6 +38,11 @@ VALUES = {
     "aggregated_tables": ("shop.sessions", "a.b, cache.*", "c.d"),
     "query_tag": ("nightly", "load 4", "x"),
     "openlineage_namespaces": ("hive://m:9083=spark_catalog", "a=b, c=d", "spark://t=lake"),
+    "openlineage_url": (
+        "http://m:5000",
+        "https://d/openapi/openlineage/api/v1/lineage",
+        "/var/events.ndjson",
+    ),
     "purpose": ("billing", "art. 15", "y"),
 }
 LAYERS = ("argument", "environment", "file")
@@ -59,6 +64,7 @@ DEFAULTS = {
     "redact_pattern": "",
     "retention_by_table": "",
     "openlineage_namespaces": "",
+    "openlineage_url": "",
     "query_tag": "",
     "purpose": "",
 }

@@ -7,6 +7,8 @@ import json
 import pytest
 
 import audit
+from audit.core.clock import ManualClock
+from audit.store.days.retention import retain
 from tests.query.roots import make_root
 
 from . import published
@@ -18,6 +20,7 @@ STATEMENTS = (
     "CREATE VIEW exchanged.named AS SELECT name FROM exchanged.people",
     "CREATE TABLE exchanged.report USING delta AS SELECT upper(name) AS name FROM exchanged.named",
 )
+LATER = 4_950_000_000_000_000  # in the year 2126, after the event
 DBT = {
     "eventTime": "2026-01-01T00:00:00Z", "eventType": "COMPLETE", "producer": "dbt",
     "run": {"runId": "0197a1b2-0000-7000-8000-000000000001"}, "job": {"namespace": "dbt", "name": "m"},
@@ -82,3 +85,14 @@ def test_a_session_sees_what_was_taken_in(worked, root, command, tmp_path, monke
     graph = audit.lineage(worked, "exchanged.model", include_history=True)
     assert "spark_catalog.exchanged.people" in {node.object_name for node in graph.nodes}
     assert "dbt/m" in {user for edge in graph.edges for user in edge.users}
+
+
+def test_retention_deletes_days_of_imports(worked, root):
+    """As of all tables; the newest test, since it deletes the days of the others, too."""
+    before = {
+        one.table: one.rows
+        for one in retain(worked, str(root), lambda _: 1, ManualClock(LATER), dry_run=True)
+    }
+    assert (before["imported_events"], before["imported_lineage"]) == (1, 1)
+    deleted = {one.table for one in retain(worked, str(root), lambda _: 1, ManualClock(LATER)) if one.rows}
+    assert {"imported_events", "imported_lineage"} <= deleted

@@ -23,6 +23,7 @@ COMMANDS = {
     "export access-history": ["--format", "snowflake-json"],
     "export datahub": [],
     "export openlineage": [],
+    "export send": [],
     "failsafe list": [],
     "failsafe restore": ["s.t"],
     "import openlineage": ["events.ndjson"],
@@ -61,6 +62,7 @@ MISTAKES = {
     "export openlineage": [
         ["x"], ["--from", "soon"], ["--from", "2026-02-01", "--to", "2026-01-01"], ["--conf", "x"],
     ],
+    "export send": [["x"], ["--conf", "x"]],
     "failsafe list": [["x"], ["--conf", "x"]],
     "failsafe restore": [[], ["s.t", "--at", "soon", "--as", "s.u"], ["s.t", "--at", "2026-01-01"]],
     "import openlineage": [[], ["/nowhere/events.ndjson"], ["a", "--conf", "x"]],

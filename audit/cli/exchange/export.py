@@ -69,9 +69,7 @@ def openlineage(tool: Tool, output: Output, first: date | None, last: date | Non
 
 
 @export.command()
-@click.option(
-    "--format", "form", type=click.Choice(FORMATS), required=True, help="Whose shape the rows have."
-)
+@click.option("--format", "form", type=click.Choice(FORMATS), help="Whose shape the rows have.")
 @click.option(
     "--rows",
     "view",
@@ -90,7 +88,7 @@ def access_history(
     first: date | None,
     last: date | None,
     path: Path | None,
-    form: str,
+    form: str | None,
     view: str,
 ) -> None:
     """Write the history in the shape of another system, one JSON document a line.
@@ -101,6 +99,9 @@ def access_history(
     That the tables were read is on record: `logging_history` has an AUDIT_EXPORT.
     """
     from audit.exchange.rows_of_others import snowflake_rows, unity_rows
+
+    if form is None:
+        raise click.UsageError(f"whose shape? Give --format {' or '.join(FORMATS)}")
 
     def lines(source: Any, days: Days) -> Iterator[bytes]:
         found = snowflake_rows(source, days) if form == FORMATS[0] else unity_rows(source, view, days)
@@ -149,6 +150,31 @@ def datahub(
         yield b"\n]\n" if between == b",\n" else b"[]\n"
 
     _export(tool, output, "datahub", lines, (first, last), path)
+
+
+@export.command()
+@root_option
+@json_option
+@click.pass_context
+def send(context: click.Context, tool: Tool, output: Output) -> None:
+    """Send what the receiver of `openlineage_url` does not have yet, as a driver does in the background.
+
+    For roots that `audit ingest` fills, and after a receiver was down. Only one at a time sends on a machine.
+
+    Exit code 1 if statements still wait.
+    """
+    from audit.core.clock import to_datetime
+    from audit.exchange.errors import SendingFailed
+    from audit.exchange.live.sending import send_waiting
+
+    tool.require_audit()
+    if not tool.config.openlineage_url:
+        raise SendingFailed("no receiver is named", "set openlineage_url, or AUDIT_OPENLINEAGE_URL")
+    now = to_datetime(SystemClock().now()).replace(tzinfo=None)
+    done = send_waiting(tool.config, now)
+    row = {"sent": done.sent, "refused": done.refused, "waiting": done.waiting, "error": done.error}
+    output.rows([row], title=f"Sent to {tool.config.openlineage_url}")
+    context.exit(1 if done.waiting else 0)
 
 
 def _export(
