@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from audit.core.config import Config
     from audit.core.identity import Tagging
     from audit.core.ids import IdGenerator
+    from audit.exchange.live.thread import SendingThread
     from audit.record.logging_event import LoggingEvent
 
 
@@ -68,6 +69,7 @@ class Application:
         # Now, while the disk takes it: a statement whose text is redacted must not wait for it.
         assert self.services.redaction.key  # noqa: S101
         self.recorder = Recorder(self.services, spool, clock, former)
+        self._sending = _sending(config, clock)
         self._events = LoggingEvents(spool, self.services.origin, clock, ids, self.services.application_id)
         self._attached: dict[str, AuditedSession] = {}
         self._closing = threading.Lock()
@@ -194,6 +196,8 @@ class Application:
             if sessions.is_running(self.services.spark.sparkContext):
                 # A stopped context has no JVM left to ask.
                 steps.callback(self.services.policies.end)
+            if self._sending is not None:
+                steps.callback(self._sending.close)  # after the last ingest
             steps.callback(self.recorder.close)
             steps.callback(self.services.backups.hashing.close)
 
@@ -204,6 +208,16 @@ class Application:
 
     def _sessions_in_use(self) -> list[AuditedSession]:
         return [one for one in self.services.sessions.living() if isinstance(one, AuditedSession)]
+
+
+def _sending(config: Config, clock: Clock) -> SendingThread | None:
+    """What sends statements to a receiver, where there is one."""
+    if not config.openlineage_url:
+        return None
+    # Imported here: it needs what answers queries without a JVM.
+    from audit.exchange.live.thread import SendingThread
+
+    return SendingThread(config, clock)
 
 
 def _forget(spark: SparkSession) -> None:

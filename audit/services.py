@@ -29,12 +29,13 @@ from audit.spool.home import hash_key
 from audit.store.changes import changes_since
 from audit.store.creations import creation_of
 from audit.store.days.finished_tables import SUM_TABLES
+from audit.store.later_tables import LATER_TABLES
 from audit.store.lineage_tables import snapshot_of
 from audit.store.measured.measurement import Measurement
 from audit.store.measured.names import MEASURED
 from audit.store.record_reader import RecordReader
 from audit.store.running import running_since
-from audit.store.tables import AUDIT_TABLES, DATA_QUALITY, DIGESTS
+from audit.store.tables import AUDIT_TABLES, DIGESTS
 from audit.store.versions import recorded_statement
 from audit.time_travel.backups.backup_files import BackupFiles
 from audit.time_travel.backups.backup_log import BackupLog
@@ -151,7 +152,7 @@ def build(
         config.account,
         config.admins.split(","),
         [
-            *(table.name for table in (*AUDIT_TABLES, DATA_QUALITY, DIGESTS, *SUM_TABLES)),
+            *(table.name for table in (*AUDIT_TABLES, *LATER_TABLES, DIGESTS, *SUM_TABLES)),
             OBJECT_HISTORY,
             BACKUP_HISTORY,
             *MEASURED,

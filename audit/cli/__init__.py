@@ -21,6 +21,8 @@ __all__ = ["main"]
         "answers.verify",
         "check",
         "doctor",
+        "exchange.export",
+        "exchange.import_",
         "ingest",
         "lineage",
         "retain",

@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from audit.core.config import Config
 
 
-Kind = Literal["AUDIT_CHECK", "AUDIT_QUERY", "AUDIT_REPORT", "AUDIT_VERIFY"]
+Kind = Literal["AUDIT_CHECK", "AUDIT_EXPORT", "AUDIT_IMPORT", "AUDIT_QUERY", "AUDIT_REPORT", "AUDIT_VERIFY"]
 _READ = "the tables were read"
 _DONE: dict[Kind, str] = {
     "AUDIT_CHECK": "it was checked",
+    "AUDIT_EXPORT": _READ,
+    "AUDIT_IMPORT": "events were taken in",
     "AUDIT_QUERY": _READ,
     "AUDIT_REPORT": _READ,
     "AUDIT_VERIFY": "it was verified",

@@ -153,7 +153,8 @@ class Commands(click.Group):
 
     def __init__(self, *args: Any, modules: tuple[str, ...] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._modules = {module.rpartition(".")[2]: module for module in modules}
+        # A word of Python's has a `_` behind it in the module's name: `import_`.
+        self._modules = {module.rpartition(".")[2].rstrip("_"): module for module in modules}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """All names, in the order of the alphabet."""
@@ -163,8 +164,8 @@ class Commands(click.Group):
         """The command of a name."""
         if cmd_name not in self._modules:
             return super().get_command(ctx, cmd_name)
-        module = import_module(f"{__package__}.{self._modules[cmd_name]}")
-        found: click.Command = getattr(module, cmd_name)
+        path = self._modules[cmd_name]
+        found: click.Command = getattr(import_module(f"{__package__}.{path}"), path.rpartition(".")[2])
         return found
 
     def invoke(self, ctx: click.Context) -> Any:

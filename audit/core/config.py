@@ -99,6 +99,12 @@ class Config:
         query_tag: what records call statements that neither `audit.tagged` nor `SET audit.query_tag` name.
         purpose: what records say they are done for, where neither `audit.tagged` nor `SET audit.purpose`
             does.
+        openlineage_namespaces: which namespaces of OpenLineage stand for which catalog, separated by commas:
+            `spark://thrift:10001=spark_catalog, hive://metastore:9083=spark_catalog`. Exports name the tables
+            of a catalog in its first namespace; imports take those of all of them for tables of the catalog.
+        openlineage_url: where statements are sent as events of OpenLineage once they are ingested: `http://`
+            or `https://` with the path of the receiver (`/api/v1/lineage` where there is none), or a file
+            that grows. Its key, if it wants one, is in OPENLINEAGE_API_KEY. Empty: nowhere.
         sources: where each value comes from, by field.
     """
 
@@ -126,6 +132,8 @@ class Config:
     backup_location: str = ""
     query_tag: str = ""
     purpose: str = ""
+    openlineage_namespaces: str = ""
+    openlineage_url: str = ""
     # Not compared: equal values from other sources are the same configuration.
     sources: Mapping[str, str] = field(
         default_factory=lambda: MappingProxyType({}), compare=False, repr=False
@@ -231,6 +239,9 @@ def _fill(
     backups = local_path(values["backup_location"])
     if backups is not None:
         values["backup_location"] = str((directory / backups.expanduser()).absolute())
+    receiver = values.get("openlineage_url", "")
+    if (file := None if "://" in receiver or not receiver else local_path(receiver)) is not None:
+        values["openlineage_url"] = str((directory / file.expanduser()).absolute())
     values.setdefault("admins", values["user"])
     for name in _types():
         sources.setdefault(name, "default")
@@ -370,6 +381,20 @@ def _is_by_table(text: str) -> bool:
     return found.keys() <= TABLE_NAMES and all(days >= 1 for days in found.values())
 
 
+def _is_receiver(text: str) -> bool:
+    """Whether it is a URL without secrets, which would be on record, or a path of this machine."""
+    if text.startswith(("http://", "https://")):
+        host = text.partition("://")[2].partition("/")[0]
+        return bool(host) and "@" not in host
+    return not text or local_path(text) is not None
+
+
+def _is_pair(text: str) -> bool:
+    """Whether it is `namespace=catalog`; the namespace may hold a `=` itself."""
+    namespace, _, catalog = text.rpartition("=")
+    return bool(namespace.strip() and catalog.strip())
+
+
 def _compiles(pattern: str) -> bool:
     try:
         return not pattern or re.compile(pattern).search("") is None
@@ -401,6 +426,16 @@ _RULES: Mapping[str, tuple[type, Callable[[Any], object], str]] = MappingProxyTy
             f"table=days, separated by commas; the tables are {', '.join(sorted(TABLE_NAMES))}",
         ),
         "aggregated_tables": (str, lambda _: True, "names of tables, separated by commas"),
+        "openlineage_url": (
+            str,
+            _is_receiver,
+            "http://…, https://… without user and password, or a local path",
+        ),
+        "openlineage_namespaces": (
+            str,
+            lambda text: all(_is_pair(one) for one in text.split(",") if one.strip()),
+            "namespace=catalog, separated by commas",
+        ),
         "durable": (bool, lambda _: True, "true or false"),
         "propagate_tags": (bool, lambda _: True, "true or false"),
         "listener": (bool, lambda _: True, "true or false"),

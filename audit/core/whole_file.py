@@ -43,6 +43,46 @@ def whole_file(path: Path, error: type[AuditError]) -> Iterator[Callable[[bytes]
 
 
 @contextmanager
+def growing_file(path: Path, error: type[AuditError]) -> Iterator[Callable[[bytes], object]]:
+    """As `whole_file`, for what does not fit into memory: it grows under another name beside it.
+
+    Args:
+        path: of the file.
+        error: what is raised where it cannot be written.
+
+    Raises:
+        AuditError: `error`: the path cannot be written.
+    """
+    with _told(path, error):
+        target = Path(os.path.realpath(path))
+        mode = _mode(path, target)
+    if mode is not None and not stat.S_ISREG(mode):
+        with target.open("wb") as device:
+            yield _writing(path, error, device.write)
+        return
+    own = _own(target)
+    try:
+        with own.open("xb") as file:
+            yield _writing(path, error, file.write)
+        with _told(path, error):
+            if mode is not None:
+                own.chmod(stat.S_IMODE(mode))  # what only its owner may read stays so
+            own.replace(target)
+    finally:
+        own.unlink(missing_ok=True)
+
+
+def _writing(
+    path: Path, error: type[AuditError], write: Callable[[bytes], object]
+) -> Callable[[bytes], object]:
+    def written(content: bytes) -> object:
+        with _told(path, error):
+            return write(content)
+
+    return written
+
+
+@contextmanager
 def _told(path: Path, error: type[AuditError]) -> Iterator[None]:
     try:
         yield

@@ -14,6 +14,7 @@ from audit.evidence.leaves import leaves_of
 from audit.evidence.row_texts import row_texts
 from audit.policies.model.events import COLUMNS as GOVERNANCE_COLUMNS
 from audit.policies.model.events import NAME as GOVERNANCE
+from audit.store.later_tables import IMPORTED_EVENTS, IMPORTED_LINEAGE
 from audit.store.tables import AUDIT_TABLES, DATA_QUALITY, DIGESTS
 from audit.time_travel.backups.model.events import COLUMNS as BACKUP_COLUMNS
 from audit.time_travel.backups.model.events import NAME as BACKUPS
@@ -70,6 +71,8 @@ EVENT_TABLES = (
     BoundTable(OBJECTS, OBJECT_COLUMNS),
     BoundTable(BACKUPS, BACKUP_COLUMNS),
     BoundTable(DATA_QUALITY.name, DATA_QUALITY.columns, "run_id", DATA_QUALITY.time),
+    BoundTable(IMPORTED_EVENTS.name, IMPORTED_EVENTS.columns, "event_id", IMPORTED_EVENTS.time),
+    BoundTable(IMPORTED_LINEAGE.name, IMPORTED_LINEAGE.columns, "edge_id", IMPORTED_LINEAGE.time),
 )
 """Statements write them by themselves; ingest binds them afterwards."""
 BOUND_TABLES = {

@@ -11,7 +11,8 @@ from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
 from audit.core.errors import QueryFailed
-from audit.store.tables import AUDIT_TABLES, DATA_QUALITY
+from audit.store.later_tables import LATER_TABLES
+from audit.store.tables import AUDIT_TABLES, DIGESTS
 from audit.store.views import VIEWS, description
 from lineage.types import simple_type
 
@@ -65,7 +66,11 @@ def meanings(name: str) -> Mapping[str, str]:
     """What the columns of an audit table or a view hold; empty for any other name."""
     if name in VIEWS:
         return description(name).columns
-    tables = {table.name: table for table in (*AUDIT_TABLES, DATA_QUALITY)}
+    if name == DIGESTS.name:
+        from audit.evidence.digest_log import COLUMNS  # with pyarrow, which few questions need
+
+        return {column: said for column, _, said in COLUMNS}
+    tables = {table.name: table for table in (*AUDIT_TABLES, *LATER_TABLES)}
     if name not in tables:
         return {}
     return {**{column: said for column, _, said in tables[name].columns}, "query_date": _DAY}

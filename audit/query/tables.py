@@ -39,6 +39,7 @@ from audit.store.delta_files import (
     require_files,
     size,
 )
+from audit.store.later_tables import LATER_TABLES
 from audit.store.measured.names import GOVERNANCE, MEASURED
 from audit.store.tables import (
     AUDIT_TABLES,
@@ -71,11 +72,10 @@ _NO_TIME = frozenset({
 })  # fmt: skip
 """A row of these views stands for many days."""
 TIMES = {
-    **{table.name: table.time for table in (*AUDIT_TABLES, DATA_QUALITY)},
+    **{table.name: table.time for table in (*AUDIT_TABLES, *LATER_TABLES)},
     **{name: "query_start_time" for name in OF_RECORDS if name not in _NO_TIME},
     "statements": "start_time",
     "logging_history": "event_time",
-    "data_quality": DATA_QUALITY.time,
     # Rows of one day: an hour's beginning and the last time are on that day, too.
     "aggregate_query_history": "interval_start_time",
     "aggregate_access_history": "interval_start_time",
@@ -94,7 +94,7 @@ TIMES = {
 _LOGGING_HISTORY, _WAITING = "logging_history", "waiting_events"
 _OF_AUDIT = {table.name: table for table in AUDIT_TABLES}
 _TABLES = (
-    *(table.name for table in (*AUDIT_TABLES, DATA_QUALITY, *SUM_TABLES)),
+    *(table.name for table in (*AUDIT_TABLES, *LATER_TABLES, *SUM_TABLES)),
     *MEASURED,
     *BOUND_ELSEWHERE,
 )

@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 
 LoggingEvent = Literal[
     "AUDIT_ATTACH", "AUDIT_DETACH", "AUDIT_CONFIGURE", "AUDIT_SUPPRESS", "AUDIT_RESUME", "AUDIT_RETAIN",
-    "AUDIT_VERIFY", "AUDIT_INGEST", "AUDIT_CHECK", "AUDIT_QUERY", "AUDIT_REPORT",
+    "AUDIT_VERIFY", "AUDIT_INGEST", "AUDIT_CHECK", "AUDIT_QUERY", "AUDIT_REPORT", "AUDIT_EXPORT",
+    "AUDIT_IMPORT",
 ]  # fmt: skip
 """A session is recorded from now on, or no longer; its configuration is another one than that of the attach
 before it; the recording of a thread pauses, and goes on; days were deleted; the tables were verified; the
 records of other drivers were taken in; the tables were checked; they were read by `audit query`, by
-`audit report`."""
+`audit report`, by `audit export`; events of other systems were taken in."""
 LOGGING_EVENTS: frozenset[str] = frozenset(get_args(LoggingEvent))
 """The `query_type` of each. None of them is a statement."""
 PREFIX = "AUDIT_"

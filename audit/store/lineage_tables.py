@@ -1,4 +1,4 @@
-"""The two lineage tables read without a JVM, once for each of their versions.
+"""The two lineage tables, and what was imported, read without a JVM, once for each of their versions.
 
 In: a root. Out: a `Snapshot` of the graph. delta-rs says which files a version has; files of this machine are
 read by pyarrow, those elsewhere through delta-rs with the credentials of the environment. If it does not
@@ -16,6 +16,7 @@ from audit.core.errors import TableMissingError
 from audit.core.file_paths import local_path
 from audit.graph.errors import LineageTablesUnreadable
 from audit.graph.history import COLUMN_FIELDS, TABLE_FIELDS, TEXTS, History
+from audit.graph.imported import IMPORTED_FIELDS, with_imported
 from audit.graph.snapshot import FOREVER, Snapshot
 from audit.store.delta_files import UnsupportedStore, data_files, open_table
 
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 COLUMN_LINEAGE, TABLE_LINEAGE = "column_lineage", "table_lineage"
-_FIELDS = {COLUMN_LINEAGE: COLUMN_FIELDS, TABLE_LINEAGE: TABLE_FIELDS}
+IMPORTED = "imported_lineage"
+_FIELDS = {COLUMN_LINEAGE: COLUMN_FIELDS, TABLE_LINEAGE: TABLE_FIELDS, IMPORTED: IMPORTED_FIELDS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,8 @@ class LineageTables:
     """The lineage tables under a root at one version; equal ones hold the same rows."""
 
     root: str
-    versions: tuple[int, int]
+    versions: tuple[int, int, int | None]
+    """Of column_lineage, table_lineage and imported_lineage; None where nothing was imported."""
 
     @classmethod
     def newest(cls, root: str) -> LineageTables:
@@ -45,11 +48,11 @@ class LineageTables:
             LineageTablesUnreadable: a table is not there, or its log cannot be read.
         """
         column, table = (_open(root, name).version() for name in (COLUMN_LINEAGE, TABLE_LINEAGE))
-        return cls(root, (column, table))
+        return cls(root, (column, table, _version_of_imported(root)))
 
     def read(self, name: str) -> pa.Table:
         """The rows of one of the tables, with the columns that the graph needs."""
-        version = self.versions[0 if name == COLUMN_LINEAGE else 1]
+        version = self.versions[list(_FIELDS).index(name)]
         return _read(_open(self.root, name, version), _FIELDS[name], remote=local_path(self.root) is None)
 
 
@@ -81,12 +84,21 @@ def snapshot_of(
 # One history, since of a million edges it takes 150 MB; two moments of it, to compare.
 @lru_cache(maxsize=1)
 def _history(tables: LineageTables) -> History:
-    return History.read(tables.read(COLUMN_LINEAGE), tables.read(TABLE_LINEAGE))
+    both = tables.read(COLUMN_LINEAGE), tables.read(TABLE_LINEAGE)
+    has_more = tables.versions[2] is not None
+    return History.read(*(with_imported(*both, tables.read(IMPORTED)) if has_more else both))
 
 
 @lru_cache(maxsize=2)
 def _snapshot(tables: LineageTables, moment: int) -> Snapshot:
     return Snapshot.of(_history(tables), moment)
+
+
+def _version_of_imported(root: str) -> int | None:
+    try:
+        return open_table(root, IMPORTED).version()
+    except TableMissingError:
+        return None
 
 
 def _open(root: str, name: str, version: int | None = None) -> DeltaTable:
@@ -123,8 +135,13 @@ def _read(table: DeltaTable, fields: tuple[str, ...], *, remote: bool) -> pa.Tab
 
 
 def _by_spark(spark: SparkSession, root: str) -> History:
+    from audit.spark.delta.delta_log import delta_log
+
     def rows(name: str) -> Any:
         frame = spark.read.format("delta").load(f"{root.rstrip('/')}/{name}")
         return frame.select(*_FIELDS[name]).toArrow()
 
-    return History.read(rows(COLUMN_LINEAGE), rows(TABLE_LINEAGE))
+    both = rows(COLUMN_LINEAGE), rows(TABLE_LINEAGE)
+    if not delta_log(spark, f"{root.rstrip('/')}/{IMPORTED}").tableExists():
+        return History.read(*both)
+    return History.read(*with_imported(*both, rows(IMPORTED)))

@@ -15,7 +15,8 @@ from audit.spark.delta.catalog_entries import CatalogEntries
 from audit.spark.delta.delta_java import DeltaJava
 from audit.spark.delta.values import Table
 from audit.store.days.finished_tables import SUM_TABLES
-from audit.store.tables import AUDIT_TABLES, DATA_QUALITY, DIGESTS, exists
+from audit.store.later_tables import LATER_TABLES
+from audit.store.tables import AUDIT_TABLES, DIGESTS, exists
 from lineage.names import split_name, sql_name, sql_text
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def register_tables(
     """
     spark.sql(f"CREATE SCHEMA IF NOT EXISTS {sql_name(split_name(schema))}")
     entries = CatalogEntries(spark, DeltaJava.load(spark, lambda *_: None))
-    later = [table for table in (DATA_QUALITY, DIGESTS, *SUM_TABLES) if exists(spark, table, root)]
+    later = [table for table in (*LATER_TABLES, DIGESTS, *SUM_TABLES) if exists(spark, table, root)]
     for table in (*tables, *later):
         parts, location = (*split_name(schema), table.name), table.location(root)
         known = entries.find(parts)

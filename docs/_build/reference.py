@@ -154,7 +154,8 @@ def tables() -> str:
     """The page of the audit tables: name, type and comment of each column."""
     from audit.evidence.digest_log import COLUMNS
     from audit.store.days.finished_tables import FINISHED_TABLES, LAST_TABLES
-    from audit.store.tables import AUDIT_TABLES, DATA_QUALITY, DIGESTS
+    from audit.store.later_tables import LATER_TABLES
+    from audit.store.tables import AUDIT_TABLES, DIGESTS
 
     about = {
         "access_history": "One row for each statement that succeeded: Snowflake's ACCESS_HISTORY. A name that the"
@@ -169,6 +170,11 @@ def tables() -> str:
         " a source says what ended a table's content (`query_type`), or its new name.",
         "data_quality_results": "One row for each expectation of each validation by `audit.expect`; the first one"
         " makes the table. It holds no values of what was validated. The view `data_quality` reads it.",
+        "imported_events": "One row for each event of another system; the first `audit import` makes the table."
+        " See [Exchange](../exchange.md).",
+        "imported_lineage": "One row for each edge that those events tell: of a whole dataset where"
+        " `source_column_name` is null, else of a column. `audit.lineage` and `audit lineage` follow it with"
+        " `column_lineage` and `table_lineage`.",
     }
     lines = [
         "# Tables",
@@ -181,7 +187,7 @@ def tables() -> str:
         " [read them without Spark](../reading-without-spark.md). To ask short SQL, use the [views](views.md).",
         "",
     ]
-    for table in sorted((*AUDIT_TABLES, DATA_QUALITY), key=lambda one: list(about).index(one.name)):
+    for table in sorted((*AUDIT_TABLES, *LATER_TABLES), key=lambda one: list(about).index(one.name)):
         lines += [f"## {table.name}", "", about[table.name], "", "| column | type | holds |", "|---|---|---|"]
         lines += [_row(f"`{name}`", f"`{kind}`", text) for name, kind, text in table.columns]
         lines.append("")
@@ -266,13 +272,14 @@ def view_types() -> dict[str, dict[str, str]]:
     from audit.query.tables import Tables, in_duckdb
     from audit.store.measured.catalog_columns import COLUMNS as OF_CATALOG
     from audit.store.measured.names import BACKUPS, CATALOG, GOVERNANCE
-    from audit.store.tables import AUDIT_TABLES, DATA_QUALITY
+    from audit.store.later_tables import LATER_TABLES
+    from audit.store.tables import AUDIT_TABLES
     from audit.store.views import VIEWS
     from audit.time_travel.backups.history import COLUMNS as OF_BACKUPS
     from audit.time_travel.retention.storage_views import COLUMNS as OF_STORAGE
 
     columns = {
-        table.name: (*table.columns, ("query_date", "DATE", "")) for table in (*AUDIT_TABLES, DATA_QUALITY)
+        table.name: (*table.columns, ("query_date", "DATE", "")) for table in (*AUDIT_TABLES, *LATER_TABLES)
     }
     columns |= {GOVERNANCE: OF_GOVERNANCE, CATALOG: OF_CATALOG, BACKUPS: OF_BACKUPS, **OF_STORAGE}
     with connected("account_usage") as connection:

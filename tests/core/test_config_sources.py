@@ -37,6 +37,12 @@ VALUES = {
     "retention_by_table": ("access_history=9", "query_history=8, column_lineage=7", "table_lineage=6"),
     "aggregated_tables": ("shop.sessions", "a.b, cache.*", "c.d"),
     "query_tag": ("nightly", "load 4", "x"),
+    "openlineage_namespaces": ("hive://m:9083=spark_catalog", "a=b, c=d", "spark://t=lake"),
+    "openlineage_url": (
+        "http://m:5000",
+        "https://d/openapi/openlineage/api/v1/lineage",
+        "/var/events.ndjson",
+    ),
     "purpose": ("billing", "art. 15", "y"),
 }
 LAYERS = ("argument", "environment", "file")
@@ -57,6 +63,8 @@ DEFAULTS = {
     "redact": "keys",
     "redact_pattern": "",
     "retention_by_table": "",
+    "openlineage_namespaces": "",
+    "openlineage_url": "",
     "query_tag": "",
     "purpose": "",
 }

@@ -13,7 +13,7 @@ from lineage.errors import BadFunctionError, BadNameError
 
 SCRIPT = Path(__file__).parents[2] / "docs" / "_build" / "errors.py"
 # As those whose name begins with `_`: caught inside the package that raises them, nobody else sees them.
-INSIDE = {"BoundReachedError", "CatalogMovedError", "UnsupportedStore"}
+INSIDE = {"BoundReachedError", "CatalogMovedError", "ImportRaced", "NotNow", "Refused", "UnsupportedStore"}
 
 
 @pytest.fixture(scope="module")

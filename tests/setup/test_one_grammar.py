@@ -20,6 +20,8 @@ NO_SQL = {
     "audit/core/ids.py": "a query id",
     "audit/evidence/signed_note.py": "the name of a key",
     "audit/query/digests/held.py": "checkpoints in a file",
+    "audit/exchange/names.py": "the scheme, host and path of a location",
+    "audit/exchange/openlineage/jobs.py": "the version of PySpark in client_version",
     "audit/record/aggregation.py": "the ids of attributes in the text of a plan",
     "audit/report/binding.py": "the parameters of a figure's SQL, which is the project's own",
     "audit/report/forms/charts.py": "ids inside a drawing",

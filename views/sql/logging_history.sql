@@ -1,8 +1,9 @@
 -- Was the recording on, and what was done to it? One row for each event of the logging itself: a session is recorded
 -- from now on (AUDIT_ATTACH) or no longer (AUDIT_DETACH), with another configuration than before it (AUDIT_CONFIGURE),
 -- a thread's recording pauses (AUDIT_SUPPRESS) and goes on (AUDIT_RESUME), days were deleted (AUDIT_RETAIN), records
--- were verified (AUDIT_VERIFY), checked (AUDIT_CHECK), read (AUDIT_QUERY, AUDIT_REPORT) or taken in (AUDIT_INGEST), or
--- are lost (GAP).
+-- were verified (AUDIT_VERIFY), checked (AUDIT_CHECK), read (AUDIT_QUERY, AUDIT_REPORT,
+-- AUDIT_EXPORT) or taken in (AUDIT_INGEST), events of other systems were taken in (AUDIT_IMPORT), or records are lost
+-- (GAP).
 -- Example:
 --   SELECT event_time, event_type, user_name, message
 --   FROM account_usage.logging_history
@@ -12,7 +13,7 @@ CREATE OR REPLACE VIEW {schema}.logging_history (
   event_id COMMENT 'As query_id in query_history',
   event_time COMMENT 'When it happened, or began (UTC)',
   query_date COMMENT 'The day (UTC): the partition of query_history',
-  event_type COMMENT 'AUDIT_ATTACH, AUDIT_DETACH, AUDIT_CONFIGURE, AUDIT_SUPPRESS, AUDIT_RESUME, AUDIT_RETAIN, AUDIT_VERIFY, AUDIT_CHECK, AUDIT_QUERY, AUDIT_REPORT, AUDIT_INGEST or GAP',
+  event_type COMMENT 'AUDIT_ATTACH, AUDIT_DETACH, AUDIT_CONFIGURE, AUDIT_SUPPRESS, AUDIT_RESUME, AUDIT_RETAIN, AUDIT_VERIFY, AUDIT_CHECK, AUDIT_QUERY, AUDIT_REPORT, AUDIT_EXPORT, AUDIT_IMPORT, AUDIT_INGEST or GAP',
   user_name COMMENT 'Who did it',
   os_user COMMENT 'The user of the operating system',
   duration COMMENT 'Milliseconds: how long recording had paused, a command ran, or a gap was open',

@@ -35,7 +35,7 @@ def status(context: click.Context, tool: Tool, output: Output) -> None:
     tool.require_audit()
     home = tool.config.spool_home
     with spool_errors(home / "spool"):
-        rows = [*_spools(home), *_quarantine(home)]
+        rows = [*_spools(home), *_quarantine(home), *_receiver(tool)]
     with opened(tool, whole=False) as source:
         for part in (_tables, _statements, _analyses, _coverage):
             rows += part(source)
@@ -46,6 +46,7 @@ def status(context: click.Context, tool: Tool, output: Output) -> None:
 _TITLES = {
     "spool": "Spools",
     "quarantine": "Quarantine",
+    "receiver": "Receiver of OpenLineage events",
     "table": "Audit tables under {root}",
     "statements": "How statements ended",
     "analysis": "How records were analysed",
@@ -99,6 +100,16 @@ def _quarantine(home: Path) -> list[Row]:
         )
         for path in sorted(found)
     ]
+
+
+def _receiver(tool: Tool) -> list[Row]:
+    """How far the receiver of `openlineage_url` is; nothing where there is none."""
+    from audit.exchange.live.state import receiver_state
+
+    if not tool.config.openlineage_url:
+        return []
+    found = receiver_state(tool.config)
+    return [_row("receiver", tool.config.openlineage_url, found.said, waiting=found.waiting, rows=found.sent)]
 
 
 def _size(path: Path) -> int:

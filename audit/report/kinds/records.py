@@ -135,14 +135,15 @@ ORDER BY event_time DESC, event_id
 READ_BY_COMMANDS = Figure(
     "audit_tables_read",
     "Who read the records",
-    "Who asked the audit tables by `audit query` and `audit report`, and what for?",
+    "Who asked the audit tables by `audit query`, `audit report` and `audit export`, and what for?",
     """
 SELECT event_time, user_name, os_user, action, client_host,
   coalesce(get_json_object(details, '$.query'), get_json_object(details, '$.sql'),
     concat_ws(' ', get_json_object(details, '$.report'), get_json_object(details, '$.about'),
-      get_json_object(details, '$.tables'))) AS details
+      get_json_object(details, '$.tables'), get_json_object(details, '$.format'))) AS details
 FROM account_usage.logging_history
-WHERE query_date BETWEEN :from_day AND :to_day AND event_type IN ('AUDIT_QUERY', 'AUDIT_REPORT')
+WHERE query_date BETWEEN :from_day AND :to_day
+  AND event_type IN ('AUDIT_QUERY', 'AUDIT_REPORT', 'AUDIT_EXPORT')
 ORDER BY event_time DESC, event_id
 """,
 )

@@ -25,9 +25,9 @@ from audit.store.commit_lock import commit_lock
 from audit.store.days.finished_tables import SUM_TABLES
 from audit.store.days.kept_days import oldest_kept
 from audit.store.error_translation import as_ingest_error
+from audit.store.later_tables import LATER_TABLES
 from audit.store.tables import (
     AUDIT_TABLES,
-    DATA_QUALITY,
     TableOfRoot,
     exists,
     path_name,
@@ -81,7 +81,7 @@ def retain(
     spark.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", _LISTING_TASKS)
     with commit_lock(spark, root), as_ingest_error(f"retention under {root} could not be done"):
         require_tables(spark, root, upgrade=True)
-        later = [table for table in (DATA_QUALITY, *SUM_TABLES) if exists(spark, table, root)]
+        later = [table for table in (*LATER_TABLES, *SUM_TABLES) if exists(spark, table, root)]
         # The sums of finished days go with the records that they were made of.
         sources = {table.name: table.sources for table in SUM_TABLES}
         tables: dict[str, TableOfRoot] = {table.name: table for table in (*AUDIT_TABLES, *later)}

@@ -1,0 +1,1 @@
+"""What goes to other tools, and what comes from them."""
