@@ -8,7 +8,7 @@ not become nulls.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -50,9 +50,20 @@ def records_of(files: Iterable[Path]) -> pa.Table:
     Raises:
         pyarrow.ArrowInvalid: a record has a part of another type.
     """
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        tables = list(pool.map(parsed, _chunks(files)))
-    return pa.concat_tables(tables) if tables else SCHEMA.empty_table()
+    chunks = list(_chunks(files))
+    if not chunks:
+        return SCHEMA.empty_table()
+    return pa.concat_tables(_parsed_at_once(chunks) if len(chunks) > 1 else map(parsed, chunks))
+
+
+def _parsed_at_once(chunks: Sequence[bytes]) -> list[pa.Table]:
+    try:
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            parts = [pool.submit(parsed, chunk) for chunk in chunks]
+    except RuntimeError:
+        # A driver ingests when it exits: Python starts no thread any more.
+        return [parsed(chunk) for chunk in chunks]
+    return [part.result() for part in parts]
 
 
 def parsed(lines: bytes) -> pa.Table:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 
 import pytest
 
+from audit.core.clock import SystemClock
+from audit.exchange.incoming.take_in import Importing
+from audit.exchange.names import DatasetNames
 from audit.policies.model import events as governance
 from audit.spark.delta.event_table import HistoryTable
 from audit.time_travel.dropped import drop_registry
+from tests.exchange import producers
 from tests.ops.helpers import DAY, NOON, WRITE, Source, ingest_all
 
 
@@ -24,6 +29,16 @@ def drop_event(number):
         NOON + number, "DROPPED", f"drop-{number}", "TABLE", ("c", "s", "t"), retention_days=1.5, user="ann"
     )
     return drop_registry._row(event)
+
+
+def take_in_runs(root):
+    """Import a run of dbt, an event at a time; its lineage has three edges."""
+    start, complete = producers.dbt()
+    for number, event in enumerate((start, complete)):
+        path = root / f"dbt-{number}.json"
+        path.write_text(json.dumps(event))
+        Importing(str(root), DatasetNames("spark://local"), SystemClock(), "ann", str).files([path])
+        path.unlink()
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +60,8 @@ def history(spark, tmp_path_factory):
             table = HistoryTable(spark, f"{root}/{name}", columns, order)
             table.create()
             table.append([row_of(2 * day), row_of(2 * day + 1)])
+        if day == 1:
+            take_in_runs(root)
         ingest_all(spark, root, create=day == 0)
     return root, ids
 

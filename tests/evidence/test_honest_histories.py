@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from audit import suppress
-from audit.core.clock import ManualClock
+from audit.core.clock import ManualClock, SystemClock
 from audit.evidence import bind
 from audit.evidence.digest_log import DigestLog
 from audit.ingest import folder
@@ -66,10 +66,10 @@ class History:
         self.drivers.clear()
 
     def event(self):
-        """Somebody is granted a role."""
+        """Somebody is granted a role: now, by the clock that entries are signed by."""
         table = HistoryTable(self.spark, f"{self.root}/{governance.NAME}", governance.COLUMNS, "sequence")
         table.create()
-        event = governance.GovernanceEvent(self.now, "GRANT_ROLE", f"event-{self.events}")
+        event = governance.GovernanceEvent(SystemClock().now(), "GRANT_ROLE", f"event-{self.events}")
         table.append([governance.row_of(self.events, event)])
         self.events += 1
 

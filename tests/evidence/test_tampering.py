@@ -361,6 +361,22 @@ def test_an_event_is_changed_or_deleted(root, table, key):
     assert faults(root) == [(key, f"{table}: {GONE}")]
 
 
+@pytest.mark.parametrize(
+    ("table", "key", "column"),
+    [("imported_events", "event_id", "producer"), ("imported_lineage", "edge_id", "source_object_name")],
+)
+def test_what_was_imported_is_changed_or_deleted(root, table, key, column):
+    """What another system told, and the lineage that was made of it."""
+    ids = sorted(row[key] for _, row in rows_of(root, table))
+    everywhere(root, table, lambda row: {**row, column: "other"} if row[key] == ids[0] else row)
+    assert faults(root) == [(ids[0], altered(table))]
+    everywhere(root, table, lambda row: None if row[key] == ids[0] else row)
+    assert faults(root) == [(ids[0], f"{table}: {GONE}")]
+    name, row = next(iter(rows_of(root, table)))
+    by_commit(root, table, name, lambda rows: [*rows, {**row, key: "new"}])
+    assert faults(root) == [(ids[0], f"{table}: {GONE}"), ("new", f"{table}: {INSERTED}")]
+
+
 def test_an_event_is_inserted(root):
     """Its time is one that had been signed."""
     name, row = next(iter(rows_of(root, "governance_history")))
