@@ -113,4 +113,8 @@ def _delete(spark: SparkSession, table: TableOfRoot, root: str, old: Deleted) ->
     if old.days:
         where = f"query_date < DATE'{old.oldest_kept}'"
         retried(partial(spark.sql, f"DELETE FROM {path_name(table, root)} WHERE {where}"))  # noqa: S608 - our own path and day
+    _vacuum(spark, table, root)
+
+
+def _vacuum(spark: SparkSession, table: TableOfRoot, root: str) -> None:
     spark.sql(f"VACUUM {path_name(table, root)}")
