@@ -6,7 +6,7 @@ In: columns of rich. Out: bars on stderr that are gone at the end; nothing where
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def bars(*columns: ProgressColumn) -> Iterator[Progress]:
 
     console = Console(stderr=True)
     described = TextColumn("{task.description}")
-    with Progress(
-        described, *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
+    bar = Progress(described, *columns, console=console, transient=True, disable=not console.is_terminal)
+    # One that is disabled still prints an empty line at its end (rich 13.9).
+    with bar if console.is_terminal else nullcontext():
         yield bar

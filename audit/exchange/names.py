@@ -73,7 +73,7 @@ def location_of(text: str) -> Dataset | None:
     scheme = found["scheme"].lower()
     scheme, path = _SAME_SCHEME.get(scheme, scheme), (found["path"] or "/").rstrip("/") or "/"
     if scheme == "file":
-        return Dataset(f"file://{found['host']}" if found["host"] else "file", path)
+        return Dataset(f"{scheme}://{found['host']}" if found["host"] else scheme, path)
     if scheme in _OBJECT_STORES:
         path = path.lstrip("/") or "/"
     return Dataset(f"{scheme}://{found['host'] or ''}", path)
@@ -179,7 +179,7 @@ def _placed(dataset: Dataset) -> Dataset | None:
     if scheme not in _OBJECT_STORES | {"file", "hdfs", "dbfs", "viewfs"}:
         return None
     # Only `file` is a namespace without a host.
-    start = "file:" if dataset.namespace in ("file", "file:", "file://") else dataset.namespace.rstrip("/")
+    start = "file:" if dataset.namespace.rstrip(":/") == "file" else dataset.namespace.rstrip("/")
     return location_of(f"{start}/{dataset.name.lstrip('/')}")
 
 

@@ -8,6 +8,8 @@ from pyarrow import compute
 
 def fields_of(structs: pa.ChunkedArray) -> pa.Table:
     """A column for each field of structs, none of which is null."""
+    if not structs.num_chunks:  # from_struct_array (18) asks for one
+        structs = pa.chunked_array([pa.array([], structs.type)])
     return pa.Table.from_struct_array(structs)
 
 

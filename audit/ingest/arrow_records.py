@@ -53,7 +53,7 @@ def records_of(files: Iterable[Path]) -> pa.Table:
     chunks = list(_chunks(files))
     if not chunks:
         return SCHEMA.empty_table()
-    return pa.concat_tables(_parsed_at_once(chunks) if len(chunks) > 1 else map(parsed, chunks))
+    return pa.concat_tables(_parsed_at_once(chunks) if len(chunks) > 1 else [parsed(chunks[0])])
 
 
 def _parsed_at_once(chunks: Sequence[bytes]) -> list[pa.Table]:

@@ -76,6 +76,7 @@ TIMES = {
     **{name: "query_start_time" for name in OF_RECORDS if name not in _NO_TIME},
     "statements": "start_time",
     "logging_history": "event_time",
+    "data_quality": DATA_QUALITY.time,
     # Rows of one day: an hour's beginning and the last time are on that day, too.
     "aggregate_query_history": "interval_start_time",
     "aggregate_access_history": "interval_start_time",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -29,6 +30,11 @@ _SHOWN = 100
     help="A file of `audit digest anchor`, kept elsewhere: finds a log that was cut off or exchanged.",
 )
 @click.option(
+    "--against-backups",
+    is_flag=True,
+    help="The same with each backup of the table digests: see CREATE BACKUP SET.",
+)
+@click.option(
     "--key",
     default="",
     help="The key that the log was begun with, or a file with it; default: that of this machine.",
@@ -43,6 +49,7 @@ def verify(
     first: date | None,
     last: date | None,
     files: tuple[Path, ...],
+    against_backups: bool,  # noqa: FBT001  click gives it by name
     key: str,
 ) -> None:
     """Check each row against the signed log of digests.
@@ -54,6 +61,7 @@ def verify(
     """
     from rich.progress import BarColumn, MofNCompleteColumn
 
+    from audit.query.digests.backed_up import anchors_of_backups
     from audit.query.digests.held import held_by
     from audit.query.verification import verify as check
     from audit.store.days.kept_days import all_kept_since
@@ -64,6 +72,8 @@ def verify(
     # Not `whole`: which table is gone, and the way out, `verify` says itself.
     home, is_beside = tool.config.spool_home, tool.config.local_root == tool.config.spool_home
     held = held_by(home, began, key, files, has_all_spools=is_beside)
+    if against_backups:
+        held = replace(held, anchors=[*held.anchors, *anchors_of_backups(tool.config, tool.conf)])
     with opened(tool, whole=False) as source, bars(BarColumn(), MofNCompleteColumn()) as bar:
         rows_read = bar.add_task("Rows", total=None)
         found = check(

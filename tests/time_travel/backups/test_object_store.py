@@ -13,7 +13,7 @@ from audit.cli import main
 from audit.core.actor import Actor
 from audit.time_travel import errors
 from audit.time_travel.backups.store.s3_store import S3Store
-from tests.s3_server import s3_server
+from tests.s3_server import locked_bucket
 from tests.sessions import NO_TABLES, attached
 
 pytestmark = pytest.mark.spark
@@ -23,16 +23,8 @@ BUCKET = "kept"
 
 @pytest.fixture(scope="module")
 def s3():
-    """A server with a bucket that has Object Lock, and its client; boto3 finds it by the environment."""
-    with s3_server() as (_, endpoint), pytest.MonkeyPatch.context() as patch:
-        patch.setenv("AWS_ACCESS_KEY_ID", "key")
-        patch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-        patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-        patch.setenv("AWS_ENDPOINT_URL_S3", endpoint)
-        import boto3
-
-        client = boto3.client("s3")
-        client.create_bucket(Bucket=BUCKET, ObjectLockEnabledForBucket=True)
+    """A client of the bucket that has Object Lock."""
+    with locked_bucket(BUCKET) as client:
         yield client
 
 
