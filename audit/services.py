@@ -26,17 +26,17 @@ from audit.spark.plans.rdd_origins import RddOrigins
 from audit.spark.redaction_patterns import redaction_rules
 from audit.spark.sessions import own_session
 from audit.spool.home import hash_key
-from audit.store.changes import changes_since
-from audit.store.creations import creation_of
 from audit.store.days.finished_tables import SUM_TABLES
 from audit.store.later_tables import LATER_TABLES
 from audit.store.lineage_tables import snapshot_of
 from audit.store.measured.measurement import Measurement
 from audit.store.measured.names import MEASURED
-from audit.store.record_reader import RecordReader
-from audit.store.running import running_since
+from audit.store.records.changes import changes_since
+from audit.store.records.creations import creation_of
+from audit.store.records.record_reader import RecordReader
+from audit.store.records.running import running_since
+from audit.store.records.versions import recorded_statement
 from audit.store.tables import AUDIT_TABLES, DIGESTS
-from audit.store.versions import recorded_statement
 from audit.time_travel.backups.backup_files import BackupFiles
 from audit.time_travel.backups.backup_log import BackupLog
 from audit.time_travel.backups.model.events import NAME as BACKUP_HISTORY
@@ -226,19 +226,19 @@ class _Records:
     running: Callable[[], Iterable[RunningStatement]]
 
     def recorded(self, query_id: str) -> RecordedStatement | None:
-        """See `audit.store.versions`."""
+        """See `audit.store.records.versions`."""
         return recorded_statement(self.reader, query_id)
 
     def changes_since(self, query_id: str) -> list[RecordedChange] | None:
-        """See `audit.store.changes`."""
+        """See `audit.store.records.changes`."""
         return changes_since(self.reader, query_id)
 
     def creation_of(self, domain: Domain, name: str, identity: int | None) -> RecordedCreation | None:
-        """See `audit.store.creations`."""
+        """See `audit.store.records.creations`."""
         return creation_of(self.reader, domain, name, identity)
 
     def running_since(self) -> int | None:
-        """See `audit.store.running`."""
+        """See `audit.store.records.running`."""
         return running_since(self.reader.spark, self.reader.root, self.application_id, self.running())
 
     def downstream(self) -> Callable[[str], LineageGraph | None]:

@@ -17,7 +17,7 @@ from audit.checks.engine import great_expectations
 from audit.ingest.folder import ingest_folder
 from audit.spool import Spool
 from audit.store.commit_lock import commit_lock
-from audit.store.tables import create_tables
+from audit.store.made_tables import create_tables
 from benchmarks import sessions
 from benchmarks.ingest import SPOOL_BYTES, fill
 from benchmarks.result import Options, Result, Row, Say

@@ -19,7 +19,7 @@ from audit.ingest.folder import ingest_folder
 from audit.record.access_record import build_row
 from audit.spool import Spool
 from audit.store.commit_lock import commit_lock
-from audit.store.tables import create_tables
+from audit.store.made_tables import create_tables
 from benchmarks import sessions
 from benchmarks.result import Options, Result, Row, Say
 from benchmarks.workload import USERS, ended, templates

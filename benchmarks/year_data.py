@@ -15,16 +15,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from audit.core.json_text import to_json
+from audit.ingest.arrow_lists import fields_of
 from audit.ingest.arrow_records import parsed
 from audit.ingest.edges import edge_rows
 from audit.record.access_record import build_row
-from audit.store.tables import (
-    ACCESS_HISTORY,
-    LINEAGE_TABLES,
-    QUERY_HISTORY,
-    AuditTable,
-    create_tables,
-)
+from audit.store.made_tables import create_tables
+from audit.store.tables import ACCESS_HISTORY, LINEAGE_TABLES, QUERY_HISTORY, AuditTable
 from benchmarks.rare_statements import rare_templates
 from benchmarks.result import DATA, Say
 from benchmarks.workload import USERS, Template, ended, templates
@@ -98,7 +94,11 @@ def _edges(spark: SparkSession, table: AuditTable) -> DataFrame:
     """The rows of a lineage table, of one run of each template; the id of the query is the template's."""
     from pyspark.sql import functions as f
 
-    return f.broadcast(spark.createDataFrame(edge_rows(table, _records())).cache())
+    records = _records()
+    rows = edge_rows(table, records, fields_of(records["query"]), records.select(["edges"]).slice(0, 0))
+    return f.broadcast(
+        spark.createDataFrame(rows.table.select([name for name, _, _ in table.columns])).cache()
+    )
 
 
 def _records() -> pa.Table:

@@ -16,13 +16,8 @@ from audit.checks.expectations import COUNTS, EXAMPLES, TOTALS, columns, ids_col
 from audit.checks.record_contents import altered_records, ambiguous_columns
 from audit.checks.statements import FLAGS, statements
 from audit.store.days.kept_days import all_kept_since, oldest_kept
-from audit.store.tables import (
-    ACCESS_HISTORY,
-    COLUMN_LINEAGE,
-    QUERY_HISTORY,
-    AuditTable,
-    require_tables,
-)
+from audit.store.made_tables import require_tables
+from audit.store.tables import ACCESS_HISTORY, COLUMN_LINEAGE, QUERY_HISTORY, AuditTable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -16,7 +16,8 @@ from audit.core.file_paths import local_path
 from audit.spark.delta.conflicts import retried
 from audit.store.delta_files import UnsupportedStore, data_files, open_table
 from audit.store.error_translation import first_lines
-from audit.store.tables import DATA_QUALITY, exists
+from audit.store.made_tables import exists
+from audit.store.tables import DATA_QUALITY
 
 if TYPE_CHECKING:
     import pyarrow as pa

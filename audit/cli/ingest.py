@@ -51,7 +51,7 @@ def ingest_all(spark: SparkSession, tool: Tool, output: Output, *, create: bool 
     from audit.ingest.adopt import ingest_spools, salvage_all
     from audit.store.commit_lock import commit_lock
     from audit.store.error_translation import as_ingest_error
-    from audit.store.tables import create_tables
+    from audit.store.made_tables import create_tables
 
     with (
         commit_lock(spark, tool.root),

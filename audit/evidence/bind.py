@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from audit.evidence.at_once import at_once
 from audit.evidence.bound_tables import BOUND_TABLES
 from audit.evidence.digest_log import DigestLog
 from audit.evidence.entries import Draft
@@ -22,16 +23,15 @@ from audit.evidence.unbound import unbound_rows
 if TYPE_CHECKING:
     from datetime import date
 
-    import pyarrow as pa
-
     from audit.evidence.head import Head
+    from audit.evidence.row_texts import Rows
     from audit.store.tables import AuditTable
 
 INTERVAL = timedelta(hours=1)
 """An entry comes at least this often as long as a driver runs, so that a missing hour shows."""
 
 
-def bind_batch(log: DigestLog, rows: Mapping[AuditTable, pa.Table], batch: str, *, again: bool) -> None:
+def bind_batch(log: DigestLog, rows: Mapping[AuditTable, Rows], batch: str, *, again: bool) -> None:
     """Sign the rows of a batch, before they are in the tables.
 
     Args:
@@ -46,7 +46,10 @@ def bind_batch(log: DigestLog, rows: Mapping[AuditTable, pa.Table], batch: str, 
     """
     if again and log.has_batch(batch):
         return
-    parts = [part for table, some in rows.items() for part in BOUND_TABLES[table.name].parts(some)]
+    found = at_once(
+        lambda one: list(BOUND_TABLES[one[0].name].parts(one[1].table, one[1].repeated)), rows.items()
+    )
+    parts = [part for of_table in found for part in of_table]
     _append(log, log.head(), [Draft("ROWS", {"batch": batch}, parts)] if parts else [])
 
 

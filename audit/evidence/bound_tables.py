@@ -24,7 +24,7 @@ from audit.time_travel.dropped.drop_registry import NAME as OBJECTS
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from audit.evidence.row_texts import Columns
+    from audit.evidence.row_texts import Columns, Repeated
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,21 +48,26 @@ class BoundTable:
         """The columns that a row's text is made of: all."""
         return [(name, kind) for name, kind, _ in self.columns]
 
-    def parts(self, rows: pa.Table) -> Iterator[Part]:
-        """What an entry says of rows, for each of their days."""
+    def parts(self, rows: pa.Table, repeated: Sequence[Repeated] = ()) -> Iterator[Part]:
+        """What an entry says of rows, for each of their days.
+
+        Args:
+            rows: with all columns.
+            repeated: what repeats in them.
+        """
         from pyarrow import compute
 
         if not len(rows):
             return
         if not self.time:
-            yield self._part("", rows)
+            yield self._part("", rows, repeated)
             return
         days = compute.cast(rows[self.time], "date32")
         for day in sorted(compute.unique(days).to_pylist()):
-            yield self._part(day.isoformat(), rows.filter(compute.equal(days, day)))
+            yield self._part(day.isoformat(), rows.filter(compute.equal(days, day)), repeated)
 
-    def _part(self, day: str, rows: pa.Table) -> Part:
-        leaves = leaves_of(rows[self.key].to_pylist(), row_texts(rows, self.counted))
+    def _part(self, day: str, rows: pa.Table, repeated: Sequence[Repeated]) -> Part:
+        leaves = leaves_of(rows[self.key].to_pylist(), row_texts(rows, self.counted, repeated))
         return Part(self.name, day, fingerprint(self.counted), leaves)
 
 

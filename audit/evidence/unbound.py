@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from audit.spark.unrecorded import unrecorded
-from audit.store.tables import AUDIT_TABLES, QUERY_HISTORY, newest_snapshot
+from audit.store.made_tables import newest_snapshot
+from audit.store.tables import AUDIT_TABLES, QUERY_HISTORY
 
 if TYPE_CHECKING:
     from audit.evidence.digest_log import DigestLog

@@ -40,7 +40,8 @@ def aggregate_rows(table: AuditTable, records: pa.Table) -> pa.Table:
     ])  # fmt: skip
     first = of_all[f"{_FIRST}_min"]
     if table is ACCESS_HISTORY:
-        return fields_of(exploded(records.take(first).select(["access"]), "access")["access"])
+        access = fields_of(exploded(records.take(first).select(["access"]), "access")["access"])
+        return access.select([name for name, _, _ in ACCESS_HISTORY.columns])
     rows = query.take(first)
     least, most = of_all[f"{_TEXT}_min"], of_all[f"{_TEXT}_max"]
     made = {

@@ -13,6 +13,14 @@ def fields_of(structs: pa.ChunkedArray) -> pa.Table:
     return pa.Table.from_struct_array(structs)
 
 
+def taken(values: pa.ChunkedArray, index: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A value for each number of an index: of lists as well, which Arrow takes from one chunk alone."""
+    one = values.combine_chunks()
+    chunks = one.chunks if isinstance(one, pa.ChunkedArray) else [one]
+    joined = pa.concat_arrays(chunks) if chunks else pa.array([], values.type)
+    return pa.chunked_array([joined.take(index.combine_chunks())], values.type)
+
+
 def exploded(rows: pa.Table, column: str) -> pa.Table:
     """A row for each element of the lists in a column, which comes first; none for an empty list or a null.
 
@@ -26,3 +34,14 @@ def exploded(rows: pa.Table, column: str) -> pa.Table:
         if name != column:
             elements = elements.append_column(name, rows[name].take(of_row))
     return elements
+
+
+def numbered(numbers: pa.ChunkedArray, first: int) -> pa.ChunkedArray:
+    """Numbers from `first` on in the place of nulls.
+
+    >>> numbered(pa.chunked_array([pa.array([0, None, 1, None], pa.int32())]), 2).to_pylist()
+    [0, 2, 1, 3]
+    """
+    is_missing = compute.is_null(numbers)
+    following = compute.cumulative_sum(is_missing.cast(pa.int32()))
+    return compute.if_else(is_missing, compute.add(following, pa.scalar(first - 1, pa.int32())), numbers)

@@ -6,9 +6,14 @@ kind, under the columns of column_lineage or table_lineage. Most batches have no
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
+from pyarrow import compute
 
-from audit.ingest.arrow_lists import exploded, fields_of
+from audit.evidence.row_texts import Repeated, Rows
+from audit.ingest.arrow_lists import exploded, fields_of, numbered, taken
+from audit.ingest.parts import EDGES as EDGES_PART
+from audit.spark.arrow import arrow_type
 from audit.store.tables import COLUMN_LINEAGE, TABLE_LINEAGE, AuditTable
 
 _OF_QUERY = ("query_id", "query_start_time", "user_name", "query_type")
@@ -39,26 +44,45 @@ EDGES = _edges()
 """Spark's type of the edges of a record."""
 
 
-def edge_rows(table: AuditTable, records: pa.Table) -> pa.Table:
+def edge_rows(table: AuditTable, records: pa.Table, query: pa.Table, parts: pa.Table) -> Rows:
     """The rows of a lineage table.
 
     Args:
         table: one of the two.
-        records: as `records_of` gives them; those without edges have no row.
+        records: with the columns "edges" and EDGES_PART; those without edges have no row.
+        query: the row of query_history of each.
+        parts: the lists of edges that EDGES_PART numbers.
     """
-    # Without the accesses, which are most of it.
-    records = records.select(["query", "edges"]).drop_null()
-    query = fields_of(records["query"])
-    of_query = {name: query["start_time" if name == "query_start_time" else name] for name in _OF_QUERY}
-    targets = exploded(pa.table({**of_query, "target": records["edges"]}), "target")
+    records = records.select(["edges", EDGES_PART])
+    has_edges = compute.or_(compute.is_valid(records["edges"]), compute.is_valid(records[EDGES_PART]))
+    of_query = query.select(["query_id", "start_time", "user_name", "query_type"]).filter(has_edges)
+    records = records.filter(has_edges)
+    # Records of another form have no part: what they hold is one.
+    lists = [*parts["edges"].chunks, *records["edges"].drop_null().chunks]
+    edges = _each(table, pa.chunked_array(lists, arrow_type(EDGES)))
+    number = numbered(records[EDGES_PART], len(parts)).to_numpy()
+    of_part = np.bincount(edges[EDGES_PART].to_numpy(), minlength=int(number.max(initial=-1)) + 1)
+    counts = of_part[number]
+    record = np.repeat(np.arange(len(records)), counts)
+    ordinal = np.arange(len(record)) - np.repeat(np.cumsum(counts) - counts, counts)
+    index = pa.chunked_array([((np.cumsum(of_part) - of_part)[number][record] + ordinal).astype(np.int32)])
+    values = edges.select([name for name, _, _ in table.columns if name not in _OF_QUERY])
+    rows = dict(zip(_OF_QUERY, of_query.take(record).columns, strict=True))
+    rows |= {name: taken(values[name], index) for name in values.column_names}
+    made = pa.table({**{name: rows[name] for name, _, _ in table.columns}, EDGES_PART: index})
+    return Rows(made, [Repeated(values, EDGES_PART)])
+
+
+def _each(table: AuditTable, lists: pa.ChunkedArray) -> pa.Table:
+    """A row for each edge and source kind of some lists, in their order, with the number of its list."""
+    numbers = pa.array(np.arange(len(lists)), pa.int32())
+    targets = exploded(pa.table({EDGES_PART: numbers, "target": lists}), "target")
     target = fields_of(targets["target"])
-    rest = {name: target[name] for name in _OF_TARGET}
-    edges = targets.select(_OF_QUERY)
-    for name, values in {**rest, "edge": target[_PARTS[table]]}.items():
-        edges = edges.append_column(name, values)
-    edges = exploded(edges, "edge")
+    edges = targets.select([EDGES_PART])
+    for name in _OF_TARGET:
+        edges = edges.append_column(name, target[name])
+    edges = exploded(edges.append_column("edge", target[_PARTS[table]]), "edge")
     edge = fields_of(edges["edge"])
     for name in _own(table):
         edges = edges.append_column(name, edge[name])
-    edges = exploded(edges.append_column("source_kind", edge["source_kinds"]), "source_kind")
-    return edges.select([name for name, _, _ in table.columns])
+    return exploded(edges.append_column("source_kind", edge["source_kinds"]), "source_kind")

@@ -46,10 +46,13 @@ from audit.store.commit_lock import commit_lock
 from audit.store.days.compaction import compact
 from audit.store.days.summary import forget_since
 from audit.store.error_translation import IN_THE_SPOOL, as_ingest_error
-from audit.store.tables import AUDIT_TABLES, LINEAGE_TABLES, QUERY_HISTORY, AuditTable, require_tables
+from audit.store.made_tables import require_tables
+from audit.store.tables import AUDIT_TABLES, LINEAGE_TABLES, QUERY_HISTORY, AuditTable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from audit.evidence.row_texts import Rows
 
 _LOCK_SECONDS = 600.0
 
@@ -141,11 +144,12 @@ def _commit(
     rows = _rows(layout, batch)
     batch.note(layout, is_committed=False)
     bind_batch(log, rows, f"{layout.driver_id}/{batch.name}", again=batch.is_begun)
-    replaced = _among(rows[QUERY_HISTORY], published.days)
+    replaced = _among(rows[QUERY_HISTORY].table, published.days)
     for table in AUDIT_TABLES:
         if table in rows:
             where = published.predicate(replaced) if table is QUERY_HISTORY else ""
-            _append(spark, table, root, rows[table], where, again=batch.is_begun)
+            made = rows[table].table.select([name for name, _, _ in table.columns])
+            _append(spark, table, root, made, where, again=batch.is_begun)
             commits[table] += 1
     if local_path(root) is not None:
         # A power cut must not take the tables' files after the segments.
@@ -156,7 +160,7 @@ def _commit(
     return published
 
 
-def _rows(layout: Layout, batch: Batch) -> dict[AuditTable, pa.Table]:
+def _rows(layout: Layout, batch: Batch) -> dict[AuditTable, Rows]:
     """The rows of a batch; no table of lineage where there are no edges."""
     try:
         found = rows_of(batch.files)
@@ -165,7 +169,7 @@ def _rows(layout: Layout, batch: Batch) -> dict[AuditTable, pa.Table]:
             f"a record in {layout.sealed} is not of this version's form: {error}",
             f"ingest it with the version that wrote it; {IN_THE_SPOOL}",
         ) from error
-    return {table: rows for table, rows in found.items() if len(rows) or table not in LINEAGE_TABLES}
+    return {table: rows for table, rows in found.items() if len(rows.table) or table not in LINEAGE_TABLES}
 
 
 def _among(rows: pa.Table, query_ids: Collection[str]) -> set[str]:

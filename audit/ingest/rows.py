@@ -1,6 +1,6 @@
 """The rows of the audit tables that sealed segments hold.
 
-In: files of a spool. Out: a table of Arrow for each audit table.
+In: files of a spool. Out: the rows of each audit table, with what repeats in them.
 """
 
 from __future__ import annotations
@@ -11,34 +11,57 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import compute
 
+from audit.evidence.row_texts import Repeated, Rows
 from audit.ingest.aggregates import aggregate_rows
-from audit.ingest.arrow_lists import exploded, fields_of
-from audit.ingest.arrow_records import records_of
+from audit.ingest.arrow_lists import exploded, fields_of, numbered, taken
+from audit.ingest.arrow_records import Records, records_of
 from audit.ingest.edges import edge_rows
+from audit.ingest.parts import RUNS
 from audit.record.aggregation import MARK
-from audit.store.tables import ACCESS_HISTORY, AUDIT_TABLES, LINEAGE_TABLES, AuditTable
+from audit.store.tables import ACCESS_HISTORY, AUDIT_TABLES, LINEAGE_TABLES, QUERY_HISTORY, AuditTable
 
 
-def rows_of(files: Iterable[Path]) -> dict[AuditTable, pa.Table]:
+def rows_of(files: Iterable[Path]) -> dict[AuditTable, Rows]:
     """The rows of the intact records of sealed segments.
 
     Raises:
         pyarrow.ArrowInvalid: a record has a part of another type.
     """
     records = records_of(files)
-    marked = records.filter(compute.is_valid(records[MARK]))
+    marks = records.rows[MARK]
+    marked = records.rows.filter(compute.is_valid(marks))
     # A filter copies what it keeps: most batches have no mark.
-    single = records.filter(compute.is_null(records[MARK])) if len(marked) else records
-    rows = {table: _single_rows(table, single) for table in AUDIT_TABLES}
+    single = records.rows.filter(compute.is_null(marks)) if len(marked) else records.rows
+    if single["query"].null_count:
+        single = single.filter(compute.is_valid(single["query"]))
+    access = fields_of(exploded(single.select(["access"]), "access")["access"])
+    query = _whole(QUERY_HISTORY, fields_of(single["query"]), records)
+    rows = {
+        ACCESS_HISTORY: _whole(ACCESS_HISTORY, access, records),
+        **{table: edge_rows(table, single, query.table, records.edges) for table in LINEAGE_TABLES},
+        QUERY_HISTORY: query,
+    }
     if len(marked):
         for table in rows.keys() - set(LINEAGE_TABLES):
-            rows[table] = pa.concat_tables([rows[table], aggregate_rows(table, marked)])
-    return rows
+            made = rows[table].table.select([name for name, _, _ in table.columns])
+            rows[table] = Rows(pa.concat_tables([made, aggregate_rows(table, marked)]))
+    return {table: rows[table] for table in AUDIT_TABLES}
 
 
-def _single_rows(table: AuditTable, records: pa.Table) -> pa.Table:
-    if table in LINEAGE_TABLES:
-        return edge_rows(table, records)
-    if table is ACCESS_HISTORY:
-        return fields_of(exploded(records.select(["access"]), "access")["access"])
-    return fields_of(records["query"].drop_null())
+def _whole(table: AuditTable, own: pa.Table, records: Records) -> Rows:
+    """Rows with what their parts have."""
+    made = {name: own[name] for name, _, _ in table.columns}
+    repeated = []
+    for run in RUNS:
+        if run.table is not table:
+            continue
+        values, number = records.of_runs[run.name], own[run.name]
+        others = own.filter(compute.is_null(number)).select(run.columns)
+        if len(others):
+            # Records of another form have no part: what they hold is one.
+            number = numbered(number, len(values))
+            values = pa.concat_tables([values, others])
+        made |= {name: taken(values[name], number) for name in run.columns}
+        made[run.name] = number
+        repeated.append(Repeated(values, run.name))
+    return Rows(pa.table(made), repeated)

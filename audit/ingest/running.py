@@ -19,6 +19,7 @@ from audit.core.clock import SystemClock
 from audit.core.json_text import to_json
 from audit.evidence.bind import bind_batch
 from audit.evidence.digest_log import DigestLog
+from audit.evidence.row_texts import Rows
 from audit.ingest.arrow_lists import fields_of
 from audit.ingest.arrow_records import parsed
 from audit.ingest.missing_rows import missing_rows
@@ -133,14 +134,14 @@ def _bind_orphans(spark: SparkSession, layout: Layout, root: str, where: str) ->
         running = spark.read.format("delta").load(QUERY_HISTORY.location(root)).where(where)
         rows = running.selectExpr("* EXCEPT (execution_status)", "'INCOMPLETE' AS execution_status").toArrow()
     log = DigestLog(spark, root, layout.home, SystemClock())
-    bind_batch(log, {QUERY_HISTORY: rows}, f"{layout.driver_id}/orphans", again=False)
+    bind_batch(log, {QUERY_HISTORY: Rows(rows)}, f"{layout.driver_id}/orphans", again=False)
 
 
 def _append(
     spark: SparkSession, folder: Path, root: str, published: Published, *, again: bool = False
 ) -> Published:
     lines = b"\n".join(to_json({"query": row}) for row in published.rows)
-    rows = fields_of(parsed(lines)["query"])
+    rows = fields_of(parsed(lines)["query"]).select([name for name, _, _ in QUERY_HISTORY.columns])
     if again:
         rows = missing_rows(spark, QUERY_HISTORY, root, rows)
     append_audit_rows(spark, QUERY_HISTORY, root, rows)

@@ -24,8 +24,8 @@ from audit.record.access_record import Started
 from audit.spark.pyspark_api import job_tags
 from audit.store.commit_lock import commit_lock
 from audit.store.error_translation import as_ingest_error
+from audit.store.made_tables import create_tables
 from audit.store.registration import register_tables
-from audit.store.tables import create_tables
 from audit.store.views import VIEWS, create_views, with_those_below
 from lineage.sql.mentions import named_in
 

@@ -40,14 +40,9 @@ from audit.store.delta_files import (
     size,
 )
 from audit.store.later_tables import LATER_TABLES
+from audit.store.made_tables import current_types
 from audit.store.measured.names import GOVERNANCE, MEASURED
-from audit.store.tables import (
-    AUDIT_TABLES,
-    DATA_QUALITY,
-    HISTORY_TABLES,
-    QUERY_HISTORY,
-    current_types,
-)
+from audit.store.tables import AUDIT_TABLES, DATA_QUALITY, HISTORY_TABLES, QUERY_HISTORY
 from audit.store.views import (
     OF_LINEAGE,
     OF_RECORDS,

@@ -17,7 +17,8 @@ from audit.query.answer import Source
 from audit.query.digests.check_tables import Held, check_tables
 from audit.record.hash_sql import row_text, text_hash
 from audit.record.logging_event import LOGGING_EVENTS
-from audit.store.tables import ACCESS_HISTORY, LINEAGE_TABLES, QUERY_HISTORY, AuditTable, require_types
+from audit.store.made_tables import require_types
+from audit.store.tables import ACCESS_HISTORY, LINEAGE_TABLES, QUERY_HISTORY, AuditTable
 
 _STEP = 50_000
 # What has happened to the logging itself is no statement, and has no record.

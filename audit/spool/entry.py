@@ -72,7 +72,7 @@ def encode(kind: Kind, query_id: str, payload: Mapping[str, Any]) -> bytes:
     return b"%08x %s\n" % (zlib.crc32(body), body)
 
 
-def is_sound(line: bytes) -> bool:
+def is_sound(line: bytes | memoryview) -> bool:
     """Whether a line without its newline is framed rightly and matches its checksum."""
     return (
         len(line) > PREFIX_BYTES

@@ -16,7 +16,8 @@ from audit.spark.delta.delta_java import DeltaJava
 from audit.spark.delta.values import Table
 from audit.store.days.finished_tables import SUM_TABLES
 from audit.store.later_tables import LATER_TABLES
-from audit.store.tables import AUDIT_TABLES, DIGESTS, exists
+from audit.store.made_tables import exists
+from audit.store.tables import AUDIT_TABLES, DIGESTS
 from lineage.names import split_name, sql_name, sql_text
 
 if TYPE_CHECKING:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
 from datetime import date, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import orjson
 import pyarrow as pa
@@ -14,7 +17,8 @@ from sqlglot.executor import execute
 from audit.core.clock import ManualClock, to_iso, to_micros
 from audit.core.ids import IdGenerator
 from audit.core.json_text import to_json
-from audit.ingest import arrow_records
+from audit.evidence.row_texts import row_texts
+from audit.ingest import arrow_records, parts
 from audit.ingest import batches as batches_module
 from audit.ingest.arrow_records import parsed
 from audit.ingest.batches import Batch, batches, forget
@@ -206,7 +210,7 @@ def test_records_of_a_damaged_segment(tmp_path):
     damaged = whole[1].replace(b"SELECT", b"SELECX")
     start = encode("S", ONE, started(ONE).to_dict())
     file = segment(tmp_path, start, whole[0], damaged, b"garbage\n", b"\n", whole[2][:-1])
-    found = rows_of([file])
+    found = {table: rows.table for table, rows in rows_of([file]).items()}
     assert found[QUERY_HISTORY]["query_id"].to_pylist() == [ONE, THREE]
     assert found[ACCESS_HISTORY]["query_id"].to_pylist() == [ONE, THREE]
     assert [len(found[table]) for table in LINEAGE_TABLES] == [0, 0]
@@ -216,20 +220,22 @@ def test_rows_of_edges(tmp_path):
     """One for each source kind of an edge, with the statement and the target."""
     text = "INSERT INTO u SELECT a FROM t WHERE b > 1"
     rows = rows_of([segment(tmp_path, record_of("SELECT a FROM t", TWO), record_of(text))])
-    edges = rows[COLUMN_LINEAGE].to_pylist()
+    edges = rows[COLUMN_LINEAGE].table.to_pylist()
     assert {edge["query_id"] for edge in edges} == {ONE}
     names = ("source_column_name", "target_column_name", "source_kind")
     assert {tuple(edge[name] for name in names) for edge in edges} == {
         ("a", "a", "base"), ("a", "a", "direct"), ("b", None, "base"), ("b", None, "direct"),
     }  # fmt: skip
-    assert {one["target_object_name"] for one in rows[TABLE_LINEAGE].to_pylist()} == {"spark_catalog.s.u"}
-    assert rows[TABLE_LINEAGE].schema.names == [name for name, _, _ in TABLE_LINEAGE.columns]
+    tables = rows[TABLE_LINEAGE].table
+    assert {*tables["target_object_name"].to_pylist()} == {"spark_catalog.s.u"}
+    names = [name for name, _, _ in TABLE_LINEAGE.columns]
+    assert tables.schema.names == [*names, parts.EDGES]
 
 
 def test_no_segment_has_rows(tmp_path):
     """Nothing at all, an empty file, and starts alone."""
     for files in ([], [segment(tmp_path)], [segment(tmp_path, encode("S", ONE, started(ONE).to_dict()))]):
-        assert {table.name: len(rows) for table, rows in rows_of(files).items()} == {
+        assert {table.name: len(rows.table) for table, rows in rows_of(files).items()} == {
             table.name: 0 for table in AUDIT_TABLES
         }
 
@@ -239,8 +245,77 @@ def test_a_large_record_between_small_ones(tmp_path, monkeypatch):
     monkeypatch.setattr(arrow_records, "_CHUNK_BYTES", 2_000)
     large = record_of(f"SELECT a FROM t WHERE b = '{'x' * 50_000}'", TWO)
     file = segment(tmp_path, record_of("SELECT 1"), large, record_of("SELECT 2", THREE))
-    texts = rows_of([file, file])[QUERY_HISTORY]["query_text"].to_pylist()
+    texts = rows_of([file, file])[QUERY_HISTORY].table["query_text"].to_pylist()
     assert [len(text) for text in texts] == 2 * [8, 50_028, 8]
+
+
+HOSTILE = [
+    "a", "é", "`x`", "{", "}", '"', "\\", "\n", "\x01", ',"query_id":', '{"direct_objects_accessed":',
+    ',"record_hash":', '"aggregate":', ',"edges":[{', "}]}", ',"execution_status":', ',"query_text":',
+    ',"session_id":',
+]  # fmt: skip
+STATEMENTS = st.sampled_from(
+    ["SELECT a FROM t WHERE b = '{}'", "INSERT INTO u SELECT a FROM t WHERE b > '{}'", "DROP TABLE `{}`",
+     "CREATE TABLE `{}` AS SELECT a, b FROM t", "MERGE INTO u USING t ON u.a = t.a WHEN MATCHED THEN DELETE"]
+)  # fmt: skip
+RECORDS = st.lists(
+    st.tuples(
+        STATEMENTS,
+        st.lists(st.sampled_from(HOSTILE), max_size=3).map("".join),
+        st.sampled_from(["SUCCESS", "SUCCESS", "SUCCESS", "FAIL"]),
+        st.sampled_from([{}, {"session_id": "s", "role_name": "r", "query_tag": ',"session_id":'}]),
+        st.sampled_from(["", "", "", "aggregate", "twice", "gap", "older"]),
+    ),
+    max_size=8,
+)
+
+
+def made(number, text, hostile, status, more, form):
+    """The line of a record of some form."""
+    text = text.format(hostile.replace("'", "").replace("`", ""))
+    begun = replace(started(IDS.new(), text, NOON + number * DAY // 3), **more)
+    finding = Finding(analyze(text, CATALOG), "text") if status == "SUCCESS" else None
+    row = build_row(begun, Ended(status, NOON), finding)
+    if form == "aggregate" and row["access"]:
+        row["aggregate"] = {"key": hostile, "text": text}
+    elif form == "twice":
+        row["access"] *= 2
+    elif form == "older":  # in another order
+        row = {**row, "query": dict(reversed(row["query"].items()))}
+        row["access"] = [dict(reversed(one.items())) for one in row["access"]]
+    return encode("G" if form == "gap" else "R", begun.query_id, row)
+
+
+@settings(deadline=None, max_examples=150)
+@given(RECORDS)
+def test_what_repeats_changes_nothing(records):
+    """The rows, and the texts that are signed, are those of records that are read whole."""
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        lines = [made(number, *one) for number, one in enumerate(records)]
+        file = segment(Path(folder), *lines, *lines[::2])
+        found = rows_of([file])
+        patch.setattr(parts.Parts, "cut", lambda _, record: record)
+        whole = rows_of([file])
+    for table, rows in found.items():
+        columns = [(name, kind) for name, kind, _ in table.columns]
+        names = [name for name, _ in columns]
+        assert rows.table.select(names).to_pylist() == whole[table].table.select(names).to_pylist()
+        signed = [bytes(text) for text in row_texts(rows.table, columns, rows.repeated)]
+        assert signed == [bytes(text) for text in row_texts(whole[table].table, columns)]
+
+
+def test_a_part_has_each_member_of_a_record():
+    """What stands in the JSON between the ends of a run is a column of it: it would be lost."""
+    others = {"query_id", "start_time", "is_sql", "objects_tried"}
+    texts = {one.name: "x" for one in fields(Started) if one.name not in others}
+    finding = Finding(analyze("CREATE TABLE z AS SELECT a FROM t", CATALOG), "text")
+    row = build_row(Started(ONE, NOON, **texts), Ended("SUCCESS", NOON), finding)
+    for run in parts.RUNS:
+        members = [*(row["query"] if run.table is QUERY_HISTORY else row["access"][0])]
+        first, last = (one.decode().strip(',{":') for one in (run.start, run.end))
+        between = {*members[members.index(first) : members.index(last)]}
+        assert between <= {*run.columns}
+        assert len(between) >= len(run.columns) - 2
 
 
 @pytest.mark.parametrize("name", ["start_time", "objects_tried", "rows_produced"])

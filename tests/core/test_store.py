@@ -17,13 +17,7 @@ from audit.spark.delta.conflicts import TRIES, is_conflict, retried
 from audit.store.days.compaction import is_due
 from audit.store.days.kept_days import oldest_kept
 from audit.store.error_translation import as_ingest_error
-from audit.store.tables import (
-    ACCESS_HISTORY,
-    AUDIT_TABLES,
-    COLUMN_LINEAGE,
-    QUERY_HISTORY,
-    TABLE_LINEAGE,
-)
+from audit.store.tables import ACCESS_HISTORY, AUDIT_TABLES, COLUMN_LINEAGE, QUERY_HISTORY, TABLE_LINEAGE
 from lineage import parse
 from lineage.names import sql_text
 
@@ -50,7 +44,7 @@ def test_a_table_is_partitioned_by_the_day_of_its_time(table):
     assert (table.time in names, {n: k for n, k, _ in table.columns}[table.time]) == (True, "TIMESTAMP")
     sql = table.create_sql("/r")
     assert "PARTITIONED BY (query_date)" in sql
-    assert f"CAST({table.time} AS BIGINT) DIV 86400" in sql
+    assert f"GENERATED ALWAYS AS ({table.day})" in sql
     assert "'delta.enableDeletionVectors' = 'false'" in sql
 
 

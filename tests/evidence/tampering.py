@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pyarrow.parquet as pq
+from deltalake import DeltaTable, write_deltalake
 
 from audit.store.delta_files import open_table
 
@@ -73,6 +74,17 @@ def by_commit(root, table, name, change):
             }
         )  # fmt: skip
     commit(root, table, actions)
+
+
+def by_delta_rs(root, table, name, change):
+    """Delete the rows of a file and append others, as whoever has delta-rs and no JVM does."""
+    rows = read(root, table, name)
+    ids = ", ".join(f"'{one}'" for one in dict.fromkeys(rows["query_id"].to_pylist()))
+    there = DeltaTable(Path(root) / table)
+    there.delete(f"query_id IN ({ids})")
+    changed = change(rows.to_pylist())
+    if changed:
+        write_deltalake(there, rows.from_pylist(changed, rows.schema), mode="append")
 
 
 def commit(root, table, actions):

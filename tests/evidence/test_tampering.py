@@ -24,6 +24,7 @@ from audit.record.record_hash import record_hash
 
 from .tampering import (
     by_commit,
+    by_delta_rs,
     commit,
     everywhere,
     files_of,
@@ -75,9 +76,9 @@ def test_two_processes_find_the_same(root, ids, monkeypatch):
     assert len(alone.faults) > 24
 
 
-@pytest.mark.parametrize("how", [in_place, by_commit])
+@pytest.mark.parametrize("how", [in_place, by_commit, by_delta_rs])
 def test_a_cell_is_changed(root, ids, how):
-    """In the file under its own name, and by a commit as UPDATE makes it."""
+    """In the file under its own name, by a commit as UPDATE makes it, and by delta-rs."""
     change = lambda row: {**row, "user_name": "bob"} if row["query_id"] == ids[1][2] else row  # noqa: E731
     everywhere(root, "access_history", change, how)
     assert faults(root) == [(ids[1][2], altered("access_history"))]
@@ -104,10 +105,11 @@ def test_a_row_without_a_hash_is_changed(root, ids, table):
     assert faults(root) == [(ids[2][4], altered(table))]
 
 
-def test_a_statement_is_deleted_everywhere(root, ids):
+@pytest.mark.parametrize("how", [by_commit, by_delta_rs])
+def test_a_statement_is_deleted_everywhere(root, ids, how):
     """No table misses it any more."""
     for table in ("access_history", "query_history", "column_lineage", "table_lineage"):
-        everywhere(root, table, lambda row: None if row["query_id"] == ids[1][4] else row)
+        everywhere(root, table, lambda row: None if row["query_id"] == ids[1][4] else row, how)
     assert faults(root) == [
         (ids[1][4], f"{table}: {GONE}")
         for table in ("access_history", "column_lineage", "query_history", "table_lineage")

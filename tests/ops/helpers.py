@@ -17,9 +17,11 @@ from audit.ingest.adopt import ingest_spools
 from audit.record.access_record import Ended, Finding, Started, build_row
 from audit.spark.catalog.session_catalog import SessionCatalog
 from audit.spark.plans.plan_facts import PlanFactsReader
+from audit.spark.sessions import own_session
 from audit.spool import Spool
 from audit.store.commit_lock import commit_lock
-from audit.store.tables import AUDIT_TABLES, create_tables
+from audit.store.made_tables import create_tables
+from audit.store.tables import AUDIT_TABLES
 from lineage import Access, MemoryCatalog, analyze
 
 NOON = 1_767_268_800_000_000  # 2026-01-01T12:00:00Z
@@ -95,7 +97,7 @@ def _first_tables(spark):
 
 def _create_tables(spark, root):
     with suppress(), commit_lock(spark, str(root)):
-        create_tables(spark, str(root))
+        create_tables(own_session(spark), str(root))  # as a driver does, without in-commit timestamps
 
 
 def ingest_all(spark, root, *, create=False):

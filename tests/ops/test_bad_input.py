@@ -22,7 +22,7 @@ from audit.ingest.folder import ingest_folder
 from audit.spark.catalog.session_catalog import SessionCatalog
 from audit.spark.plans.plan_facts import PlanFactsReader
 from audit.store.commit_lock import commit_lock
-from audit.store.tables import create_tables
+from audit.store.made_tables import create_tables
 
 from .helpers import Source, ingest_all, recorded, statuses
 

@@ -16,7 +16,8 @@ from audit.query.tables import opened
 from audit.query.verification import verify
 from audit.record.record_hash import record_hash
 from audit.store.commit_lock import commit_lock
-from audit.store.tables import ACCESS_HISTORY, QUERY_HISTORY, create_tables
+from audit.store.made_tables import create_tables
+from audit.store.tables import ACCESS_HISTORY, QUERY_HISTORY
 from lineage import MemoryCatalog, analyze
 from lineage.model import Column, Function
 

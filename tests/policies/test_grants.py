@@ -28,7 +28,7 @@ from audit.policies.statements.grant_ddl import (
     require_ownership,
     revoke_events,
 )
-from audit.store.creations import creation_of_id, creation_of_name
+from audit.store.records.creations import creation_of_id, creation_of_name
 from lineage.model import Domain
 
 SCHEMA = Securable("schema:c.s", Domain.SCHEMA, "c.s", (ACCOUNT,))

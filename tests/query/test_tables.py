@@ -18,8 +18,9 @@ from audit.policies.errors import GovernanceError
 from audit.policies.model.events import GovernanceEvent
 from audit.query.tables import opened
 from audit.store.delta_files import UnsupportedStore
+from audit.store.made_tables import _ADDED_COLUMNS, _UPGRADES
 from audit.store.measured.names import OF_CATALOG, OF_GOVERNANCE
-from audit.store.tables import _ADDED_COLUMNS, _UPGRADES, ACCESS_HISTORY, QUERY_HISTORY
+from audit.store.tables import ACCESS_HISTORY, QUERY_HISTORY
 from audit.store.views import OF_LINEAGE, OF_RECORDS
 
 from .roots import add_catalog, add_governance, arrow_type, make_root, rows_of

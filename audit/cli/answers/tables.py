@@ -121,8 +121,9 @@ def in_spark(spark: SparkSession, tool: Tool, *, whole: bool = True) -> InSpark:
         TableAlteredError: a table is not as this version made it, or gone.
     """
     from audit.spark.sessions import own_session
+    from audit.store.made_tables import exists, require_tables
     from audit.store.registration import register_tables
-    from audit.store.tables import AUDIT_TABLES, HISTORY_TABLES, exists, require_tables
+    from audit.store.tables import AUDIT_TABLES, HISTORY_TABLES
     from views import install
 
     own, schema = own_session(spark), tool.config.schema

@@ -47,6 +47,19 @@ def delta_log(spark: SparkSession, location: str) -> Any:
     return log.forTable(spark._jsparkSession, location)
 
 
+def change_metadata(spark: SparkSession, location: str, metadata: str) -> None:
+    """Commit other metadata of a table, where no statement of Delta's changes it.
+
+    Args:
+        spark: a session of the audit's own.
+        location: of the table.
+        metadata: the whole action of the log, as JSON.
+    """
+    java_classes.instance(view(spark.sparkContext), "capture.EventTable").change(
+        spark._jsparkSession, location, metadata
+    )
+
+
 def commits_since(spark: SparkSession, location: str, since_ms: int) -> list[LoggedCommit] | None:
     """The newest commits of a Delta table, the newest first; None where no Delta table lies.
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from audit.store.tables import AuditTable
 
 EVERY = 16
-_SMALL = 16 << 20
+_SMALL = 4 << 20
 """Bytes: a larger file is left as it is. By default Delta (4.4) would write a large one anew each time."""
 
 

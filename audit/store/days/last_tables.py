@@ -21,7 +21,8 @@ from audit.store.days.finished_tables import (
     FinishedTable,
     LastTable,
 )
-from audit.store.tables import exists, path_name
+from audit.store.made_tables import exists
+from audit.store.tables import path_name
 from audit.store.views import temporary_definition
 
 if TYPE_CHECKING:

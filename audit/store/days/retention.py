@@ -26,13 +26,8 @@ from audit.store.days.finished_tables import SUM_TABLES
 from audit.store.days.kept_days import oldest_kept
 from audit.store.error_translation import as_ingest_error
 from audit.store.later_tables import LATER_TABLES
-from audit.store.tables import (
-    AUDIT_TABLES,
-    TableOfRoot,
-    exists,
-    path_name,
-    require_tables,
-)
+from audit.store.made_tables import exists, require_tables
+from audit.store.tables import AUDIT_TABLES, TableOfRoot, path_name
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

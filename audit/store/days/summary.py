@@ -28,15 +28,8 @@ from audit.store.commit_lock import commit_lock
 from audit.store.days.finished_tables import FINISHED_TABLES, FinishedTable
 from audit.store.days.last_tables import finished_rows, forget_last, newest_last_reads, write_last
 from audit.store.error_translation import as_ingest_error
-from audit.store.tables import (
-    HISTORY_TABLES,
-    QUERY_HISTORY,
-    TableOfRoot,
-    exists,
-    newest_snapshot,
-    path_name,
-    require_tables,
-)
+from audit.store.made_tables import exists, newest_snapshot, require_tables
+from audit.store.tables import HISTORY_TABLES, QUERY_HISTORY, TableOfRoot, path_name
 from audit.store.views import temporary_definition, with_those_below
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """The values of a statement on record: its text, its current schema, the versions that it read and wrote.
 
-In: what `audit.store.versions` reads. Out: `RecordedStatement`.
+In: what `audit.store.records.versions` reads. Out: `RecordedStatement`.
 """
 
 from __future__ import annotations

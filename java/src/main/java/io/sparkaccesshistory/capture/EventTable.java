@@ -18,7 +18,7 @@ import org.apache.spark.sql.delta.util.FileNames;
 import scala.Option;
 import scala.collection.immutable.List$;
 
-/** Appends files to a Delta table by Delta's own transaction, without a Spark job. */
+/** Commits to a Delta table by Delta's own transaction, without a Spark job. */
 public class EventTable {
   /** The newest version; -1 where no table lies. */
   public long version(SparkSession spark, String location) {
@@ -58,6 +58,7 @@ public class EventTable {
             write(new Path(log.dataPath(), name), log, bytes);
             return true;
           },
+          APPENDED,
           add);
     } catch (DeltaConcurrentModificationException e) {
       if (seen < 0) throw e;
@@ -92,14 +93,44 @@ public class EventTable {
    * @param adds what the log says of each, a line of JSON
    */
   public long add(SparkSession spark, String location, String adds) throws java.io.IOException {
-    return commit(spark, DeltaLog.forTable(spark, location), change -> true, adds.split("\n"));
+    DeltaLog log = DeltaLog.forTable(spark, location);
+    return commit(spark, log, change -> true, APPENDED, adds.split("\n"));
   }
+
+  /**
+   * Changes what the log says of a table, where no statement of Delta's does; the version that it
+   * was changed as. Whoever calls it on a local disk keeps other processes from committing.
+   *
+   * @param metadata the whole action, as JSON
+   */
+  public long change(SparkSession spark, String location, String metadata)
+      throws java.io.IOException {
+    DeltaLog log = DeltaLog.forTable(spark, location);
+    return commit(spark, log, change -> true, DeltaOperations.ManualUpdate$.MODULE$, metadata);
+  }
+
+  private static final DeltaOperations.Operation APPENDED =
+      new DeltaOperations.Write(
+          SaveMode.Append,
+          Option.empty(),
+          Option.empty(),
+          Option.empty(),
+          Option.empty(),
+          Option.empty(),
+          Option.empty(),
+          Option.empty(),
+          Option.empty());
 
   private interface Check {
     boolean passes(OptimisticTransaction change) throws java.io.IOException;
   }
 
-  private static long commit(SparkSession spark, DeltaLog log, Check check, String... adds)
+  private static long commit(
+      SparkSession spark,
+      DeltaLog log,
+      Check check,
+      DeltaOperations.Operation operation,
+      String... lines)
       throws java.io.IOException {
     var active = SparkSession.getActiveSession();
     SparkSession.setActiveSession(spark);
@@ -107,19 +138,8 @@ public class EventTable {
       OptimisticTransaction change = log.startTransaction(Option.empty(), Option.empty());
       if (!check.passes(change)) return -1;
       scala.collection.immutable.List<Action> actions = List$.MODULE$.empty();
-      for (String one : adds) actions = actions.$colon$colon(Action$.MODULE$.fromJson(one));
-      DeltaOperations.Operation appended =
-          new DeltaOperations.Write(
-              SaveMode.Append,
-              Option.empty(),
-              Option.empty(),
-              Option.empty(),
-              Option.empty(),
-              Option.empty(),
-              Option.empty(),
-              Option.empty(),
-              Option.empty());
-      return change.commit(actions, appended);
+      for (String one : lines) actions = actions.$colon$colon(Action$.MODULE$.fromJson(one));
+      return change.commit(actions, operation);
     } finally {
       if (active.isEmpty()) SparkSession.clearActiveSession();
       else SparkSession.setActiveSession(active.get());

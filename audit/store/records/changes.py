@@ -12,7 +12,7 @@ from audit.store.tables import ACCESS_HISTORY, QUERY_HISTORY, TABLE_LINEAGE
 from audit.time_travel.versions.changes import DdlObject, ReadTable, RecordedChange, WrittenObject
 
 if TYPE_CHECKING:
-    from audit.store.record_reader import RecordReader
+    from audit.store.records.record_reader import RecordReader
 
 
 def changes_since(records: RecordReader, query_id: str) -> list[RecordedChange] | None:

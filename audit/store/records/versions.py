@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from audit.store.tables import ACCESS_HISTORY, QUERY_HISTORY, exists
+from audit.store.made_tables import exists
+from audit.store.tables import ACCESS_HISTORY, QUERY_HISTORY
 from audit.time_travel.versions.recorded import RecordedStatement, RecordedVersion
 
 if TYPE_CHECKING:
-    from audit.store.record_reader import RecordReader
+    from audit.store.records.record_reader import RecordReader
 
 # The clock of a driver may be set back while a script runs.
 _SKEW_MICROS = 60_000_000

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from audit.store.tables import QUERY_HISTORY, exists
+from audit.store.made_tables import exists
+from audit.store.tables import QUERY_HISTORY
 from lineage.names import sql_text
 
 if TYPE_CHECKING:

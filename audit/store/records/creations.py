@@ -10,12 +10,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from audit.policies.enforcement.privilege_checks import RecordedCreation
-from audit.store.tables import ACCESS_HISTORY, QUERY_HISTORY, exists
+from audit.store.made_tables import exists
+from audit.store.tables import ACCESS_HISTORY, QUERY_HISTORY
 from lineage.model import Domain
 from lineage.names import quote_name, split_name, sql_text
 
 if TYPE_CHECKING:
-    from audit.store.record_reader import RecordReader
+    from audit.store.records.record_reader import RecordReader
 
 _DDL = "object_modified_by_ddl"
 
