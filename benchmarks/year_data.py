@@ -96,9 +96,7 @@ def _edges(spark: SparkSession, table: AuditTable) -> DataFrame:
 
     records = _records()
     rows = edge_rows(table, records, fields_of(records["query"]), records.select(["edges"]).slice(0, 0))
-    return f.broadcast(
-        spark.createDataFrame(rows.table.select([name for name, _, _ in table.columns])).cache()
-    )
+    return f.broadcast(spark.createDataFrame(rows.table.select(table.names)).cache())
 
 
 def _records() -> pa.Table:

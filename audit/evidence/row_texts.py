@@ -70,7 +70,7 @@ def row_texts(rows: pa.Table, columns: Columns, repeated: Sequence[Repeated] = (
 
 def _joined(rows: pa.Table, columns: Columns, repeated: Sequence[Repeated]) -> Iterator[Text]:
     """The texts of rows, each joined of the texts of what repeats and of its own columns."""
-    import pyarrow as pa
+    from audit.spark.arrow import one_array
 
     shared = {name: one for one in repeated for name in one.values.column_names}
     groups = [
@@ -84,7 +84,7 @@ def _joined(rows: pa.Table, columns: Columns, repeated: Sequence[Repeated]) -> I
                 continue
             connection.register("few", with_columns(one.values, group))
             found = connection.sql(f"SELECT {members_sql(group)} AS text FROM few").to_arrow_table()["text"]  # noqa: S608 - our own names
-            texts[f"text {number}"] = one.index, pa.concat_arrays([pa.array([], found.type), *found.chunks])
+            texts[f"text {number}"] = one.index, one_array(found)
             parts.append(f'"text {number}"')
         # In one go: each || would copy what it has so far.
         joined = ", ',', ".join(parts)
@@ -92,7 +92,7 @@ def _joined(rows: pa.Table, columns: Columns, repeated: Sequence[Repeated]) -> I
             part = rows.slice(start, AT_ONCE)
             made = with_columns(part, [column for one, group in groups if one is None for column in group])
             for name, (index, some) in texts.items():
-                made = made.append_column(name, some.take(pa.concat_arrays(part[index].chunks)))
+                made = made.append_column(name, some.take(one_array(part[index])))
             connection.register("given", made)
             found = connection.sql(f"SELECT concat('{{', {joined}, '}}') AS text FROM given").to_arrow_table()  # noqa: S608 - our own names
             for chunk in found["text"].chunks:
@@ -169,12 +169,11 @@ def with_columns(rows: pa.Table, columns: Columns) -> pa.Table:
     """Rows as they were when a table had these columns, and structs these fields."""
     import pyarrow as pa
 
-    from audit.spark.arrow import arrow_type
+    from audit.spark.arrow import arrow_type, one_array
 
     arrays = []
     for name, kind in columns:
-        array = rows[name].combine_chunks()
-        array = pa.concat_arrays(array.chunks) if isinstance(array, pa.ChunkedArray) else array
+        array = one_array(rows[name])
         wanted = arrow_type(kind)
         arrays.append(array if array.type == wanted else _as_type(array, kind))
     return pa.table(arrays, names=[name for name, _ in columns])

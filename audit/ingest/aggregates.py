@@ -41,7 +41,7 @@ def aggregate_rows(table: AuditTable, records: pa.Table) -> pa.Table:
     first = of_all[f"{_FIRST}_min"]
     if table is ACCESS_HISTORY:
         access = fields_of(exploded(records.take(first).select(["access"]), "access")["access"])
-        return access.select([name for name, _, _ in ACCESS_HISTORY.columns])
+        return access.select(ACCESS_HISTORY.names)
     rows = query.take(first)
     least, most = of_all[f"{_TEXT}_min"], of_all[f"{_TEXT}_max"]
     made = {
@@ -53,7 +53,7 @@ def aggregate_rows(table: AuditTable, records: pa.Table) -> pa.Table:
     }
     for name, values in made.items():
         rows = rows.set_column(rows.column_names.index(name), name, values)
-    return rows.select([name for name, _, _ in QUERY_HISTORY.columns])
+    return rows.select(QUERY_HISTORY.names)
 
 
 def _ordered(records: pa.Table) -> pa.Table:

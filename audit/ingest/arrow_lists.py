@@ -5,6 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 from pyarrow import compute
 
+from audit.spark.arrow import one_array
+
 
 def fields_of(structs: pa.ChunkedArray) -> pa.Table:
     """A column for each field of structs, none of which is null."""
@@ -14,11 +16,8 @@ def fields_of(structs: pa.ChunkedArray) -> pa.Table:
 
 
 def taken(values: pa.ChunkedArray, index: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A value for each number of an index: of lists as well, which Arrow takes from one chunk alone."""
-    one = values.combine_chunks()
-    chunks = one.chunks if isinstance(one, pa.ChunkedArray) else [one]
-    joined = pa.concat_arrays(chunks) if chunks else pa.array([], values.type)
-    return pa.chunked_array([joined.take(index.combine_chunks())], values.type)
+    """A value for each number of an index, of lists as well."""
+    return pa.chunked_array([one_array(values).take(one_array(index))], values.type)
 
 
 def exploded(rows: pa.Table, column: str) -> pa.Table:

@@ -66,10 +66,10 @@ def edge_rows(table: AuditTable, records: pa.Table, query: pa.Table, parts: pa.T
     record = np.repeat(np.arange(len(records)), counts)
     ordinal = np.arange(len(record)) - np.repeat(np.cumsum(counts) - counts, counts)
     index = pa.chunked_array([((np.cumsum(of_part) - of_part)[number][record] + ordinal).astype(np.int32)])
-    values = edges.select([name for name, _, _ in table.columns if name not in _OF_QUERY])
+    values = edges.select([name for name in table.names if name not in _OF_QUERY])
     rows = dict(zip(_OF_QUERY, of_query.take(record).columns, strict=True))
     rows |= {name: taken(values[name], index) for name in values.column_names}
-    made = pa.table({**{name: rows[name] for name, _, _ in table.columns}, EDGES_PART: index})
+    made = pa.table({**{name: rows[name] for name in table.names}, EDGES_PART: index})
     return Rows(made, [Repeated(values, EDGES_PART)])
 
 

@@ -148,7 +148,7 @@ def _commit(
     for table in AUDIT_TABLES:
         if table in rows:
             where = published.predicate(replaced) if table is QUERY_HISTORY else ""
-            made = rows[table].table.select([name for name, _, _ in table.columns])
+            made = rows[table].table.select(table.names)
             _append(spark, table, root, made, where, again=batch.is_begun)
             commits[table] += 1
     if local_path(root) is not None:

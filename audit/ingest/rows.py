@@ -43,14 +43,14 @@ def rows_of(files: Iterable[Path]) -> dict[AuditTable, Rows]:
     }
     if len(marked):
         for table in rows.keys() - set(LINEAGE_TABLES):
-            made = rows[table].table.select([name for name, _, _ in table.columns])
+            made = rows[table].table.select(table.names)
             rows[table] = Rows(pa.concat_tables([made, aggregate_rows(table, marked)]))
     return {table: rows[table] for table in AUDIT_TABLES}
 
 
 def _whole(table: AuditTable, own: pa.Table, records: Records) -> Rows:
     """Rows with what their parts have."""
-    made = {name: own[name] for name, _, _ in table.columns}
+    made = {name: own[name] for name in table.names}
     repeated = []
     for run in RUNS:
         if run.table is not table:

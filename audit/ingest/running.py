@@ -141,7 +141,7 @@ def _append(
     spark: SparkSession, folder: Path, root: str, published: Published, *, again: bool = False
 ) -> Published:
     lines = b"\n".join(to_json({"query": row}) for row in published.rows)
-    rows = fields_of(parsed(lines)["query"]).select([name for name, _, _ in QUERY_HISTORY.columns])
+    rows = fields_of(parsed(lines)["query"]).select(QUERY_HISTORY.names)
     if again:
         rows = missing_rows(spark, QUERY_HISTORY, root, rows)
     append_audit_rows(spark, QUERY_HISTORY, root, rows)

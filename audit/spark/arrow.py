@@ -43,6 +43,14 @@ def arrow_type(kind: str) -> pa.DataType:
     return _SIMPLE[kind.upper()]
 
 
+def one_array(column: pa.ChunkedArray) -> pa.Array:
+    """A column in one piece: Arrow takes lists from one alone."""
+    # Of some versions it is chunked still.
+    whole = column.combine_chunks()
+    chunks = whole.chunks if isinstance(whole, pa.ChunkedArray) else [whole]
+    return pa.concat_arrays(chunks) if chunks else pa.array([], column.type)
+
+
 def frame_of(spark: SparkSession, rows: pa.Table) -> DataFrame:
     """The rows, all of which go through the driver's JVM."""
     # PySpark (4.2) takes no table without chunks.

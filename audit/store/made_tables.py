@@ -246,11 +246,11 @@ def _renew_day(spark: SparkSession, table: AuditTable, root: str) -> None:
 
     It gives the same days, so no file changes; Delta has no statement for it.
     """
+    if table.day in delta_log.known_snapshot(spark, table.location(root)).metadata().json():
+        return
     action = json.loads(newest_snapshot(spark, table, root).metadata().json())
     schema = json.loads(action["metaData"]["schemaString"])
     (day,) = (field for field in schema["fields"] if field["name"] == "query_date")
-    if day["metadata"].get(_GENERATED) == table.day:
-        return
     day["metadata"][_GENERATED] = table.day
     action["metaData"]["schemaString"] = json.dumps(schema)
     delta_log.change_metadata(spark, table.location(root), json.dumps(action))

@@ -63,6 +63,11 @@ class AuditTable(TableOfRoot):
     stats_columns: tuple[str, ...] = ()
 
     @property
+    def names(self) -> list[str]:
+        """Of the columns, without the generated one."""
+        return [name for name, _, _ in self.columns]
+
+    @property
     def row_schema(self) -> str:
         """The DDL of a row as the spool carries it (without the generated partition column)."""
         return ", ".join(f"{name} {kind}" for name, kind, _ in self.columns)

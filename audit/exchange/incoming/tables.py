@@ -13,11 +13,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from audit.core.errors import TableMissingError
 from audit.core.file_paths import local_path
 from audit.exchange.errors import ImportFailed
+from audit.exchange.opened_tables import opened_table
 from audit.spark.arrow import arrow_type
-from audit.store.delta_files import UnsupportedStore, open_table
 from audit.store.later_tables import IMPORTED_EVENTS, IMPORTED_LINEAGE
 from audit.store.tables import AuditTable
 
@@ -75,15 +74,7 @@ def opened(root: str, table: AuditTable) -> DeltaTable | None:
     Raises:
         ImportFailed: delta-rs cannot read where it lies.
     """
-    try:
-        return open_table(root, table.name)
-    except TableMissingError:
-        return None
-    except UnsupportedStore as error:
-        raise ImportFailed(
-            f"delta-rs cannot read {root} ({error})",
-            "import on a machine where the root is a disk or an object store that it knows",
-        ) from error
+    return opened_table(root, table.name, ImportFailed, "import on")
 
 
 def rows_where(

@@ -13,7 +13,6 @@ from datetime import datetime, timezone
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from audit.core.errors import TableMissingError
 from audit.core.json_text import to_json
 from audit.exchange.catalog import CatalogFacts
 from audit.exchange.errors import SendingFailed
@@ -22,9 +21,9 @@ from audit.exchange.live import ledger as ledgers
 from audit.exchange.live.ledger import Ledger
 from audit.exchange.live.receiver import NotNow, Receiver, Refused, receiver_of
 from audit.exchange.names import DatasetNames
+from audit.exchange.opened_tables import opened_table
 from audit.exchange.openlineage.events import Exporting
 from audit.query.tables import opened
-from audit.store.delta_files import UnsupportedStore, open_table
 from audit.store.tables import QUERY_HISTORY
 
 if TYPE_CHECKING:
@@ -100,15 +99,7 @@ def query_history(root: str) -> DeltaTable | None:
     Raises:
         SendingFailed: delta-rs cannot read where it lies.
     """
-    try:
-        return open_table(root, QUERY_HISTORY.name)
-    except TableMissingError:
-        return None
-    except UnsupportedStore as error:
-        raise SendingFailed(
-            f"delta-rs cannot read {root} ({error})",
-            "send from a machine where the root is a disk or an object store that it knows",
-        ) from error
+    return opened_table(root, QUERY_HISTORY.name, SendingFailed, "send from")
 
 
 def waiting_statements(table: DeltaTable | None, ledger: Ledger) -> Waiting:

@@ -7,6 +7,7 @@ events of backups: whoever puts a root back puts those back, too.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,9 +15,10 @@ from audit.core.file_paths import local_path
 from audit.evidence.errors import EvidenceError
 from audit.query.digests.check_log import Anchor
 from audit.store.tables import DIGESTS
-from audit.time_travel.backups.backup_files import LOCATION
+from audit.time_travel.backups.backup_files import BackupFiles
 from audit.time_travel.backups.content.backup_content import NAME as CONTENT
 from audit.time_travel.backups.content.backup_content import BackupTable, parse_content
+from audit.time_travel.backups.model.state import BackupState
 from audit.time_travel.backups.store.choose import store_at
 from audit.time_travel.backups.stored_backups import read_state
 from lineage.names import SESSION_CATALOG
@@ -38,12 +40,10 @@ def anchors_of_backups(config: Config, settings: Mapping[str, str] | None = None
         BackupStoreError: a store cannot be reached.
         EvidenceError: no backup holds the log.
     """
-    locations = {config.backup_location}
-    if local_path(config.root) is not None:
-        locations |= {one.content.get(LOCATION, "") for one in read_state(config).all_backups()}
+    state = BackupState() if local_path(config.root) is None else read_state(config)
+    files = BackupFiles(config.backup_location, partial(store_at, config, settings=settings))
     found = []
-    for location in sorted(locations):
-        store = store_at(config, location, settings)
+    for store in files.stores(state):
         for set_id in store.sets():
             for folder in store.published(set_id):
                 found += _anchors(store, folder, (SESSION_CATALOG, config.schema, DIGESTS.name))

@@ -47,6 +47,11 @@ def delta_log(spark: SparkSession, location: str) -> Any:
     return log.forTable(spark._jsparkSession, location)
 
 
+def known_snapshot(spark: SparkSession, location: str) -> Any:
+    """The newest snapshot that Delta has in memory, this JVM's own commits at least. No log is listed."""
+    return delta_log(spark, location).unsafeVolatileSnapshot()  # Delta 4.4
+
+
 def change_metadata(spark: SparkSession, location: str, metadata: str) -> None:
     """Commit other metadata of a table, where no statement of Delta's changes it.
 

@@ -69,5 +69,4 @@ def compact(spark: SparkSession, table: AuditTable, root: str, first: date, comm
 
 def _version(spark: SparkSession, location: str) -> int:
     """The newest version that this JVM knows of a Delta table; its own commits at least."""
-    # `unsafeVolatileSnapshot` is the snapshot in memory (Delta 4.4): the log is not listed.
-    return int(delta_log.delta_log(spark, location).unsafeVolatileSnapshot().version())
+    return int(delta_log.known_snapshot(spark, location).version())

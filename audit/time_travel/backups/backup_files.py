@@ -78,7 +78,7 @@ class BackupFiles:
         Raises:
             BackupStoreError: a store cannot be reached.
         """
-        return sum(store.bytes_bound() for store in self._stores(state))
+        return sum(store.bytes_bound() for store in self.stores(state))
 
     def sweep(self, state: BackupState, now: int) -> list[str]:
         """Remove folders of no backup that a killed driver has left; younger ones may be on their way.
@@ -91,7 +91,7 @@ class BackupFiles:
             The folders that are gone.
         """
         removed = []
-        for store in self._stores(state):
+        for store in self.stores(state):
             for set_id in store.sets():
                 known = state.backups.get(set_id, {})
                 for folder in (*store.published(set_id), *store.unfinished(set_id)):
@@ -101,7 +101,8 @@ class BackupFiles:
                         removed.append(folder)
         return removed
 
-    def _stores(self, state: BackupState) -> list[BackupStore]:
+    def stores(self, state: BackupState) -> list[BackupStore]:
+        """Where new backups go, and where those of a state lie."""
         locations = {self.location, *(one.content.get(LOCATION, "") for one in state.all_backups())}
         return [self.store_at(one) for one in sorted(locations)]
 
