@@ -21,8 +21,8 @@ from audit.core.plain_text import is_hidden
 from audit.spark.embedded import jars
 
 COMMANDS = [
-    "backup", "check", "coverage", "digest", "doctor", "failsafe", "ingest", "lineage", "prove", "purge",
-    "query", "report", "retain", "setup", "status", "storage", "summarize", "verify",
+    "backup", "check", "coverage", "digest", "doctor", "export", "failsafe", "import", "ingest", "lineage",
+    "prove", "purge", "query", "report", "retain", "setup", "status", "storage", "summarize", "verify",
 ]  # fmt: skip
 
 
