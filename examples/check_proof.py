@@ -38,8 +38,9 @@ for one in proof["proofs"]:
     found = root(leaf("\n".join(one["rows"])), one["leaf"], one["leaves"], one["path"])
     is_in_entry = (one["table"], found.hex()) in [(part["table"], part["root"]) for part in entry["parts"]]
     place = root(leaf(one["entry"]), entry["sequence"], int(size), one["log_path"])
+    is_whole = all(hashlib.sha256(text.encode()).hexdigest() == name for name, text in one["groups"].items())
     is_its = all(json.loads(row)["query_id"] == proof["query_id"] for row in one["rows"])
-    if not (is_in_entry and is_its and place == base64.b64decode(log_root)):
+    if not (is_in_entry and is_whole and is_its and place == base64.b64decode(log_root)):
         sys.exit(f"{one['table']}: the rows are not those that were signed")
     print(f"{one['table']}: {len(one['rows'])} rows, signed at {entry['time']}")
 print("The statement is in the log that the key has signed.")

@@ -7,7 +7,8 @@ and DuckDB's does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain
 from typing import TypeVar
 
 _THREADS = 2
@@ -19,16 +20,26 @@ _Out = TypeVar("_Out")
 def at_once(work: Callable[[_In], _Out], given: Iterable[_In]) -> list[_Out]:
     """The results, in the order of what was given; on one thread where Python is ending.
 
+    What is given may take its time: work on the first begins before the last is there.
+
     >>> at_once(abs, [-1, 2, -3])
     [1, 2, 3]
     """
-    items = list(given)
-    if len(items) < _THREADS:
-        return [work(item) for item in items]
-    try:
-        with ThreadPoolExecutor(_THREADS) as pool:
-            waiting = [pool.submit(work, item) for item in items]
-    except RuntimeError:
-        # A driver ingests when it exits: Python starts no thread any more.
-        return [work(item) for item in items]
+    rest = iter(given)
+    waiting: list[Future[_Out]] = []
+    with ThreadPoolExecutor(_THREADS) as pool:
+        for item in rest:
+            begun = _begun(pool, work, item)
+            if begun is None:
+                left = [work(one) for one in chain([item], rest)]
+                return [*(one.result() for one in waiting), *left]
+            waiting.append(begun)
     return [one.result() for one in waiting]
+
+
+def _begun(pool: ThreadPoolExecutor, work: Callable[[_In], _Out], item: _In) -> Future[_Out] | None:
+    """None where a driver ingests when it exits: Python starts no thread any more."""
+    try:
+        return pool.submit(work, item)
+    except RuntimeError:
+        return None

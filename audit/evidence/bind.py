@@ -46,9 +46,7 @@ def bind_batch(log: DigestLog, rows: Mapping[AuditTable, Rows], batch: str, *, a
     """
     if again and log.has_batch(batch):
         return
-    found = at_once(
-        lambda one: list(BOUND_TABLES[one[0].name].parts(one[1].table, one[1].repeated)), rows.items()
-    )
+    found = at_once(lambda one: list(BOUND_TABLES[one[0].name].parts(one[1])), rows.items())
     parts = [part for of_table in found for part in of_table]
     _append(log, log.head(), [Draft("ROWS", {"batch": batch}, parts)] if parts else [])
 

@@ -5,13 +5,14 @@ In: rows of one of them. Out: what an entry says of these, for each of their day
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from audit.evidence.entries import Part, fingerprint
+from audit.evidence.groups import GROUPS
 from audit.evidence.leaves import leaves_of
-from audit.evidence.row_texts import row_texts
+from audit.evidence.row_texts import own_columns, row_texts
 from audit.policies.model.events import COLUMNS as GOVERNANCE_COLUMNS
 from audit.policies.model.events import NAME as GOVERNANCE
 from audit.store.later_tables import IMPORTED_EVENTS, IMPORTED_LINEAGE
@@ -24,7 +25,7 @@ from audit.time_travel.dropped.drop_registry import NAME as OBJECTS
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from audit.evidence.row_texts import Columns, Repeated
+    from audit.evidence.row_texts import Columns, Repeated, Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,30 +46,40 @@ class BoundTable:
 
     @property
     def counted(self) -> Columns:
-        """The columns that a row's text is made of: all."""
-        return [(name, kind) for name, kind, _ in self.columns]
+        """The columns that a row's text is made of: all, those of `GROUPS` behind the others."""
+        kinds = {name: kind for name, kind, _ in self.columns}
+        some = {
+            group: [(name, kinds.pop(name)) for name in names]
+            for group, names in GROUPS.get(self.name, {}).items()
+        }
+        return [*kinds.items(), *some.items()]
 
-    def parts(self, rows: pa.Table, repeated: Sequence[Repeated] = ()) -> Iterator[Part]:
+    def parts(self, rows: Rows) -> Iterator[Part]:
         """What an entry says of rows, for each of their days.
 
         Args:
-            rows: with all columns.
-            repeated: what repeats in them.
+            rows: with all columns; what repeats is known of all groups, or of none.
         """
         from pyarrow import compute
 
-        if not len(rows):
+        if not len(rows.table):
             return
+        made = rows.table if rows.statements is None else rows.statements
+        if rows.repeated:  # no column of theirs is looked at in the rows
+            listed = [name for name, _ in own_columns(self.counted)]
+            made = made.select([*listed, *(one.index for one in rows.repeated.values())])
         if not self.time:
-            yield self._part("", rows, repeated)
+            yield self._part("", len(rows.table), made, rows.repeated)
             return
-        days = compute.cast(rows[self.time], "date32")
-        for day in sorted(compute.unique(days).to_pylist()):
-            yield self._part(day.isoformat(), rows.filter(compute.equal(days, day)), repeated)
+        days = compute.cast(made[self.time], "date32")
+        counted = compute.value_counts(compute.cast(rows.table[self.time], "date32")).to_pylist()
+        for day, count in sorted((one["values"], one["counts"]) for one in counted):
+            yield self._part(day.isoformat(), count, made.filter(compute.equal(days, day)), rows.repeated)
 
-    def _part(self, day: str, rows: pa.Table, repeated: Sequence[Repeated]) -> Part:
-        leaves = leaves_of(rows[self.key].to_pylist(), row_texts(rows, self.counted, repeated))
-        return Part(self.name, day, fingerprint(self.counted), leaves)
+    def _part(self, day: str, count: int, rows: pa.Table, repeated: Mapping[str, Repeated]) -> Part:
+        texts = row_texts(rows, self.counted, repeated)
+        leaves = leaves_of(rows[self.key].to_pylist(), texts, has_groups=self.name in GROUPS)
+        return Part(self.name, day, fingerprint(self.counted), replace(leaves, rows=count))
 
 
 EVENT_TABLES = (

@@ -102,8 +102,12 @@ def fingerprint(columns: Columns) -> str:
     return sha256(to_json(listed(columns))).hexdigest()[:_FINGERPRINT]
 
 
-def listed(columns: Columns) -> list[list[str]]:
-    """Columns as a COLUMNS entry lists them."""
+def listed(columns: Columns) -> list[list[Any]]:
+    """Columns as a COLUMNS entry lists them.
+
+    >>> listed([("a", "STRING"), ("g", [("b", "INT")])])
+    [['a', 'string'], ['g', [['b', 'int']]]]
+    """
     from lineage.types import simple_type
 
-    return [[name, simple_type(kind)] for name, kind in columns]
+    return [[name, simple_type(kind) if isinstance(kind, str) else listed(kind)] for name, kind in columns]

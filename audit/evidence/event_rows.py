@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from audit.evidence.bound_tables import EVENT_TABLES
 from audit.evidence.entries import Part
+from audit.evidence.row_texts import Rows
 from audit.spark.delta.event_table import HistoryTable
 from audit.store.tables import TableOfRoot
 
@@ -48,5 +49,5 @@ def new_events(log: DigestLog, head: Head) -> NewEvents:
         rows = reader.added_since(bound, newest)
         if rows is None:
             rows = log.unbound_events(table.name, table.key, newest)
-        parts += table.parts(rows)
+        parts += table.parts(Rows(rows))
     return NewEvents(parts, versions)

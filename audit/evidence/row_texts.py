@@ -1,8 +1,9 @@
 """Rows as texts that anybody can hash: what a digest binds.
 
 In: rows of an audit table, the columns that count. Out: a text for each. It is the JSON that Python's
-`json.dumps(row, ensure_ascii=False, separators=(",", ":"))` gives: all columns in their order, null for none,
-times as whole microseconds since 1970 in UTC.
+`json.dumps(row, ensure_ascii=False, separators=(",", ":"))` gives: the columns in their order, null for none,
+times as whole microseconds since 1970 in UTC. Columns that repeat from row to row come last, in groups: the
+text has the SHA-256 of the text of a group, in hex.
 
 DuckDB writes it, a hundred thousand rows a second and core; Python writes what DuckDB would write otherwise:
 floating-point numbers, and control characters.
@@ -12,9 +13,11 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
+from hashlib import sha256
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from lineage.types import element_type, simple_type, struct_fields
@@ -24,93 +27,178 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 Text = bytes | memoryview
-Columns = Sequence[tuple[str, str]]
-"""Names and Spark's types."""
+Flat = Sequence[tuple[str, str]]
+"""Names of columns and Spark's types."""
+Columns = Sequence[tuple[str, str | Flat]]
+"""The same, and behind them the names of groups with their columns."""
 AT_ONCE = 20_000
 """Rows whose texts are in memory: 100 MB."""
+_END = b'"}'
+_HASH_AND_END = 64 + len(_END)
+"""Bytes of a text from the hash of its last group on."""
 _CONTROL = b"\\u00"
 
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """Columns whose values come again from row to row.
+    """The columns of a group, whose values come again from row to row.
 
     Attributes:
         values: each value once.
         index: the column of the rows that says which one a row has.
+        ends: where the values of each number of the index begin, and the last ones end; without it each
+            number has one.
     """
 
     values: pa.Table
     index: str
+    ends: Sequence[int] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Rows of a table, and what repeats in them: it has the same text in each of them."""
+    """Rows of a table, and what repeats in them.
+
+    Attributes:
+        table: the rows.
+        repeated: what repeats, by group.
+        statements: of a table with one group: a row for each statement, if its rows differ in it alone.
+    """
 
     table: pa.Table
-    repeated: Sequence[Repeated] = ()
+    repeated: Mapping[str, Repeated] = field(default_factory=dict)
+    statements: pa.Table | None = None
 
 
-def row_texts(rows: pa.Table, columns: Columns, repeated: Sequence[Repeated] = ()) -> Iterator[Text]:
+def own_columns(columns: Columns) -> Flat:
+    """Those that are in no group.
+
+    >>> own_columns([("a", "INT"), ("g", [("b", "INT")])])
+    [('a', 'INT')]
+    """
+    return [(name, kind) for name, kind in columns if isinstance(kind, str)]
+
+
+def groups(columns: Columns) -> dict[str, Flat]:
+    """The groups, by name.
+
+    >>> groups([("a", "INT"), ("g", [("b", "INT")])])
+    {'g': [('b', 'INT')]}
+    """
+    return {name: some for name, some in columns if not isinstance(some, str)}
+
+
+def all_columns(columns: Columns) -> Flat:
+    """Those of the groups as well.
+
+    >>> all_columns([("a", "INT"), ("g", [("b", "INT")])])
+    [('a', 'INT'), ('b', 'INT')]
+    """
+    return [*own_columns(columns), *itertools.chain(*groups(columns).values())]
+
+
+def row_texts(
+    rows: pa.Table, columns: Columns, repeated: Mapping[str, Repeated] = MappingProxyType({})
+) -> Iterator[Text]:
     """The texts of rows, in their order, some thousand of them in memory at a time.
 
     Args:
-        rows: with all of the columns, which may have more fields than counted then.
+        rows: with all of the columns, which may have more fields than counted then; of a group that repeats
+            its index alone.
         columns: those that count.
-        repeated: some of them, none twice.
+        repeated: what repeats, by group.
     """
-    if repeated and not has_floats(columns):
-        yield from _joined(rows, columns, repeated)
-        return
-    for start in range(0, len(rows), AT_ONCE):
-        part = with_columns(rows.slice(start, AT_ONCE), columns)
-        yield from by_python(part) if has_floats(columns) else by_duckdb(part, columns)
-
-
-def _joined(rows: pa.Table, columns: Columns, repeated: Sequence[Repeated]) -> Iterator[Text]:
-    """The texts of rows, each joined of the texts of what repeats and of its own columns."""
     from audit.spark.arrow import one_array
 
-    shared = {name: one for one in repeated for name in one.values.column_names}
-    groups = [
-        (one, list(some)) for one, some in itertools.groupby(columns, lambda column: shared.get(column[0]))
-    ]
-    with _database().cursor() as connection:
-        texts, parts = {}, []
-        for number, (one, group) in enumerate(groups):
-            if one is None:
-                parts.append(members_sql(group))
-                continue
-            connection.register("few", with_columns(one.values, group))
-            found = connection.sql(f"SELECT {members_sql(group)} AS text FROM few").to_arrow_table()["text"]  # noqa: S608 - our own names
-            texts[f"text {number}"] = one.index, one_array(found)
-            parts.append(f'"text {number}"')
-        # In one go: each || would copy what it has so far.
-        joined = ", ',', ".join(parts)
-        for start in range(0, len(rows), AT_ONCE):
-            part = rows.slice(start, AT_ONCE)
-            made = with_columns(part, [column for one, group in groups if one is None for column in group])
-            for name, (index, some) in texts.items():
-                made = made.append_column(name, some.take(one_array(part[index])))
-            connection.register("given", made)
-            found = connection.sql(f"SELECT concat('{{', {joined}, '}}') AS text FROM given").to_arrow_table()  # noqa: S608 - our own names
-            for chunk in found["text"].chunks:
-                yield from texts_of(chunk)
+    known = {
+        name: hashed(name, _each(repeated[name].values, some), repeated[name].ends)
+        for name, some in groups(columns).items()
+        if name in repeated
+    }
+    for start in range(0, len(rows), AT_ONCE):
+        part = rows.slice(start, AT_ONCE)
+        ends = [
+            known[name].take(one_array(part[repeated[name].index]))
+            if name in known
+            else hashed(name, texts_of(_flat(part, some)))
+            for name, some in groups(columns).items()
+        ]
+        yield from texts_of(with_groups(_flat(part, own_columns(columns)), ends))
+
+
+def hashed(name: str, texts: Iterable[Text], ends: Sequence[int] = ()) -> pa.Array:
+    """What the text of a row has of a group, for each text of the group; with ends for some of them each."""
+    import pyarrow as pa
+
+    start = b",%s:" % _text(name)
+    found = [sha256(text).hexdigest().encode() for text in texts]
+    if ends:
+        found = [of_several(found[begin:end]) for begin, end in itertools.pairwise(ends)]
+    return pa.array([b'%s"%s"' % (start, one) for one in found], pa.large_binary())
+
+
+def of_several(hashes: Sequence[bytes]) -> bytes:
+    """The hash of a group for rows that differ in it alone: of their hashes, sorted, a line each; in hex."""
+    return hashes[0] if len(hashes) == 1 else sha256(text_of_several(hashes)).hexdigest().encode()
+
+
+def text_of_several(hashes: Iterable[bytes]) -> bytes:
+    """What the hash of several is of."""
+    return b"\n".join(sorted(hashes))
+
+
+def merged(texts: Iterable[Text]) -> list[bytes]:
+    """The texts of a statement's rows, sorted; those that differ in their last group alone are one."""
+    return sorted(start + of_several(hashes) + _END for start, hashes in alike(texts).items())
+
+
+def alike(texts: Iterable[Text]) -> dict[bytes, list[bytes]]:
+    """The hashes of the last group, by the beginnings of the texts."""
+    found: dict[bytes, list[bytes]] = {}
+    for text in map(bytes, texts):
+        found.setdefault(text[:-_HASH_AND_END], []).append(text[-_HASH_AND_END : -len(_END)])
+    return found
+
+
+def with_groups(texts: pa.Array, ends: Sequence[pa.Array]) -> pa.Array:
+    """The texts of rows, made of those of their own columns and of what they have of each group."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if not ends:
+        return texts
+    own = compute.binary_slice(texts.cast(pa.large_binary()), 0, -1)
+    close, nothing = (pa.scalar(one, pa.large_binary()) for one in (b"}", b""))
+    return compute.binary_join_element_wise(own, *ends, close, nothing)
+
+
+def _each(rows: pa.Table, columns: Flat) -> Iterator[Text]:
+    """The texts of rows without groups."""
+    for start in range(0, len(rows), AT_ONCE):
+        yield from texts_of(_flat(rows.slice(start, AT_ONCE), columns))
+
+
+def _flat(rows: pa.Table, columns: Flat) -> pa.Array:
+    """The texts of some rows without groups, before `texts_of`."""
+    import pyarrow as pa
+
+    made = with_columns(rows, columns)
+    return pa.array(by_python(made), pa.large_binary()) if has_floats(columns) else by_duckdb(made, columns)
 
 
 def by_python(rows: pa.Table) -> list[bytes]:
-    """The definition."""
+    """The definition, of rows without groups."""
     return [_text(row) for row in _plain(rows).to_pylist()]
 
 
-def by_duckdb(rows: pa.Table, columns: Columns) -> Iterator[Text]:
-    """The same, much faster; not of floating-point numbers."""
+def by_duckdb(rows: pa.Table, columns: Flat) -> pa.Array:
+    """The same, much faster; not of floating-point numbers, and control characters have DuckDB's escapes."""
+    from audit.spark.arrow import one_array
+
     with _database().cursor() as connection:
         connection.register("given", rows)
         found = connection.sql(f"SELECT {text_sql(columns)} AS text FROM given").to_arrow_table()  # noqa: S608 - our own names
-    for chunk in found["text"].chunks:
-        yield from texts_of(chunk)
+    return one_array(found["text"])
 
 
 @cache
@@ -123,7 +211,7 @@ def _database() -> DuckDBPyConnection:
     return connection
 
 
-def text_sql(columns: Columns) -> str:
+def text_sql(columns: Flat) -> str:
     """DuckDB's SQL for the text of a row.
 
     >>> text_sql([("a", "BIGINT"), ("b", "TIMESTAMP")])
@@ -136,18 +224,14 @@ def text_sql(columns: Columns) -> str:
     return f"CAST(to_json(struct_pack({', '.join(fields)})) AS VARCHAR)"
 
 
-def members_sql(columns: Columns) -> str:
-    """DuckDB's SQL for a row's text without its braces."""
-    return f"({text_sql(columns)})[2:-2]"
-
-
 def texts_of(texts: pa.Array) -> Iterator[Text]:
-    """The texts of an array that `text_sql` has made, not copied."""
+    """The texts of an array that `text_sql` has made, with Python's escapes; not copied."""
     import numpy as np
     import pyarrow as pa
 
     _, offsets, data = texts.buffers()
-    kind = np.int64 if pa.types.is_large_string(texts.type) else np.int32
+    is_large = pa.types.is_large_string(texts.type) or pa.types.is_large_binary(texts.type)
+    kind = np.int64 if is_large else np.int32
     ends = np.frombuffer(offsets, kind)[texts.offset : texts.offset + len(texts) + 1].tolist()
     view = memoryview(data or b"")
     # DuckDB's escapes of control characters are not Python's.
@@ -160,12 +244,12 @@ def _as_python(text: memoryview) -> Text:
     return _text(json.loads(bytes(text))) if _CONTROL in bytes(text) else text
 
 
-def has_floats(columns: Columns) -> bool:
+def has_floats(columns: Flat) -> bool:
     """Whether a column has floating-point numbers, whose texts are Python's alone."""
     return any("DOUBLE" in kind.upper() for _, kind in columns)
 
 
-def with_columns(rows: pa.Table, columns: Columns) -> pa.Table:
+def with_columns(rows: pa.Table, columns: Flat) -> pa.Table:
     """Rows as they were when a table had these columns, and structs these fields."""
     import pyarrow as pa
 
@@ -225,10 +309,10 @@ def _plain(rows: pa.Table) -> pa.Table:
     """Rows whose times are numbers."""
     import pyarrow as pa
 
-    for number, field in enumerate(rows.schema):
-        if pa.types.is_timestamp(field.type):
-            micros = rows[field.name].cast(pa.timestamp("us", "UTC")).cast(pa.int64())
-            rows = rows.set_column(number, field.name, micros)
+    for number, one in enumerate(rows.schema):
+        if pa.types.is_timestamp(one.type):
+            micros = rows[one.name].cast(pa.timestamp("us", "UTC")).cast(pa.int64())
+            rows = rows.set_column(number, one.name, micros)
     return rows
 
 

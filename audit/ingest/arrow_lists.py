@@ -35,6 +35,15 @@ def exploded(rows: pa.Table, column: str) -> pa.Table:
     return elements
 
 
+def places(wanted: pa.ChunkedArray, among: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Where each value stands among others; null where it does not.
+
+    >>> places(pa.chunked_array([["b", None, "c"]]), pa.chunked_array([["a", "b"]])).to_pylist()
+    [1, None, None]
+    """
+    return compute.index_in(wanted, value_set=among, skip_nulls=True)
+
+
 def numbered(numbers: pa.ChunkedArray, first: int) -> pa.ChunkedArray:
     """Numbers from `first` on in the place of nulls.
 

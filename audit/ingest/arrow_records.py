@@ -16,24 +16,24 @@ import pyarrow as pa
 from pyarrow import json as arrow_json
 
 from audit.evidence.at_once import at_once
-from audit.ingest import parts
 from audit.ingest.edges import EDGES
-from audit.ingest.parts import RUNS, Parts, Run
+from audit.ingest.parts import SHARED
 from audit.record.aggregation import MARK
 from audit.spark.arrow import arrow_type
-from audit.spool.entry import PREFIX_BYTES, is_sound
+from audit.spool.entry import PREFIX_BYTES
+from audit.spool.parts import EDGES as EDGES_PART
+from audit.spool.parts import is_part, part_of
+from audit.spool.segment import SegmentScan, Survey
 from audit.store.tables import ACCESS_HISTORY, QUERY_HISTORY, AuditTable
 
-_KINDS = frozenset({b" R ", b" G "})  # a gap has a row of query_history, as a record has
-_KIND = slice(PREFIX_BYTES - 3, PREFIX_BYTES)
 _CHUNK_BYTES = 8 << 20
 """Of lines that a thread parses at once."""
 
 
 def _row_type(table: AuditTable) -> pa.DataType:
-    """A row of a table, with the numbers of its parts."""
+    """A row of a table, with the ids of its parts."""
     columns = [pa.field(name, arrow_type(kind)) for name, kind, _ in table.columns]
-    return pa.struct([*columns, *(pa.field(run.name, pa.int32()) for run in RUNS if run.table is table)])
+    return pa.struct([*columns, *(pa.field(one.name, pa.string()) for one in SHARED if one.table is table)])
 
 
 SCHEMA = pa.schema(
@@ -41,11 +41,21 @@ SCHEMA = pa.schema(
         ("query", _row_type(QUERY_HISTORY)),
         ("access", pa.list_(_row_type(ACCESS_HISTORY))),
         ("edges", arrow_type(EDGES)),
-        (parts.EDGES, pa.int32()),
+        (EDGES_PART.name, pa.string()),
         (MARK, arrow_type("STRUCT<key: STRING, text: STRING>")),
     ]
 )
 """A record: null is what it lacks, and what a part has."""
+_OF_PARTS = {
+    **{
+        one.name: pa.schema([
+            (one.name, pa.string()),
+            *((name, arrow_type(kind)) for name, kind, _ in one.table.columns if name in one.columns),
+        ])
+        for one in SHARED
+    },
+    EDGES_PART.name: pa.schema([(EDGES_PART.name, pa.string()), ("edges", arrow_type(EDGES))]),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,34 +64,28 @@ class Records:
 
     Attributes:
         rows: a row for each, by `SCHEMA`.
-        of_runs: the parts of each of `RUNS`, by its name, as the rows number them.
-        edges: lists of edges, the same.
+        parts: by the name under which records name them, each once, with its id.
     """
 
     rows: pa.Table
-    of_runs: Mapping[str, pa.Table]
-    edges: pa.Table
+    parts: Mapping[str, pa.Table]
 
 
-def records_of(files: Iterable[Path]) -> Records:
+def records_of(files: Iterable[Path], surveys: dict[Path, Survey]) -> Records:
     """The intact records of sealed segments, in their order.
+
+    Args:
+        files: the segments.
+        surveys: gets what each of them holds.
 
     Raises:
         pyarrow.ArrowInvalid: a record has a part of another type.
     """
-    found = Parts()
-    rows = _parsed_at_once(map(found.cut, _lines(files)), SCHEMA)
-    of_runs = {
-        run.name: _parsed_at_once((b"{%s}" % one for one in found.of_runs[run.name]), _members(run))
-        for run in RUNS
-    }
-    edges = (b'{"edges":%s}' % one for one in found.edges)
-    return Records(rows, of_runs, _parsed_at_once(edges, pa.schema([SCHEMA.field("edges")])))
-
-
-def _members(run: Run) -> pa.Schema:
-    kinds = {name: kind for name, kind, _ in run.table.columns}
-    return pa.schema([(name, arrow_type(kinds[name])) for name in run.columns])
+    parts: dict[str, dict[bytes, bytes]] = {name: {} for name in _OF_PARTS}
+    rows = _parsed_at_once(_lines(files, parts, surveys), SCHEMA)
+    return Records(
+        rows, {name: _parsed_at_once(parts[name].values(), schema) for name, schema in _OF_PARTS.items()}
+    )
 
 
 def _parsed_at_once(lines: Iterable[bytes], schema: pa.Schema) -> pa.Table:
@@ -101,15 +105,20 @@ def parsed(lines: bytes, schema: pa.Schema = SCHEMA) -> pa.Table:
     return arrow_json.read_json(io.BytesIO(lines), whole, told).select(schema.names)
 
 
-def _lines(files: Iterable[Path]) -> Iterator[bytes]:
-    """The JSON of each intact record."""
+def _lines(
+    files: Iterable[Path], parts: Mapping[str, dict[bytes, bytes]], surveys: dict[Path, Survey]
+) -> Iterator[bytes]:
+    """The JSON of each intact record; that of the parts before it is in `parts`, by name and id."""
     for file in files:
         with file.open("rb") as opened:
-            for line in opened:
-                if line[_KIND] in _KINDS:
-                    entry = memoryview(line.removesuffix(b"\n"))  # whose slices are no copies
-                    if is_sound(entry):
-                        yield bytes(entry[PREFIX_BYTES:])
+            scan = SegmentScan(opened)
+            for line in scan:
+                if is_part(line):
+                    name, ident = part_of(line)
+                    parts[name].setdefault(ident, line[PREFIX_BYTES:])
+                else:
+                    yield line[PREFIX_BYTES:]
+        surveys[file] = scan.survey
 
 
 def _chunks(lines: Iterable[bytes]) -> Iterator[bytes]:

@@ -6,25 +6,29 @@ kind, under the columns of column_lineage or table_lineage. Most batches have no
 
 from __future__ import annotations
 
-import numpy as np
+from collections import Counter
+from collections.abc import Mapping
+from itertools import accumulate
+
 import pyarrow as pa
 from pyarrow import compute
 
+from audit.evidence.groups import OF_STATEMENT
 from audit.evidence.row_texts import Repeated, Rows
-from audit.ingest.arrow_lists import exploded, fields_of, numbered, taken
-from audit.ingest.parts import EDGES as EDGES_PART
-from audit.spark.arrow import arrow_type
+from audit.ingest.arrow_lists import exploded, fields_of, numbered, places, taken
+from audit.spark.arrow import arrow_type, one_array
+from audit.spool.parts import EDGES as _PART
 from audit.store.tables import COLUMN_LINEAGE, TABLE_LINEAGE, AuditTable
 
-_OF_QUERY = ("query_id", "query_start_time", "user_name", "query_type")
 _OF_TARGET = ("target_object_id", "target_object_name", "target_object_domain", "overwrites")
+_LIST = "list"
 _PARTS = {COLUMN_LINEAGE: "columns", TABLE_LINEAGE: "tables"}
 """Where the edges of each table stand in a target."""
 
 
 def _own(table: AuditTable) -> dict[str, str]:
     """The columns that an edge itself has."""
-    others = (*_OF_QUERY, *_OF_TARGET, "source_kind")
+    others = (*OF_STATEMENT, *_OF_TARGET, "source_kind")
     return {name: kind for name, kind, _ in table.columns if name not in others}
 
 
@@ -44,41 +48,52 @@ EDGES = _edges()
 """Spark's type of the edges of a record."""
 
 
-def edge_rows(table: AuditTable, records: pa.Table, query: pa.Table, parts: pa.Table) -> Rows:
+def edge_rows(table: AuditTable, records: pa.Table, query: pa.Table, parts: Mapping[str, pa.Table]) -> Rows:
     """The rows of a lineage table.
 
     Args:
         table: one of the two.
-        records: with the columns "edges" and EDGES_PART; those without edges have no row.
+        records: as `records_of` gives them; those without edges have no row.
         query: the row of query_history of each.
-        parts: the lists of edges that EDGES_PART numbers.
+        parts: their parts, by name.
     """
-    records = records.select(["edges", EDGES_PART])
-    has_edges = compute.or_(compute.is_valid(records["edges"]), compute.is_valid(records[EDGES_PART]))
+    known = parts[_PART.name]
+    records = records.select(["edges", _PART.name])
+    has_edges = compute.or_(compute.is_valid(records["edges"]), compute.is_valid(records[_PART.name]))
     of_query = query.select(["query_id", "start_time", "user_name", "query_type"]).filter(has_edges)
     records = records.filter(has_edges)
     # Records of another form have no part: what they hold is one.
-    lists = [*parts["edges"].chunks, *records["edges"].drop_null().chunks]
+    lists = [*known["edges"].chunks, *records["edges"].drop_null().chunks]
     edges = _each(table, pa.chunked_array(lists, arrow_type(EDGES)))
-    number = numbered(records[EDGES_PART], len(parts)).to_numpy()
-    of_part = np.bincount(edges[EDGES_PART].to_numpy(), minlength=int(number.max(initial=-1)) + 1)
-    counts = of_part[number]
-    record = np.repeat(np.arange(len(records)), counts)
-    ordinal = np.arange(len(record)) - np.repeat(np.cumsum(counts) - counts, counts)
-    index = pa.chunked_array([((np.cumsum(of_part) - of_part)[number][record] + ordinal).astype(np.int32)])
-    values = edges.select([name for name in table.names if name not in _OF_QUERY])
-    rows = dict(zip(_OF_QUERY, of_query.take(record).columns, strict=True))
+    number = numbered(places(records[_PART.name], known[_PART.name]), len(known))
+    ends = _ends_of_lists(edges, sum(map(len, lists)))
+    every = pa.array(range(len(edges)), pa.int32())
+    of_record = pa.ListArray.from_arrays(pa.array(ends, pa.int32()), every).take(one_array(number))
+    index = pa.chunked_array([compute.list_flatten(of_record)])
+    values = edges.select([name for name in table.names if name not in OF_STATEMENT])
+    statements = of_query.take(compute.list_parent_indices(of_record))
+    rows = dict(zip(OF_STATEMENT, statements.columns, strict=True))
     rows |= {name: taken(values[name], index) for name in values.column_names}
-    made = pa.table({**{name: rows[name] for name in table.names}, EDGES_PART: index})
-    return Rows(made, [Repeated(values, EDGES_PART)])
+    made = pa.table({**{name: rows[name] for name in table.names}, _LIST: index})
+    has_some = compute.greater(compute.list_value_length(of_record), 0)
+    signed = pa.table([*of_query.columns, number], names=[*OF_STATEMENT, _LIST]).filter(has_some)
+    if len(compute.unique(signed["query_id"])) < len(signed):  # a statement has two records
+        return Rows(made, {"edge": Repeated(values, _LIST)})
+    return Rows(made, {"edge": Repeated(values, _LIST, ends)}, signed)
+
+
+def _ends_of_lists(edges: pa.Table, lists: int) -> list[int]:
+    """Where the edges of each list begin, and the last ones end; they are ordered by list."""
+    counts = Counter(edges[_LIST].to_pylist())
+    return [*accumulate((counts[number] for number in range(lists)), initial=0)]
 
 
 def _each(table: AuditTable, lists: pa.ChunkedArray) -> pa.Table:
     """A row for each edge and source kind of some lists, in their order, with the number of its list."""
-    numbers = pa.array(np.arange(len(lists)), pa.int32())
-    targets = exploded(pa.table({EDGES_PART: numbers, "target": lists}), "target")
+    numbers = pa.array(range(len(lists)), pa.int32())
+    targets = exploded(pa.table({_LIST: numbers, "target": lists}), "target")
     target = fields_of(targets["target"])
-    edges = targets.select([EDGES_PART])
+    edges = targets.select([_LIST])
     for name in _OF_TARGET:
         edges = edges.append_column(name, target[name])
     edges = exploded(edges.append_column("edge", target[_PARTS[table]]), "edge")

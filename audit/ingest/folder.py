@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from audit.evidence.row_texts import Rows
+    from audit.spool.segment import Survey
 
 _LOCK_SECONDS = 600.0
 
@@ -113,9 +114,11 @@ def _take_in(spark: SparkSession, folder: Path, root: str, running: tuple[Starte
         oldest: list[str] = []
         damaged: list[Path] = []
         for batch in batches(layout):
+            surveys: dict[Path, Survey] = {}
             if not batch.is_committed:
-                published = _commit(spark, layout, root, log, batch, published, commits)
-            removed = remove_ingested(folder, batch.files)
+                rows = _rows(layout, batch, surveys)
+                published = _commit(spark, layout, root, log, batch, rows, published, commits)
+            removed = remove_ingested(folder, batch.files, surveys)
             forget(layout)
             statements += removed.statements
             damaged += removed.damaged
@@ -137,11 +140,11 @@ def _commit(
     root: str,
     log: DigestLog,
     batch: Batch,
+    rows: Mapping[AuditTable, Rows],
     published: Published,
     commits: Counter[AuditTable],
 ) -> Published:
     """Commit the rows of a batch to each table; returns the rows that still stand as RUNNING."""
-    rows = _rows(layout, batch)
     batch.note(layout, is_committed=False)
     bind_batch(log, rows, f"{layout.driver_id}/{batch.name}", again=batch.is_begun)
     replaced = _among(rows[QUERY_HISTORY].table, published.days)
@@ -160,10 +163,10 @@ def _commit(
     return published
 
 
-def _rows(layout: Layout, batch: Batch) -> dict[AuditTable, Rows]:
+def _rows(layout: Layout, batch: Batch, surveys: dict[Path, Survey]) -> dict[AuditTable, Rows]:
     """The rows of a batch; no table of lineage where there are no edges."""
     try:
-        found = rows_of(batch.files)
+        found = rows_of(batch.files, surveys)
     except pa.ArrowInvalid as error:
         raise IngestError(
             f"a record in {layout.sealed} is not of this version's form: {error}",

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from audit.core.errors import SpoolEntryError
 from audit.spool.layout import Layout, require_version, set_aside
 from audit.spool.liveness import release_lock, take_lock
-from audit.spool.segment import survey, sync_directory
+from audit.spool.segment import Survey, survey, sync_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
 
@@ -29,7 +30,9 @@ class Removed:
     damaged: tuple[Path, ...]
 
 
-def remove_ingested(spool_dir: Path, paths: Iterable[Path]) -> Removed:
+def remove_ingested(
+    spool_dir: Path, paths: Iterable[Path], surveys: Mapping[Path, Survey] = MappingProxyType({})
+) -> Removed:
     """Removes sealed segments after ingest has committed them. Ones already gone are passed over.
 
     The caller holds the ingest lock.
@@ -37,6 +40,7 @@ def remove_ingested(spool_dir: Path, paths: Iterable[Path]) -> Removed:
     Args:
         spool_dir: the driver's directory, alive or dead.
         paths: files of its `sealed/`.
+        surveys: of those that were just read; the others are looked through.
 
     Raises:
         SpoolEntryError: a path is no sealed segment of this spool; nothing is removed.
@@ -48,7 +52,7 @@ def remove_ingested(spool_dir: Path, paths: Iterable[Path]) -> Removed:
     for path in chosen:
         if not path.exists():
             continue
-        found = survey(path.read_bytes())
+        found = surveys.get(path) or survey(path.read_bytes())
         statements += found.statements
         if found.first_id is not None:
             oldest.append(found.first_id)

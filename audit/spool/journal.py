@@ -116,7 +116,7 @@ class Journal:
         self._require_sound()
         self._admit(kind, query_id, len(line))
         try:
-            self._segment.write(line)
+            self._segment.append(line)
         except OSError as cause:
             # A full disk leaves the file intact; after any other error its state is unknown.
             if cause.errno not in NO_ROOM:

@@ -28,7 +28,9 @@ from audit.spool.segment import sync_directory
 if TYPE_CHECKING:
     from pathlib import Path
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""Of what is written. In the first one each record was whole; it is read as well."""
+_READ = (1, FORMAT_VERSION)
 DIRECTORIES = ("journal", "sealed", "quarantine")
 
 
@@ -148,9 +150,10 @@ def require_version(layout: Layout) -> dict[str, Any]:
     """
     meta = read_meta(layout)
     version = None if meta is None else meta.get("version")
-    if meta is None or version != FORMAT_VERSION:
+    if meta is None or version not in _READ:
         raise SpoolVersionError(
-            f"the spool {layout.path} is of format {version!r}, this package reads format {FORMAT_VERSION}",
+            f"the spool {layout.path} is of format {version!r}, this package reads formats up to"
+            f" {FORMAT_VERSION}",
             "ingest it with the package version that wrote it (`audit ingest`), or move the directory away",
         )
     return meta

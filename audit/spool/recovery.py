@@ -21,6 +21,7 @@ from audit.spool.failure import spool_errors
 from audit.spool.gap import gap_line
 from audit.spool.layout import Layout, move, number_of, require_version, set_aside, write_file
 from audit.spool.liveness import release_lock, take_lock
+from audit.spool.parts import cut
 from audit.spool.segment import Damage, SegmentContent, read_segment, sync_directory
 
 if TYPE_CHECKING:
@@ -197,7 +198,7 @@ def _gap(damaged: tuple[DamagedSegment, ...], orphans: tuple[str, ...], gap_id: 
 def _replace(layout: Layout, segments: list[Path], lines: list[bytes]) -> Path | None:
     """Puts the recovered lines in the place of the open segments, under the highest of their numbers."""
     if lines:
-        write_file(segments[-1].with_suffix(".recovered"), b"".join(lines))
+        write_file(segments[-1].with_suffix(".recovered"), b"".join(cut(lines)))
         return _finish_earlier(layout)
     _remove(segments)
     return None

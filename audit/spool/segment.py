@@ -9,18 +9,23 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from io import BytesIO
 from itertools import pairwise
 from typing import TYPE_CHECKING
+from zlib import crc32
 
-from audit.spool.entry import Entry, decode, is_sound
+from audit.spool.entry import KINDS, PREFIX_BYTES, Entry, decode, is_sound
+from audit.spool.parts import PartReader, PartWriter, is_part, lacks_none, part_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 # The form of an entry's first bytes, which find entries inside a damaged line.
-_HEAD = re.compile(rb'[0-9a-f]{8} [SEFRG] \{"query_id":"')
-_HEAD_WITH_ID = re.compile(_HEAD.pattern + rb'([^"]*)"')
+_HEAD = re.compile(rb'[0-9a-f]{8} (?:[SEFRG] \{"query_id":"|P \{"[a-z]+_part":")')
+_ID = b'{"query_id":"'
+_ID_START = PREFIX_BYTES + len(_ID)
+_KINDS = frozenset(b" %s " % kind.encode() for kind in (*KINDS, "P"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +64,15 @@ def parse_segment(data: bytes) -> SegmentContent:
     """
     entries: list[Entry] = []
     damaged: list[Damage] = []
+    parts = PartReader()
     for offset, line, ended in _lines(data):
-        entry = decode(line)
+        entry = _read(line, parts)
         if isinstance(entry, str):
-            entries.extend(_salvage(line))
+            entries.extend(_salvage(line, parts))
             damaged.append(Damage(offset, entry if ended else "last line is torn"))
             continue
-        entries.append(entry)
+        if entry is not None:
+            entries.append(entry)
         if not ended:
             damaged.append(Damage(offset, "last line has no newline"))
     return SegmentContent(tuple(entries), tuple(damaged))
@@ -82,16 +89,62 @@ class Survey:
 
 def survey(data: bytes) -> Survey:
     """Look through a segment without reading the entries; costs little more than their checksums."""
-    statements, first, whole = 0, None, True
-    for _, line, ended in _lines(data):
-        head = _HEAD_WITH_ID.match(line) if is_sound(line) else None
-        if head is None:
-            whole = False
-        elif line[9:10] == b"R":
-            query_id = head.group(1)
-            statements, first = statements + 1, query_id if first is None else min(first, query_id)
-        whole = whole and ended
-    return Survey(statements, None if first is None else first.decode(), whole)
+    scan = SegmentScan(BytesIO(data))
+    for _ in scan:
+        pass
+    return scan.survey
+
+
+class SegmentScan:
+    """A segment as it is read, line by line, from its beginning to its end.
+
+    Gives the lines, without their newlines, of parts and of gaps and records, all whose parts are there. What
+    it has seen is its `survey`.
+
+    Args:
+        lines: of the file, newlines included.
+    """
+
+    __slots__ = ("_first", "_lines", "_statements", "_whole")
+
+    def __init__(self, lines: Iterable[bytes]) -> None:
+        self._lines = lines
+        self._statements = 0
+        self._first: bytes | None = None
+        self._whole = True
+
+    def __iter__(self) -> Iterator[bytes]:
+        # Each line of an ingest passes here: what `is_sound` does stands in the loop, which halves the time.
+        parts: set[bytes] = set()
+        for ended in self._lines:
+            line = ended[:-1]
+            if ended[-1:] != b"\n":
+                line, self._whole = ended, False
+            kind = line[8:11]
+            if kind not in _KINDS or line[:8] != b"%08x" % crc32(line[9:]):
+                self._whole = False
+            elif kind == b" P ":
+                parts.add(part_of(line)[1])
+                yield line
+            elif line[PREFIX_BYTES:_ID_START] != _ID:
+                self._whole = False
+            elif kind == b" G ":
+                yield line
+            elif kind == b" R ":
+                end = line.find(b'"', _ID_START)
+                if end < 0 or not lacks_none(line, parts):
+                    self._whole = False
+                    continue
+                self._statements += 1
+                query_id = line[_ID_START:end]
+                if self._first is None or query_id < self._first:
+                    self._first = query_id
+                yield line
+
+    @property
+    def survey(self) -> Survey:
+        """What was seen so far."""
+        return Survey(self._statements, None if self._first is None else self._first.decode(), self._whole)
 
 
 def _lines(data: bytes) -> Iterator[tuple[int, bytes, bool]]:
@@ -105,7 +158,18 @@ def _lines(data: bytes) -> Iterator[tuple[int, bytes, bool]]:
         offset = end + 1
 
 
-def _salvage(chunk: bytes) -> Iterator[Entry]:
+def _read(line: bytes, parts: PartReader) -> Entry | str | None:
+    """The entry of a line, None for a part, or the reason why it is neither."""
+    if not is_sound(line):
+        return "checksum does not match"
+    if is_part(line):
+        parts.take(line)
+        return None
+    whole = parts.whole(line)
+    return "a part of the record is damaged" if whole is None else decode(whole)
+
+
+def _salvage(chunk: bytes, parts: PartReader) -> Iterator[Entry]:
     """Good entries inside a bad line, where a newline was hit or a write began behind a torn one.
 
     A user's text cannot forge one: inside a JSON string its quotes are escaped, and `_HEAD` needs bare ones.
@@ -113,7 +177,7 @@ def _salvage(chunk: bytes) -> Iterator[Entry]:
     starts = [match.start() for match in _HEAD.finditer(chunk)]
     for start, end in pairwise([*starts, len(chunk)]):
         # One byte may stand where the newline was.
-        entries = (decode(chunk[start:end]), decode(chunk[start : end - 1]))
+        entries = (_read(chunk[start:end], parts), _read(chunk[start : end - 1], parts))
         yield from (entry for entry in entries if isinstance(entry, Entry))
 
 
@@ -126,7 +190,7 @@ class SegmentFile:
         synced: bytes known to be on the disk.
     """
 
-    __slots__ = ("_fd", "path", "size", "synced")
+    __slots__ = ("_fd", "_parts", "path", "size", "synced")
 
     def __init__(self, path: Path, head: Iterable[bytes] = ()) -> None:
         """Creates the file with `head` in it, durable when this returns.
@@ -136,6 +200,7 @@ class SegmentFile:
         """
         self.path = path
         self.size = self.synced = 0
+        self._parts = PartWriter()
         # O_APPEND: each write goes to the end, also after ftruncate. O_CLOEXEC: a child process keeps no
         # descriptor.
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o640)
@@ -150,6 +215,16 @@ class SegmentFile:
             self.close()
             path.unlink()
             raise
+
+    def append(self, line: bytes) -> None:
+        """Appends the line of an entry, without the parts of a record that are there already.
+
+        Raises:
+            OSError: as `write`.
+        """
+        data, parts = self._parts.cut(line)
+        self.write(data)
+        self._parts.wrote(parts)
 
     def write(self, data: bytes) -> None:
         """Appends `data` in whole or not at all.
@@ -192,6 +267,7 @@ class SegmentFile:
             OSError: it could not, as is likely on a disk that failed.
         """
         os.ftruncate(self._fd, self.synced)
+        self._parts.forget()
         self.size = self.synced
         self.write(b"".join(lines))
 

@@ -17,12 +17,14 @@ from sqlglot.executor import execute
 from audit.core.clock import ManualClock, to_iso, to_micros
 from audit.core.ids import IdGenerator
 from audit.core.json_text import to_json
-from audit.evidence.row_texts import row_texts
-from audit.ingest import arrow_records, parts
+from audit.evidence.bound_tables import BOUND_TABLES
+from audit.evidence.row_texts import Rows
+from audit.ingest import arrow_records
 from audit.ingest import batches as batches_module
 from audit.ingest.arrow_records import parsed
 from audit.ingest.batches import Batch, batches, forget
 from audit.ingest.edge_mark import has_edges
+from audit.ingest.parts import SHARED
 from audit.ingest.rows import rows_of
 from audit.ingest.running import Published, running_in
 from audit.ingest.salvage import salvage
@@ -30,6 +32,7 @@ from audit.record.access_record import Ended, Finding, Started, build_row
 from audit.spool import Spool, read_segment
 from audit.spool.entry import encode
 from audit.spool.layout import Layout
+from audit.spool.parts import ANALYSIS, OBJECTS, TEXT, cut
 from audit.store.tables import (
     ACCESS_HISTORY,
     AUDIT_TABLES,
@@ -229,7 +232,7 @@ def test_rows_of_edges(tmp_path):
     tables = rows[TABLE_LINEAGE].table
     assert {*tables["target_object_name"].to_pylist()} == {"spark_catalog.s.u"}
     names = [name for name, _, _ in TABLE_LINEAGE.columns]
-    assert tables.schema.names == [*names, parts.EDGES]
+    assert tables.schema.names == [*names, "list"]
 
 
 def test_no_segment_has_rows(tmp_path):
@@ -290,18 +293,15 @@ def made(number, text, hostile, status, more, form):
 @given(RECORDS)
 def test_what_repeats_changes_nothing(records):
     """The rows, and the texts that are signed, are those of records that are read whole."""
-    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+    with TemporaryDirectory() as folder:
         lines = [made(number, *one) for number, one in enumerate(records)]
-        file = segment(Path(folder), *lines, *lines[::2])
-        found = rows_of([file])
-        patch.setattr(parts.Parts, "cut", lambda _, record: record)
-        whole = rows_of([file])
+        whole = rows_of([segment(Path(folder), *lines, *lines[::2])])
+        found = rows_of([segment(Path(folder), *cut([*lines, *lines[::2]]))])
     for table, rows in found.items():
-        columns = [(name, kind) for name, kind, _ in table.columns]
-        names = [name for name, _ in columns]
+        names = list(table.names)
         assert rows.table.select(names).to_pylist() == whole[table].table.select(names).to_pylist()
-        signed = [bytes(text) for text in row_texts(rows.table, columns, rows.repeated)]
-        assert signed == [bytes(text) for text in row_texts(whole[table].table, columns)]
+        bound = BOUND_TABLES[table.name]
+        assert list(bound.parts(rows)) == list(bound.parts(Rows(whole[table].table.select(names))))
 
 
 def test_a_part_has_each_member_of_a_record():
@@ -310,12 +310,13 @@ def test_a_part_has_each_member_of_a_record():
     texts = {one.name: "x" for one in fields(Started) if one.name not in others}
     finding = Finding(analyze("CREATE TABLE z AS SELECT a FROM t", CATALOG), "text")
     row = build_row(Started(ONE, NOON, **texts), Ended("SUCCESS", NOON), finding)
-    for run in parts.RUNS:
-        members = [*(row["query"] if run.table is QUERY_HISTORY else row["access"][0])]
+    for shared, run in zip(SHARED, (TEXT, OBJECTS, ANALYSIS), strict=True):
+        assert shared.name == run.name
+        members = [*(row["query"] if shared.table is QUERY_HISTORY else row["access"][0])]
         first, last = (one.decode().strip(',{":') for one in (run.start, run.end))
         between = {*members[members.index(first) : members.index(last)]}
-        assert between <= {*run.columns}
-        assert len(between) >= len(run.columns) - 2
+        assert between <= {*shared.columns}
+        assert len(between) >= len(shared.columns) - 2
 
 
 @pytest.mark.parametrize("name", ["start_time", "objects_tried", "rows_produced"])

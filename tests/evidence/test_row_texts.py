@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from audit.core.clock import to_datetime, to_micros
 from audit.evidence.leaves import leaf, leaves_of
 from audit.evidence.merkle import Frontier, leaf_hash, root
-from audit.evidence.row_texts import by_duckdb, by_python, row_texts, with_columns
+from audit.evidence.row_texts import Repeated, by_duckdb, by_python, row_texts, texts_of, with_columns
 from audit.spark.arrow import arrow_type
 
 COLUMNS = [
@@ -59,7 +59,7 @@ def table(rows):
 @given(st.lists(ROWS, min_size=1, max_size=4))
 def test_duckdb_writes_what_python_writes(rows):
     """Controls, quotes, nulls at every depth, the ends of numbers and times."""
-    assert [bytes(text) for text in by_duckdb(table(rows), COLUMNS)] == by_python(table(rows))
+    assert [bytes(text) for text in texts_of(by_duckdb(table(rows), COLUMNS))] == by_python(table(rows))
 
 
 @given(ROWS)
@@ -84,7 +84,38 @@ def test_it_is_written_down():
     ).encode()
     assert [bytes(one) for one in row_texts(table([row]), COLUMNS)] == [text]
     leaves = leaves_of(["a"], [text])
-    assert leaves.hashes == leaf([text]) == sha256(b"\0" + text).digest()
+    assert leaves.hashes == leaf([text], has_groups=False) == sha256(b"\0" + text).digest()
+
+
+def test_a_group_is_its_hash():
+    """docs/evidence.md says so; what repeats has the same text as what is there in each row."""
+    columns = [("id", "STRING"), ("what", [("number", "BIGINT"), ("name", "STRING")])]
+    rows = pa.table({"name": ["x", "é\x01", "x"], "id": ["a", "b\x02", "c"], "number": [1, None, 1]})
+    of_groups = [b'{"number":1,"name":"x"}', '{"number":null,"name":"é\\u0001"}'.encode()]
+    first, second = (sha256(text).hexdigest() for text in of_groups)
+    expected = [
+        f'{{"id":"a","what":"{first}"}}', f'{{"id":"b\\u0002","what":"{second}"}}',
+        f'{{"id":"c","what":"{first}"}}',
+    ]  # fmt: skip
+    assert [bytes(one).decode() for one in row_texts(rows, columns)] == expected
+    short = pa.table({"id": rows["id"], "place": pa.array([0, 1, 0], pa.int32())})
+    repeated = {"what": Repeated(rows.slice(0, 2), "place")}
+    assert [bytes(one).decode() for one in row_texts(short, columns, repeated)] == expected
+
+
+@given(st.lists(ROWS, max_size=4))
+def test_groups_of_random_columns(rows):
+    """Half of the columns in two groups: the text is Python's, and holds the hashes of theirs."""
+    own, one, other = COLUMNS[:3], COLUMNS[3:6], COLUMNS[6:]
+    found = [json.loads(bytes(text)) for text in row_texts(table(rows), [*own, ("g", one), ("h", other)])]
+    of_group = {
+        name: by_python(table(rows).select([column for column, _ in some]))
+        for name, some in {"g": one, "h": other}.items()
+    }
+    for number, text in enumerate(found):
+        assert list(text) == ["id", "at", "number", "g", "h"]
+        for name, some in of_group.items():
+            assert text[name] == sha256(some[number]).hexdigest()
 
 
 def test_floats_are_pythons():

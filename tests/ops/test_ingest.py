@@ -232,7 +232,7 @@ def test_a_damaged_record_takes_no_running_row_away(spark, source, tmp_path):
     (segment,) = source.spool.sealed()
     *before, record = segment.read_bytes().splitlines(keepends=True)
     assert record[9:10] == b"R"
-    segment.write_bytes(b"".join([*before, record.replace(b"SELECT 1", b"SELECT 2")]))
+    segment.write_bytes(b"".join([*before, record.replace(b"SUCCESS", b"SUCCESX")]))
     take(spark, source, tmp_path)
     assert statuses(spark, tmp_path) == {shown.query_id: "RUNNING"}
     assert recorded(spark, tmp_path) == {}

@@ -284,7 +284,7 @@ def test_ids_and_times_are_passed_in(tmp_path):
         assert spool.driver_id == info.driver_id == "017e9207-6d7c-7000-8000-000000000000"
         assert info.meta["created"] == "2022-01-25T16:17:47.388000Z"
         assert info.meta["application_id"] == "app-1"
-        assert info.version == 1
+        assert info.version == 2
 
 
 def test_a_root_that_is_a_file_is_named(tmp_path):

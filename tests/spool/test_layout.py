@@ -76,14 +76,14 @@ def test_meta_is_an_object_or_nothing(layout, data, meta):
     assert read_meta(layout) == meta
 
 
-@pytest.mark.parametrize("version", [0, 2, "1", None, [1]])
+@pytest.mark.parametrize("version", [0, 3, "1", None, [1]])
 def test_another_format_is_named(layout, version):
     """The error names the folder, both formats and the way out."""
     write_file(layout.meta, json.dumps({"version": version}).encode())
     with pytest.raises(SpoolVersionError) as refused:
         require_version(layout)
     assert str(layout.path) in refused.value.problem
-    assert f"reads format {FORMAT_VERSION}" in refused.value.problem
+    assert f"reads formats up to {FORMAT_VERSION}" in refused.value.problem
     assert "with the package version that wrote it" in refused.value.way_out
 
 

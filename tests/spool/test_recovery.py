@@ -85,7 +85,7 @@ def test_what_complete_raises_leaves_everything_as_it_was(tmp_path):
     assert set(records(spool_dir).values()) == {1}
 
 
-@pytest.mark.parametrize("meta", [b'{"version":2}', b"{}", b"[]", b"torn", None])
+@pytest.mark.parametrize("meta", [b'{"version":3}', b"{}", b"[]", b"torn", None])
 def test_another_format_is_refused_by_name(tmp_path, meta):
     """A spool of another format, or one that does not say, raises with its path and the way out."""
     spool_dir = template(tmp_path)

@@ -7,7 +7,7 @@ of its statement or event. The rows of a day are read, made texts and hashed in 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from audit.evidence.bound_tables import BOUND_TABLES, EVENT_TABLES
 from audit.evidence.leaves import HASH_BYTES, leaves_of_parts
 from audit.evidence.merkle import root
+from audit.evidence.row_texts import groups
 from audit.query.answer import Source
 from audit.store.tables import DIGESTS, QUERY_HISTORY
 
@@ -117,7 +118,12 @@ def expected_places(said: Iterable[Mapping[str, Any]]) -> dict[Place, Expected]:
 def columns_listed(said: Iterable[Mapping[str, Any]]) -> dict[str, Columns]:
     """The columns that COLUMNS entries list, by their fingerprints."""
     listed = (one for one in said if one.get("kind") == "COLUMNS")
-    return {one["fingerprint"]: [(name, kind) for name, kind in one["columns"]] for one in listed}
+    return {one["fingerprint"]: _columns(one["columns"]) for one in listed}
+
+
+def _columns(listed: Sequence[Any]) -> Any:
+    """The columns of `audit.evidence.entries.listed`."""
+    return [(name, kind if isinstance(kind, str) else _columns(kind)) for name, kind in listed]
 
 
 def check_place(
@@ -232,7 +238,8 @@ def _there(
     rows = 0
     for number, (name, _) in enumerate(used.most_common()):
         counted = columns.get(name, [(key, "STRING")])
-        found = leaves_of_parts(source.texts(place.table, key, place.where, counted), several)
+        texts = source.texts(place.table, key, place.where, counted)
+        found = leaves_of_parts(texts, several, has_groups=bool(groups(counted)))
         rows = found.rows
         for one, leaf in zip(found.keys, found.each(), strict=True):
             entry = signed.leaves.get(one)

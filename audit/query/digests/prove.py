@@ -7,11 +7,13 @@ them to the signed checkpoint, and the checkpoint. Only the statement's day is r
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
 from typing import Any
 
 from audit.core.errors import QueryFailed
 from audit.evidence.leaves import leaf
 from audit.evidence.merkle import inclusion_proof, leaf_hash
+from audit.evidence.row_texts import Columns, alike, groups, merged, text_of_several
 from audit.query.answer import Source
 from audit.query.digests.check_rows import Place, columns_listed, leaves_in
 from audit.query.digests.check_tables import entries_of
@@ -80,16 +82,16 @@ def _proofs(
             continue
         at = keys.index(query_id)
         where = f"query_id = '{query_id}' AND {place.where}"
-        found = source.texts(place.table, "query_id", where, columns[parts[sequence]["columns"]])
-        texts = sorted(bytes(text) for _, some in found for text in some)
-        if leaf(texts) != leaves[at]:
+        counted = columns[parts[sequence]["columns"]]
+        texts = _texts(source, place, where, counted)
+        if leaf(texts, has_groups=bool(groups(counted))) != leaves[at]:
             raise QueryFailed(
                 f"the rows of {query_id} in {place.table} are not as they were signed",
                 "`audit verify` tells what else is wrong",
             )
         yield {
             "table": place.table,
-            "rows": [text.decode() for text in texts],
+            **_shown(texts, [_texts(source, place, where, group) for group in groups(counted).values()]),
             "leaf": at,
             "leaves": len(leaves),
             "path": _hex(inclusion_proof(leaves, at)),
@@ -100,6 +102,24 @@ def _proofs(
         f"nobody has signed the rows of {query_id} in {place.table}",
         "statements from before the log of digests are not signed; those that run are, when they have ended",
     )
+
+
+def _shown(texts: Sequence[bytes], of_groups: Sequence[Sequence[bytes]]) -> dict[str, Any]:
+    """The texts of a statement's rows as its leaf has them, and what their hashes are of, by hash."""
+    if not of_groups:
+        return {"rows": [text.decode() for text in sorted(texts)], "groups": {}}
+    several = [text_of_several(hashes) for hashes in alike(texts).values() if len(hashes) > 1]
+    shown = (text for some in (*of_groups, several) for text in some)
+    return {
+        "rows": [text.decode() for text in merged(texts)],
+        "groups": {sha256(text).hexdigest(): text.decode() for text in shown},
+    }
+
+
+def _texts(source: Source, place: Place, where: str, columns: Columns) -> list[bytes]:
+    """The texts of some rows."""
+    found = source.texts(place.table, "query_id", where, columns)
+    return [bytes(text) for _, some in found for text in some]
 
 
 def _hex(hashes: Sequence[bytes]) -> list[str]:

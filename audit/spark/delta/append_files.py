@@ -111,10 +111,10 @@ def _stated(value: Any, *, up: bool) -> Any:
 def _by_day(rows: pa.Table, partition: str) -> Iterator[tuple[str, pa.Table]]:
     from pyarrow import compute
 
-    days = compute.unique(rows[partition]).to_pylist()
-    for day in sorted(days):
+    days = compute.unique(rows[partition])
+    for day in sorted(days, key=lambda one: one.as_py()):
         of_day = rows if len(days) == 1 else rows.filter(compute.equal(rows[partition], day))
-        yield day.isoformat(), of_day.drop_columns([partition])
+        yield day.as_py().isoformat(), of_day.drop_columns([partition])
 
 
 def _write(spark: SparkSession, java: Any, location: str, name: str, rows: pa.Table) -> int:
