@@ -19,6 +19,7 @@ NAMES = (
     "cross_check",
     "tpch",
     "ingest",
+    "verify",
     "checks",
     "year",
     "answers",

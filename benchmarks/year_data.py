@@ -17,7 +17,7 @@ import pyarrow as pa
 from audit.core.json_text import to_json
 from audit.ingest.arrow_lists import fields_of
 from audit.ingest.arrow_records import parsed
-from audit.ingest.edges import edge_rows
+from audit.ingest.edges import PARTS, edge_rows
 from audit.record.access_record import build_row
 from audit.store.made_tables import create_tables
 from audit.store.tables import ACCESS_HISTORY, LINEAGE_TABLES, QUERY_HISTORY, AuditTable
@@ -95,7 +95,7 @@ def _edges(spark: SparkSession, table: AuditTable) -> DataFrame:
     from pyspark.sql import functions as f
 
     records = _records()
-    rows = edge_rows(table, records, fields_of(records["query"]), records.select(["edges"]).slice(0, 0))
+    rows = edge_rows(table, records, fields_of(records["query"]), PARTS.empty_table())
     return f.broadcast(spark.createDataFrame(rows.table.select(table.names)).cache())
 
 

@@ -29,7 +29,7 @@ def at_once(work: Callable[[_In], _Out], given: Iterable[_In]) -> list[_Out]:
     waiting: list[Future[_Out]] = []
     with ThreadPoolExecutor(_THREADS) as pool:
         for item in rest:
-            begun = _begun(pool, work, item)
+            begun = started(pool, work, item)
             if begun is None:
                 left = [work(one) for one in chain([item], rest)]
                 return [*(one.result() for one in waiting), *left]
@@ -37,9 +37,9 @@ def at_once(work: Callable[[_In], _Out], given: Iterable[_In]) -> list[_Out]:
     return [one.result() for one in waiting]
 
 
-def _begun(pool: ThreadPoolExecutor, work: Callable[[_In], _Out], item: _In) -> Future[_Out] | None:
-    """None where a driver ingests when it exits: Python starts no thread any more."""
+def started(pool: ThreadPoolExecutor, work: Callable[..., _Out], *given: object) -> Future[_Out] | None:
+    """What a thread works at; None where a driver ingests when it exits: Python starts no thread any more."""
     try:
-        return pool.submit(work, item)
+        return pool.submit(work, *given)
     except RuntimeError:
         return None

@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyarrow import json as arrow_json
 
 from audit.evidence.at_once import at_once
-from audit.ingest.edges import EDGES
+from audit.ingest.edges import EDGES, PARTS
 from audit.ingest.parts import SHARED
 from audit.record.aggregation import MARK
 from audit.spark.arrow import arrow_type
@@ -54,7 +54,7 @@ _OF_PARTS = {
         ])
         for one in SHARED
     },
-    EDGES_PART.name: pa.schema([(EDGES_PART.name, pa.string()), ("edges", arrow_type(EDGES))]),
+    EDGES_PART.name: PARTS,
 }  # fmt: skip
 
 

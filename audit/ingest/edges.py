@@ -7,7 +7,6 @@ kind, under the columns of column_lineage or table_lineage. Most batches have no
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from itertools import accumulate
 
 import pyarrow as pa
@@ -46,18 +45,19 @@ def _edges() -> str:
 
 EDGES = _edges()
 """Spark's type of the edges of a record."""
+PARTS = pa.schema([(_PART.name, pa.string()), ("edges", arrow_type(EDGES))])
+"""Lists of edges that records name, each with its id."""
 
 
-def edge_rows(table: AuditTable, records: pa.Table, query: pa.Table, parts: Mapping[str, pa.Table]) -> Rows:
+def edge_rows(table: AuditTable, records: pa.Table, query: pa.Table, known: pa.Table) -> Rows:
     """The rows of a lineage table.
 
     Args:
         table: one of the two.
         records: as `records_of` gives them; those without edges have no row.
         query: the row of query_history of each.
-        parts: their parts, by name.
+        known: the lists that they name, by `PARTS`.
     """
-    known = parts[_PART.name]
     records = records.select(["edges", _PART.name])
     has_edges = compute.or_(compute.is_valid(records["edges"]), compute.is_valid(records[_PART.name]))
     of_query = query.select(["query_id", "start_time", "user_name", "query_type"]).filter(has_edges)

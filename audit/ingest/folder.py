@@ -18,7 +18,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +31,7 @@ from audit.core.clock import SystemClock, to_datetime
 from audit.core.errors import IngestError
 from audit.core.file_paths import local_path
 from audit.core.ids import id_micros
+from audit.evidence.at_once import started
 from audit.evidence.bind import bind_batch, keep_alive
 from audit.evidence.digest_log import DigestLog
 from audit.ingest.batches import Batch, batches, forget
@@ -41,7 +44,7 @@ from audit.spark.arrow import frame_of
 from audit.spark.delta.conflicts import retried
 from audit.spool import ingest_lock, remove_ingested
 from audit.spool.layout import Layout
-from audit.store.append import append_audit_rows
+from audit.store.append import append_audit_rows, commit_audit_rows, write_audit_rows
 from audit.store.commit_lock import commit_lock
 from audit.store.days.compaction import compact
 from audit.store.days.summary import forget_since
@@ -53,6 +56,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from audit.evidence.row_texts import Rows
+    from audit.spark.delta.append_files import NewFiles
     from audit.spool.segment import Survey
 
 _LOCK_SECONDS = 600.0
@@ -146,14 +150,22 @@ def _commit(
 ) -> Published:
     """Commit the rows of a batch to each table; returns the rows that still stand as RUNNING."""
     batch.note(layout, is_committed=False)
-    bind_batch(log, rows, f"{layout.driver_id}/{batch.name}", again=batch.is_begun)
     replaced = _among(rows[QUERY_HISTORY].table, published.days)
-    for table in AUDIT_TABLES:
-        if table in rows:
+    made = {table: rows[table].table.select(table.names) for table in AUDIT_TABLES if table in rows}
+    early = {
+        table: some for table, some in made.items()
+        if local_path(root) is not None and not batch.is_begun and not (table is QUERY_HISTORY and replaced)
+    }  # fmt: skip
+    with _written(spark, root, early) as written:
+        bind_batch(log, rows, f"{layout.driver_id}/{batch.name}", again=batch.is_begun)
+        files = written()
+    for table, some in made.items():
+        if table in files:
+            commit_audit_rows(spark, files[table])
+        else:
             where = published.predicate(replaced) if table is QUERY_HISTORY else ""
-            made = rows[table].table.select(table.names)
-            _append(spark, table, root, made, where, again=batch.is_begun)
-            commits[table] += 1
+            _append(spark, table, root, some, where, again=batch.is_begun)
+        commits[table] += 1
     if local_path(root) is not None:
         # A power cut must not take the tables' files after the segments.
         os.sync()
@@ -161,6 +173,28 @@ def _commit(
         published = published.without(replaced).save(layout.path)
     batch.note(layout, is_committed=True)
     return published
+
+
+@contextmanager
+def _written(
+    spark: SparkSession, root: str, rows: Mapping[AuditTable, pa.Table]
+) -> Iterator[Callable[[], Mapping[AuditTable, NewFiles]]]:
+    """Write files of rows while a block signs them, which asks for the files; they go if it fails."""
+    files: dict[AuditTable, NewFiles] = {}
+
+    def write() -> Mapping[AuditTable, NewFiles]:
+        for table, some in rows.items():
+            files[table] = write_audit_rows(spark, table, root, some)
+        return files
+
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            begun = started(pool, write)
+            yield write if begun is None else begun.result
+    except BaseException:
+        for some in files.values():
+            some.discard()
+        raise
 
 
 def _rows(layout: Layout, batch: Batch, surveys: dict[Path, Survey]) -> dict[AuditTable, Rows]:

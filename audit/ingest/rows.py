@@ -18,6 +18,7 @@ from audit.ingest.arrow_records import Records, records_of
 from audit.ingest.edges import edge_rows
 from audit.ingest.parts import SHARED
 from audit.record.aggregation import MARK
+from audit.spool.parts import EDGES
 from audit.spool.segment import Survey
 from audit.store.tables import ACCESS_HISTORY, AUDIT_TABLES, LINEAGE_TABLES, QUERY_HISTORY, AuditTable
 
@@ -39,11 +40,12 @@ def rows_of(files: Iterable[Path], surveys: dict[Path, Survey] | None = None) ->
     single = records.rows.filter(compute.is_null(marks)) if len(marked) else records.rows
     if single["query"].null_count:
         single = single.filter(compute.is_valid(single["query"]))
+    edges = records.parts[EDGES.name]
     access = fields_of(exploded(single.select(["access"]), "access")["access"])
     query = _whole(QUERY_HISTORY, fields_of(single["query"]), records)
     rows = {
         ACCESS_HISTORY: _whole(ACCESS_HISTORY, access, records),
-        **{table: edge_rows(table, single, query.table, records.parts) for table in LINEAGE_TABLES},
+        **{table: edge_rows(table, single, query.table, edges) for table in LINEAGE_TABLES},
         QUERY_HISTORY: query,
     }
     if len(marked):

@@ -98,7 +98,7 @@ class History:
 
         with self.patch.context() as patch, contextlib.suppress(Killed):
             patch.setattr(folder, "bind_batch", partial(step, bind.bind_batch))
-            patch.setattr(folder, "append_audit_rows", partial(step, folder.append_audit_rows))
+            patch.setattr(folder, "commit_audit_rows", partial(step, folder.commit_audit_rows))
             self.ingest()
 
     def compact(self):

@@ -12,6 +12,7 @@ import json
 import time
 import uuid
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -27,13 +28,31 @@ _LONGEST = 1_000
 _MILLISECOND = timedelta(milliseconds=1)
 
 
-def append_rows(
-    spark: SparkSession, location: str, rows: pa.Table, partition: str, stats: Sequence[str]
-) -> None:
-    """Append rows in one commit; they are there when this returns.
+@dataclass(frozen=True, slots=True)
+class NewFiles:
+    """Files of a table that no commit names yet.
 
-    Nothing is checked: the rows have the table's columns and types. On a local disk the caller keeps others
-    from committing meanwhile (`audit.store.commit_lock`).
+    Attributes:
+        location: of the table, a Hadoop path.
+        actions: what its log is to say of each, as JSON.
+    """
+
+    location: str
+    actions: Sequence[str]
+
+    def discard(self) -> None:
+        """Delete them, on a local disk; elsewhere VACUUM does."""
+        folder = local_path(self.location)
+        for action in self.actions if folder is not None else ():
+            (folder / json.loads(action)["add"]["path"]).unlink(missing_ok=True)
+
+
+def write_rows(
+    spark: SparkSession, location: str, rows: pa.Table, partition: str, stats: Sequence[str]
+) -> NewFiles:
+    """Write the files of rows that a table is to have.
+
+    Nothing is checked: the rows have the table's columns and types.
 
     Args:
         spark: a session of the audit's own.
@@ -42,15 +61,23 @@ def append_rows(
         partition: its name.
         stats: the columns with statistics; texts, numbers and times.
     """
-    if not len(rows):
-        return
     java = java_classes.instance(jvm.view(spark.sparkContext), "capture.EventTable")
     adds = []
     for day, of_day in _by_day(rows, partition):
         name = f"{partition}={day}/part-00000-{uuid.uuid4()}.c000.zstd.parquet"
         size = _write(spark, java, location, name, of_day)
         adds.append(json.dumps({"add": add_action(name, size, of_day, stats, {partition: day})}))
-    java.add(spark._jsparkSession, location, "\n".join(adds))
+    return NewFiles(location, adds)
+
+
+def commit_files(spark: SparkSession, files: NewFiles) -> None:
+    """Append the rows of files in one commit; they are there when this returns.
+
+    On a local disk the caller keeps others from committing meanwhile (`audit.store.commit_lock`).
+    """
+    if files.actions:
+        java = java_classes.instance(jvm.view(spark.sparkContext), "capture.EventTable")
+        java.add(spark._jsparkSession, files.location, "\n".join(files.actions))
 
 
 def add_action(
