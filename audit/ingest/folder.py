@@ -160,11 +160,8 @@ def _commit(
         bind_batch(log, rows, f"{layout.driver_id}/{batch.name}", again=batch.is_begun)
         files = written()
     for table, some in made.items():
-        if table in files:
-            commit_audit_rows(spark, files[table])
-        else:
-            where = published.predicate(replaced) if table is QUERY_HISTORY else ""
-            _append(spark, table, root, some, where, again=batch.is_begun)
+        where = published.predicate(replaced) if table is QUERY_HISTORY else ""
+        _append(spark, table, root, some, where, files.get(table), again=batch.is_begun)
         commits[table] += 1
     if local_path(root) is not None:
         # A power cut must not take the tables' files after the segments.
@@ -215,9 +212,22 @@ def _among(rows: pa.Table, query_ids: Collection[str]) -> set[str]:
 
 
 def _append(
-    spark: SparkSession, table: AuditTable, root: str, rows: pa.Table, running: str, *, again: bool
+    spark: SparkSession,
+    table: AuditTable,
+    root: str,
+    rows: pa.Table,
+    running: str,
+    files: NewFiles | None,
+    *,
+    again: bool,
 ) -> None:
-    """Commit a table's rows of a batch; the same commit deletes the RUNNING rows that `running` selects."""
+    """Commit a table's rows of a batch; the same commit deletes the RUNNING rows that `running` selects.
+
+    Where their files are written already nothing is left but the commit.
+    """
+    if files is not None:
+        commit_audit_rows(spark, files)
+        return
     if again:
         ended = "execution_status <> 'RUNNING'" if table is QUERY_HISTORY else "true"
         rows = missing_rows(spark, table, root, rows, ended)

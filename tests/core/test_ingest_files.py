@@ -289,7 +289,7 @@ def made(number, text, hostile, status, more, form):
     return encode("G" if form == "gap" else "R", begun.query_id, row)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 @given(RECORDS)
 def test_what_repeats_changes_nothing(records):
     """The rows, and the texts that are signed, are those of records that are read whole."""

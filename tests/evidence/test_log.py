@@ -11,17 +11,17 @@ import pytest
 from audit import suppress
 from audit.core.clock import ManualClock, SystemClock
 from audit.core.errors import SpoolUnavailableError
-from audit.evidence import bind, keys
+from audit.evidence import bind, bound_tables, keys
 from audit.evidence.digest_log import DigestLog
 from audit.evidence.entries import Draft
 from audit.query.digests.check_log import check_log
-from audit.query.digests.check_rows import GONE, INSERTED
+from audit.query.digests.check_rows import ALTERED, GONE, INSERTED
 from audit.query.digests.check_tables import entries_of
 from audit.query.digests.held import held_by
 from audit.query.tables import opened
 from audit.query.verification import verify
 from audit.store.days import retention
-from tests.ops.helpers import DAY, NOON, Source, ingest_all
+from tests.ops.helpers import DAY, NOON, WRITE, Source, ingest_all
 
 from .tampering import commit, files_of, newest, put_back
 
@@ -164,6 +164,32 @@ def test_retention_signs_what_goes(spark, root, ids):
            "modificationTime": 0, "dataChange": True}  # fmt: skip
     commit(root, "query_history", [{"add": add}])
     assert (ids[0][0], f"query_history: {INSERTED}") in faults(root)
+
+
+def test_rows_that_were_signed_without_groups(spark, tmp_path, monkeypatch):
+    """The log says of each entry which columns its texts have, and in which groups."""
+    source = Source(tmp_path)
+    source.access = WRITE
+    with monkeypatch.context() as patch:
+        patch.setattr(bound_tables, "GROUPS", {})
+        old = source.run(2)
+        source.spool.rotate()
+        ingest_all(spark, tmp_path, create=True)
+    new = source.run(2)
+    source.spool.close()
+    ingest_all(spark, tmp_path)
+    columns = [len(one.said()["columns"]) for one in entries(tmp_path) if one.said()["kind"] == "COLUMNS"]
+    assert len(columns) == 8
+    assert columns[:4] > columns[4:]
+    assert faults(tmp_path) == []
+    for query_id in (old[0], new[0]):
+        spark.sql(
+            f"UPDATE delta.`{tmp_path}/column_lineage` SET source_column_name = 'x'"
+            f" WHERE query_id = '{query_id}'"
+        )
+    assert sorted(faults(tmp_path)) == sorted(
+        (query_id, f"column_lineage: {ALTERED}") for query_id in (old[0], new[0])
+    )
 
 
 def test_rows_from_before_the_log(spark, tmp_path):

@@ -167,6 +167,24 @@ def test_a_kill_behind_the_last_commit(spark, source, tmp_path, monkeypatch):
     assert not (source.spool.path / "batch.json").exists()
 
 
+def test_what_cannot_be_signed_leaves_no_file(spark, source, tmp_path, monkeypatch):
+    """Files are written beside the signature; without one they go, and the records stay in the spool."""
+    make_tables(spark, tmp_path)
+    source.access = WRITE
+    (query_id,) = source.run()
+
+    def refuse(*_args, **_words):
+        raise IngestError("no key", "find it")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ingest, "bind_batch", refuse)
+        with pytest.raises(IngestError, match="no key"):
+            take(spark, source, tmp_path)
+    assert [path for table in AUDIT_TABLES for path in (tmp_path / table.name).rglob("*.parquet")] == []
+    take(spark, source, tmp_path)
+    assert statuses(spark, tmp_path) == {query_id: "SUCCESS"}
+
+
 def test_a_record_of_another_version_stays_in_the_spool(spark, source, tmp_path):
     """The error says where, and nothing of its batch is in the tables."""
     source.run()

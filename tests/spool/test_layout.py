@@ -87,6 +87,13 @@ def test_another_format_is_named(layout, version):
     assert "with the package version that wrote it" in refused.value.way_out
 
 
+@pytest.mark.parametrize("version", [1, FORMAT_VERSION])
+def test_older_formats_are_read(layout, version):
+    """A driver that ended before an update is ingested after it."""
+    write_file(layout.meta, json.dumps({"version": version}).encode())
+    assert require_version(layout)["version"] == version
+
+
 def test_a_file_is_written_whole_or_not_at_all(tmp_path):
     """What was there stays where the new content cannot be written, and no temporary file is left."""
     path = tmp_path / "file"
