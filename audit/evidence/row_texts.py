@@ -160,6 +160,19 @@ def alike(texts: Iterable[Text]) -> dict[bytes, list[bytes]]:
     return found
 
 
+def spread(values: pa.Array, places: pa.Array) -> pa.Array:
+    """Values in the order of the places of each, which are in lists.
+
+    >>> import pyarrow as pa
+    >>> spread(pa.array(["x", "y"]), pa.array([[3, 1], [2]])).to_pylist()
+    ['x', 'y', 'x']
+    """
+    from pyarrow import compute
+
+    in_order = compute.sort_indices(compute.list_flatten(places))
+    return values.take(compute.list_parent_indices(places).take(in_order))
+
+
 def with_groups(texts: pa.Array, ends: Sequence[pa.Array]) -> pa.Array:
     """The texts of rows, made of those of their own columns and of what they have of each group."""
     import pyarrow as pa

@@ -12,7 +12,7 @@ from itertools import accumulate
 import pyarrow as pa
 from pyarrow import compute
 
-from audit.evidence.groups import OF_STATEMENT
+from audit.evidence.bound_tables import OF_STATEMENT
 from audit.evidence.row_texts import Repeated, Rows
 from audit.ingest.arrow_lists import exploded, fields_of, numbered, places, taken
 from audit.spark.arrow import arrow_type, one_array

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from audit.evidence.groups import GROUPS
+from audit.evidence.bound_tables import GROUPS
 from audit.spool.parts import ANALYSIS, OBJECTS, TEXT
 from audit.store.tables import ACCESS_HISTORY, QUERY_HISTORY, AuditTable
 

@@ -21,23 +21,12 @@ from audit.core.errors import QueryFailed, TableMissingError, TableUnreadable
 from audit.core.file_paths import local_path
 from audit.core.json_text import to_json
 from audit.evidence.bound_tables import BOUND_ELSEWHERE
-from audit.evidence.row_texts import (
-    AT_ONCE,
-    all_columns,
-    groups,
-    has_floats,
-    hashed,
-    own_columns,
-    row_texts,
-    text_sql,
-    texts_of,
-    with_groups,
-)
 from audit.policies.model.events import COLUMNS as EVENT_COLUMNS
 from audit.policies.model.events import NAME as EVENTS
 from audit.policies.model.events import GovernanceEvent, event_from
 from audit.query.answer import WAY_OUT, Answer
 from audit.query.description import COLUMNS, asked_about, meanings, spark_type
+from audit.query.digests.duckdb_texts import duckdb_texts
 from audit.query.functions import connected
 from audit.query.governance import governance_json, structure
 from audit.query.translation import quoted, sql_value, to_duckdb
@@ -64,7 +53,7 @@ from audit.store.views import (
 )
 from lineage.names import sql_name
 from lineage.sql.mentions import named_in
-from lineage.types import element_type, simple_type, struct_fields
+from lineage.types import element_type, struct_fields
 
 if TYPE_CHECKING:
     import duckdb
@@ -191,19 +180,7 @@ class Tables:
         kinds = current_types(_OF_AUDIT[name], kinds) if name in _OF_AUDIT else kinds
         rows = f"FROM {self._full(name)} WHERE {where}"
         with self._failures_named():
-            every = all_columns(columns)
-            if has_floats(every) or any(kinds.get(one) != simple_type(kind) for one, kind in every):
-                listed = ", ".join(quoted(one) for one in dict.fromkeys([key, *(name for name, _ in every)]))
-                found = self.connection.sql(f"SELECT {listed} {rows}").to_arrow_table()
-                yield found[key].to_pylist(), row_texts(found, columns)
-                return
-            texts = [text_sql(own_columns(columns)), *map(text_sql, groups(columns).values())]
-            listed = ", ".join(f'{text} AS "{number}"' for number, text in enumerate(texts))
-            asked = f"SELECT {quoted(key)} AS key, {listed} {rows}"
-            for batch in self.connection.sql(asked).to_arrow_reader(AT_ONCE):
-                _, own, *some = batch.columns
-                ends = [hashed(name, texts_of(one)) for name, one in zip(groups(columns), some, strict=True)]
-                yield batch["key"].to_pylist(), texts_of(with_groups(own, ends))
+            yield from duckdb_texts(self.connection, rows, key, columns, kinds)
 
     def _described(self, name: str) -> Answer:
         sql = self.translated(f"SELECT * FROM {sql_name((self.schema, name))}")  # noqa: S608 - quoted

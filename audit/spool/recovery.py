@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 from audit.core.clock import Clock, SystemClock, to_iso
 from audit.core.ids import IdGenerator
 from audit.spool.entry import Entry, encode
-from audit.spool.failure import spool_errors
-from audit.spool.gap import gap_line
+from audit.spool.failure import gap_line, spool_errors
 from audit.spool.layout import Layout, move, number_of, require_version, set_aside, write_file
 from audit.spool.liveness import release_lock, take_lock
 from audit.spool.parts import cut

@@ -16,8 +16,7 @@ from audit.core.errors import SpoolClosedError, SpoolForkedError
 from audit.core.ids import IdGenerator
 from audit.spool.create import create, disown_in_children
 from audit.spool.entry import Durability, Kind, encode
-from audit.spool.failure import Losses, cause_of, spool_errors, unavailable
-from audit.spool.gap import gap_line
+from audit.spool.failure import Losses, cause_of, gap_line, spool_errors, unavailable
 from audit.spool.journal import Journal
 from audit.spool.layout import Layout, spools_under
 

@@ -32,6 +32,7 @@ NO_SQL = {
     "audit/spark/plans/executions.py": "the run id of a stream in Spark's description of an execution",
     "audit/spark/redaction_patterns.py": "patterns of Spark's settings, for `lineage.sql.redaction`",
     "audit/spool/liveness.py": "a driver's id, a file's name",
+    "audit/spool/parts.py": "the ids of parts in a record of the spool",
     "audit/spool/segment.py": "the head of a record of the spool",
     "audit/store/days/summary.py": "the day in the path of a file",
     "audit/store/delta_files.py": "names of files of Delta's log",

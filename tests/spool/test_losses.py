@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from audit.core.config import Config
 from audit.core.errors import RecordLossWarning, SpoolError, SpoolFullError, SpoolUnavailableError
 from audit.spool.entry import decode
-from audit.spool.failure import BoundReachedError, Losses, cause_of, spool_errors, unavailable
-from audit.spool.gap import gap_line
+from audit.spool.failure import BoundReachedError, Losses, cause_of, gap_line, spool_errors, unavailable
 from audit.store.tables import QUERY_HISTORY
 
 PLACE = Path("/data/audit/spool/some driver")
