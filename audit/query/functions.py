@@ -37,6 +37,8 @@ def connected(schema: str) -> Iterator[duckdb.DuckDBPyConnection]:
 
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
+        # In a process without a file, as those that `audit verify` starts, it writes on standard output.
+        connection.execute("SET enable_progress_bar = false")
         # Each query is bound twice (`Tables.ask`), and a report has forty: every file's foot is read once.
         connection.execute("SET parquet_metadata_cache = true")
         connection.execute(f"CREATE SCHEMA {quoted(schema)}")

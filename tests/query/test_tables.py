@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
+import sys
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -292,3 +294,14 @@ def test_a_root_of_an_older_version(tmp_path):
     for name in (*OF_RECORDS, *OF_LINEAGE):
         ask(root, f"SELECT * FROM account_usage.{name}")
     assert ask(root, "SELECT query_id, calls, purpose FROM account_usage.statements") == [("q0", 1, None)]
+
+
+def test_no_bar_on_standard_output():
+    """DuckDB shows its own in a process without a file, as those that share the work of `audit verify`."""
+    code = (
+        "from audit.query.functions import connected\n"
+        "with connected('s') as connection:\n"
+        "    print(connection.execute(\"SELECT current_setting('enable_progress_bar')\").fetchall())"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert ran.stdout == "[(False,)]\n"
