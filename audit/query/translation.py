@@ -73,11 +73,13 @@ def to_duckdb(
     for hint in list(tree.find_all(exp.Hint)):
         hint.pop()  # for Spark's planner alone
     exploded = frozenset(_exploded(tree))
+    for zipped in list(tree.find_all(exp.ArraysZip)):
+        zipped.replace(_zipped(zipped.expressions))
     for node in reversed(list(tree.walk())):  # what is inside a node, before it
         _mend(node, now)
         if isinstance(node, (exp.Column, exp.Dot)):
             _field_of_each(node, fields_of_lists, exploded)
-    for select in list(tree.find_all(exp.Select)):
+    for select in reversed(list(tree.find_all(exp.Select))):  # those inside first: the outer ones copy them
         _explode_in_place(select)
     return str(tree.sql("duckdb", comments=False))
 
@@ -159,6 +161,23 @@ def _field_of_each(
         one = exp.Dot(this=exp.to_identifier("_each"), expression=field.copy())
         each = exp.Lambda(this=one, expressions=[exp.to_identifier("_each")])
         node.replace(exp.func("list_transform", above.copy(), each))
+
+
+def _zipped(arrays: Sequence[exp.Expr]) -> exp.Expr:
+    # A field is called as the column or field that is zipped, else by its place; sqlglot has `$1`.
+    one = exp.to_identifier("_each")
+    fields = [
+        exp.PropertyEQ(
+            this=exp.to_identifier(_last_name(array) or str(place), quoted=True),
+            expression=exp.Bracket(this=one.copy(), expressions=[exp.Literal.number(place + 1)], offset=1),
+        )
+        for place, array in enumerate(arrays)
+    ]
+    each = exp.Lambda(this=exp.Struct(expressions=fields), expressions=[one])
+    zipped = exp.Anonymous(this="list_zip", expressions=[array.copy() for array in arrays])
+    is_null = exp.or_(*(exp.Is(this=array.copy(), expression=exp.Null()) for array in arrays))
+    made = exp.func("list_transform", zipped, each)
+    return exp.If(this=is_null, true=exp.Null(), false=made)
 
 
 def _last_name(node: exp.Expr) -> str:

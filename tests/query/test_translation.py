@@ -39,6 +39,11 @@ def answer(text, fields_of_lists=()):
         ("SELECT get(array(7, 8), 1)", [(8,)]),
         ("SELECT arrays_overlap(array(1, 2), array(2, 3))", [(True,)]),
         ("SELECT size(array(1, 2))", [(2,)]),
+        (("SELECT arrays_zip(p.x, p.y), arrays_zip(p.x, NULL)"
+          " FROM (SELECT named_struct('x', array(1), 'y', array(NULL, 2)) AS p)"),
+         [([{"x": 1, "y": None}, {"x": None, "y": 2}], None)]),
+        ("SELECT transform(arrays_zip(a, b), o -> o.b) FROM VALUES (array(1, 2), array('c', 'd')) AS v(a, b)",
+         [(["c", "d"],)]),
         ("SELECT sort_array(collect_set(a)) FROM VALUES (1), (NULL), (1), (2) AS v(a)", [([1, 2],)]),
         ("SELECT collect_list(a) FILTER (WHERE a > 1) FROM VALUES (1), (NULL), (2) AS v(a)", [([2],)]),
         ("SELECT collect_list(a) FROM VALUES (1) AS v(a) WHERE a > 1", [([],)]),
@@ -132,6 +137,8 @@ _RIGHT = "(SELECT * FROM VALUES (1, array(array(7), array(8, 9)))) AS b(id, list
          False, [(2,)]),
         ((f"SELECT a.id, e FROM {_LEFT} JOIN (SELECT 1 AS id) AS items ON a.id = items.id"
           " LATERAL VIEW explode(a.items) AS e"), True, [(1, 5), (1, 6)]),
+        (("SELECT id, y FROM (SELECT id, x FROM (SELECT * FROM VALUES (1, array(array(5)))) AS a(id, lists)"
+          " LATERAL VIEW explode(lists) AS x) LATERAL VIEW explode(x) AS y"), True, [(1, 5)]),
         (f"SELECT b.id, o FROM {_LEFT} FULL JOIN {_RIGHT} ON a.id = b.id LATERAL VIEW explode(a.items) AS o",
          False, [(1, 5), (1, 6)]),
     ],

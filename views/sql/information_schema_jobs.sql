@@ -90,16 +90,21 @@ SELECT CAST(NULL AS STRING) AS bi_engine_statistics, FALSE AS cache_hit, start_t
   CAST(NULL AS STRING) AS continuous_query_info, CAST(NULL AS STRING) AS vector_search_statistics,
   CAST(NULL AS STRING) AS external_service_costs, query_date
 FROM (
-  SELECT q.*,
-    get_json_object(a.object_modified_by_ddl.properties, '$.creationMode.value') = 'CLONE' AS is_clone,
-    get(transform(filter(a.objects_modified, o -> o.objectDomain = 'Table'), o -> o.objectName), 0) AS written,
-    if(a.query_id IS NULL, coalesce(q.objects_tried, array()), concat(
-      transform(filter(coalesce(a.direct_objects_accessed, array()), o -> o.objectDomain IN ('Table', 'VIEW')),
-        o -> o.objectName),
-      transform(filter(coalesce(a.base_objects_accessed, array()), o -> o.objectDomain IN ('Table', 'VIEW')),
-        o -> o.objectName))) AS names
+  SELECT q.*, a.is_clone, a.written, if(a.query_id IS NULL, coalesce(q.objects_tried, array()), a.names) AS names
   FROM {schema}.query_history q
-  LEFT JOIN {schema}.access_history a
-    ON a.query_id = q.query_id AND a.query_start_time = q.start_time AND a.query_date = q.query_date
+  LEFT JOIN (
+    SELECT query_id, query_start_time, query_date,
+      get_json_object(object_modified_by_ddl.properties, '$.creationMode.value') = 'CLONE' AS is_clone,
+      get(transform(filter(objects_modified, o -> o.objectDomain = 'Table'), o -> o.objectName), 0) AS written,
+      -- A lambda over whole objects makes Spark read their columns, too. It is for objects other than tables and views.
+      concat(
+        coalesce(if(size(array_except(direct_objects_accessed.objectDomain, array('Table', 'VIEW'))) = 0,
+          direct_objects_accessed.objectName, transform(filter(arrays_zip(direct_objects_accessed.objectName,
+            direct_objects_accessed.objectDomain), o -> o.objectDomain IN ('Table', 'VIEW')), o -> o.objectName)), array()),
+        coalesce(if(size(array_except(base_objects_accessed.objectDomain, array('Table', 'VIEW'))) = 0,
+          base_objects_accessed.objectName, transform(filter(arrays_zip(base_objects_accessed.objectName,
+            base_objects_accessed.objectDomain), o -> o.objectDomain IN ('Table', 'VIEW')), o -> o.objectName)), array())) AS names
+    FROM {schema}.access_history
+  ) a ON a.query_id = q.query_id AND a.query_start_time = q.start_time AND a.query_date = q.query_date
   WHERE NOT startswith(q.query_type, 'AUDIT_') AND q.query_type <> 'GAP'
 )

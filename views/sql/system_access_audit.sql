@@ -40,7 +40,7 @@ SELECT CAST(NULL AS STRING) AS version, event_time, query_date AS event_date, CA
     'catalog_name', nullif(regexp_extract(object_name, '^(`[^`]+`|[^.`/]+)[.](.+)$', 1), ''),
     'operation', CASE action_name WHEN 'getTable' THEN 'READ'
       WHEN 'generateTemporaryTableCredential' THEN 'READ_WRITE' END,
-    'commandText', if(action_name = 'commandSubmit', query_text, NULL),
+    'commandText', command_text,
     'commandId', if(action_name = 'commandSubmit', query_id, NULL),
     'securable_type', if(action_name = 'updatePermissions', upper(object_domain), NULL),
     'securable_full_name', if(action_name = 'updatePermissions', object_name, NULL),
@@ -54,19 +54,20 @@ SELECT CAST(NULL AS STRING) AS version, event_time, query_date AS event_date, CA
   query_date
 FROM (
   SELECT query_id, start_time AS event_time, query_date, user_name, session_id, client_address, client_program,
-    query_text, execution_status, error_message, 'commandSubmit' AS action_name, CAST(NULL AS STRING) AS object_domain,
-    CAST(NULL AS STRING) AS object_name, CAST(NULL AS STRING) AS changes
+    query_text AS command_text, execution_status, error_message, 'commandSubmit' AS action_name,
+    CAST(NULL AS STRING) AS object_domain, CAST(NULL AS STRING) AS object_name, CAST(NULL AS STRING) AS changes
   FROM {schema}.query_history
   WHERE NOT startswith(query_type, 'AUDIT_') AND query_type <> 'GAP'
   UNION ALL
-  SELECT query_id, start_time, query_date, user_name, session_id, client_address, client_program, query_text,
-    execution_status, error_message, 'getTable', CAST(NULL AS STRING), object_name, CAST(NULL AS STRING)
+  SELECT query_id, start_time, query_date, user_name, session_id, client_address, client_program,
+    CAST(NULL AS STRING), execution_status, error_message, 'getTable', CAST(NULL AS STRING), object_name,
+    CAST(NULL AS STRING)
   FROM {schema}.query_history
   LATERAL VIEW explode(objects_tried) AS object_name
   WHERE execution_status IN ('FAIL', 'DENIED')
   UNION ALL
   SELECT e.query_id, e.query_start_time, e.query_date, e.user_name, q.session_id, q.client_address, q.client_program,
-    q.query_text, q.execution_status, q.error_message, e.action_name, e.object_domain, e.object_name,
+    CAST(NULL AS STRING), q.execution_status, q.error_message, e.action_name, e.object_domain, e.object_name,
     if(startswith(q.query_type, 'REVOKE'),
       to_json(array(named_struct('principal', e.grantee, 'remove', split(e.privileges, ', ?')))),
       to_json(array(named_struct('principal', e.grantee, 'add', split(e.privileges, ', ?')))))
