@@ -10,6 +10,7 @@ from audit.cli.output import Output
 from audit.cli.time_travel.backup_records import DoneRun, record_runs
 from audit.cli.tool import Tool
 from audit.core.config import load
+from audit.spool import read_segment
 from audit.time_travel.backups.service import BackupRun
 
 NOON = 1_767_268_800_000_000  # 2026-01-01T12:00:00Z
@@ -24,10 +25,8 @@ def tool(tmp_path):
 
 def recorded(tool):
     """The records that wait: the rows of both tables."""
-    lines = [
-        line for file in tool.config.spool_home.rglob("*.jsonl") for line in file.read_text().splitlines()
-    ]
-    rows = [json.loads(line[11:]) for line in lines if line[9:10] == "R"]
+    segments = [read_segment(file) for file in tool.config.spool_home.rglob("*.jsonl")]
+    rows = [entry.payload for segment in segments for entry in segment.entries if entry.kind == "R"]
     return [(row["query"], row["access"][0]["object_modified_by_ddl"]) for row in rows]
 
 
