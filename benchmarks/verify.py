@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import subprocess
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 from datetime import timedelta
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +22,7 @@ from audit.core.clock import SystemClock
 from audit.evidence.bound_tables import BOUND_TABLES
 from audit.evidence.digest_log import DigestLog
 from audit.evidence.entries import Draft, Part, fingerprint
-from audit.evidence.leaves import leaves_of_parts
+from audit.query.digests.check_rows import Place, keys_of_several, leaves_there
 from audit.query.tables import opened
 from audit.spark.sessions import own_session
 from audit.store.tables import AUDIT_TABLES
@@ -82,38 +84,33 @@ def _signed(spark: SparkSession, history: Path, days: int, say: Say) -> Path:
     complete = root / "complete"
     if complete.exists():
         return root
-    root.mkdir(exist_ok=True)
+    shutil.rmtree(root, ignore_errors=True)
+    root.mkdir()
     for table in AUDIT_TABLES:
-        link = root / table.name
-        if not link.is_symlink():
-            link.symlink_to(history / table.name)
+        (root / table.name).symlink_to(history / table.name)
     say("hashing the year")
     names = [table.name for table in AUDIT_TABLES]
     dates = [str((year_data.FIRST_DAY + timedelta(days=day)).date()) for day in range(days)]
-    wanted = [(str(history), name, day) for day in dates for name in names]
-    began = time.perf_counter()
-    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
-        parts = [part for part in pool.map(_part, wanted) if part is not None]
-    say(f"hashed in {time.perf_counter() - began:.0f} s")
     log = DigestLog(own_session(spark), str(root), root, SystemClock())
     log.prepare()
     columns = [draft for name in names for draft in log.columns(BOUND_TABLES[name].counted, log.head())]
     log.append([Draft("BEGIN", {"key": log.key, "unbound": {}}), *columns])
-    for day in dates:
-        log.append([Draft("ROWS", {"batch": f"year/{day}"}, [part for part in parts if part.day == day])])
+    wanted = [(str(history), Place(name, day)) for day in dates for name in names]
+    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
+        # A day goes into the log, and out of memory, while later ones are hashed.
+        found = pool.map(_part, wanted)
+        for day in dates:
+            parts = [part for part in islice(found, len(names)) if part.leaves.rows]
+            log.append([Draft("ROWS", {"batch": f"year/{day}"}, parts)])
     complete.touch()
     return root
 
 
-def _part(wanted: tuple[str, str, str]) -> Part | None:
+def _part(wanted: tuple[str, Place]) -> Part:
     """What an entry says of a table and day."""
-    root, name, day = wanted
-    table = BOUND_TABLES[name]
-    where = f"query_date = DATE '{day}'"
+    root, place = wanted
+    counted = BOUND_TABLES[place.table].counted
     with opened(root, whole=False) as source:
         source.connection.execute("SET threads = 1")
-        doubled = f"SELECT query_id FROM {source.schema}.{name} WHERE {where} GROUP BY 1 HAVING count(*) > 1"  # noqa: S608 - our own names
-        several = {key for (key,) in source.ask(doubled, {}).rows}
-        texts = source.texts(name, "query_id", where, table.counted)
-        leaves = leaves_of_parts(texts, several, has_groups=True)
-    return Part(name, day, fingerprint(table.counted), leaves) if leaves.rows else None
+        leaves = leaves_there(source, place, counted, keys_of_several(source, place))
+    return Part(place.table, place.day, fingerprint(counted), leaves)

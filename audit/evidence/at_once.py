@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import chain
+from itertools import chain, islice
 from typing import TypeVar
 
 _THREADS = 2
@@ -20,12 +20,17 @@ _Out = TypeVar("_Out")
 def at_once(work: Callable[[_In], _Out], given: Iterable[_In]) -> list[_Out]:
     """The results, in the order of what was given; on one thread where Python is ending.
 
-    What is given may take its time: work on the first begins before the last is there.
+    What is given may take its time: work on the first ones begins before the last is there. One alone needs
+    no thread.
 
     >>> at_once(abs, [-1, 2, -3])
     [1, 2, 3]
     """
     rest = iter(given)
+    first = list(islice(rest, _THREADS))
+    if len(first) < _THREADS:
+        return [work(item) for item in first]
+    rest = chain(first, rest)
     waiting: list[Future[_Out]] = []
     with ThreadPoolExecutor(_THREADS) as pool:
         for item in rest:

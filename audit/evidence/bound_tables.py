@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from audit.evidence.entries import Part, fingerprint
 from audit.evidence.leaves import leaves_of
-from audit.evidence.row_texts import own_columns, row_texts
+from audit.evidence.row_texts import groups, own_columns, row_texts
 from audit.policies.model.events import COLUMNS as GOVERNANCE_COLUMNS
 from audit.policies.model.events import NAME as GOVERNANCE
 from audit.store.later_tables import IMPORTED_EVENTS, IMPORTED_LINEAGE
@@ -117,9 +117,10 @@ class BoundTable:
             yield self._part(day.isoformat(), count, made.filter(compute.equal(days, day)), rows.repeated)
 
     def _part(self, day: str, count: int, rows: pa.Table, repeated: Mapping[str, Repeated]) -> Part:
-        texts = row_texts(rows, self.counted, repeated)
-        leaves = leaves_of(rows[self.key].to_pylist(), texts, has_groups=self.name in GROUPS)
-        return Part(self.name, day, fingerprint(self.counted), replace(leaves, rows=count))
+        counted = self.counted
+        texts = row_texts(rows, counted, repeated)
+        leaves = leaves_of(rows[self.key].to_pylist(), texts, has_groups=bool(groups(counted)))
+        return Part(self.name, day, fingerprint(counted), replace(leaves, rows=count))
 
 
 EVENT_TABLES = (

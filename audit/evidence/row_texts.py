@@ -97,6 +97,15 @@ def all_columns(columns: Columns) -> Flat:
     return [*own_columns(columns), *itertools.chain(*groups(columns).values())]
 
 
+def names_to_read(key: str, columns: Columns) -> list[str]:
+    """The columns that make keys and texts, none twice.
+
+    >>> names_to_read("b", [("a", "INT"), ("g", [("b", "INT")])])
+    ['b', 'a']
+    """
+    return list(dict.fromkeys([key, *(name for name, _ in all_columns(columns))]))
+
+
 def row_texts(
     rows: pa.Table, columns: Columns, repeated: Mapping[str, Repeated] = MappingProxyType({})
 ) -> Iterator[Text]:

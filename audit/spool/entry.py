@@ -68,7 +68,11 @@ def encode(kind: Kind, query_id: str, payload: Mapping[str, Any]) -> bytes:
             f"the {kind} payload of {query_id} has no JSON form ({cause})",
             "pass strings, numbers, lists, dicts",
         ) from cause
-    body = b"%s %s" % (kind.encode(), text)
+    return framed(b"%s %s" % (kind.encode(), text))
+
+
+def framed(body: bytes) -> bytes:
+    """The line of a kind and its JSON, newline included."""
     return b"%08x %s\n" % (zlib.crc32(body), body)
 
 

@@ -9,12 +9,11 @@ record has `"text_part":"<id>"`. An id is the hash of the part, so that it is th
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-from audit.spool.entry import PREFIX_BYTES
+from audit.spool.entry import PREFIX_BYTES, framed
 
 _ID_BYTES = 20
 _MOST_BYTES = 32 << 20
@@ -93,15 +92,16 @@ class PartWriter:
         if own == line or _MARK in own:
             return line, {}
         new = made.new
-        lines = [_line(b'P {"%s":"%s",%s}' % (name, ident, part)) for part, (name, ident) in new.items()]
-        lines.append(_line(own[_KIND.start : -1]))
+        lines = [framed(b'P {"%s":"%s",%s}' % (name, ident, part)) for part, (name, ident) in new.items()]
+        lines.append(framed(own[_KIND.start : -1]))
         return b"".join(lines), {part: ident for part, (_, ident) in new.items()}
 
     def wrote(self, new: dict[bytes, bytes]) -> None:
         """The segment has these parts from now on."""
-        self._size += sum(map(len, new))
-        if self._size > _MOST_BYTES:
+        size = sum(map(len, new))
+        if self._size + size > _MOST_BYTES:
             self.forget()
+        self._size += size
         self._ids.update(new)
 
     def forget(self) -> None:
@@ -175,18 +175,16 @@ class PartReader:
         """The line of a record as it was before it was cut, or None where a part is missing.
 
         Args:
-            line: of an entry, sound, without its newline.
+            line: of an entry, sound, without its newline; what is no record was not cut.
         """
+        if line[_KIND] != b"R":
+            return line
         if not lacks_none(line, self._members):
             return None
         text = _NAMED.sub(lambda found: self._members[found[1]], line[_KIND.start :])
-        return _line(text)[:-1]
+        return framed(text)[:-1]
 
 
 def lacks_none(line: bytes, there: Container[bytes]) -> bool:
     """Whether each part that a record names is there."""
-    return line[_KIND] != b"R" or all(ident in there for ident in _ID.findall(line))
-
-
-def _line(body: bytes) -> bytes:
-    return b"%08x %s\n" % (zlib.crc32(body), body)
+    return all(ident in there for ident in _ID.findall(line))

@@ -77,11 +77,10 @@ class InSpark:
         self, name: str, key: str, where: str, columns: Columns
     ) -> Iterator[tuple[Sequence[str], Iterable[Text]]]:
         """See `Source.texts`."""
-        from audit.evidence.row_texts import all_columns, row_texts
+        from audit.evidence.row_texts import names_to_read, row_texts
         from lineage.names import sql_name
 
-        names = dict.fromkeys([key, *(name for name, _ in all_columns(columns))])
-        listed = ", ".join(sql_name([one]) for one in names)
+        listed = ", ".join(sql_name([one]) for one in names_to_read(key, columns))
         rows = self.arrow(f"SELECT {listed} FROM {sql_name([self.schema, name])} WHERE {where}")  # noqa: S608 - quoted
         yield rows[key].to_pylist(), row_texts(rows, columns)
 

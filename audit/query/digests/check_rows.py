@@ -13,7 +13,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from audit.evidence.bound_tables import BOUND_TABLES, EVENT_TABLES
-from audit.evidence.leaves import HASH_BYTES, leaves_of_parts
+from audit.evidence.leaves import HASH_BYTES, Leaves, leaves_of_parts
 from audit.evidence.merkle import root
 from audit.evidence.row_texts import groups
 from audit.query.answer import Source
@@ -233,13 +233,11 @@ def _there(
     of_keys: dict[str, bytes] = {}
     key = BOUND_TABLES[place.table].key
     used = Counter(signed.columns.values()) or Counter({"": 1})
-    doubled = f"SELECT {key} FROM {source.schema}.{place.table} WHERE {place.where}"  # noqa: S608 - our own names
-    several = {one for (one,) in source.ask(f"{doubled} GROUP BY {key} HAVING count(*) > 1", {}).rows}
+    several = keys_of_several(source, place)
     rows = 0
     for number, (name, _) in enumerate(used.most_common()):
         counted = columns.get(name, [(key, "STRING")])
-        texts = source.texts(place.table, key, place.where, counted)
-        found = leaves_of_parts(texts, several, has_groups=bool(groups(counted)))
+        found = leaves_there(source, place, counted, several)
         rows = found.rows
         for one, leaf in zip(found.keys, found.each(), strict=True):
             entry = signed.leaves.get(one)
@@ -247,6 +245,26 @@ def _there(
             if number == 0 or (entry is not None and signed.columns[entry[0]] == name):
                 of_keys[one] = leaf
     return rows, of_keys
+
+
+def keys_of_several(source: Source, place: Place) -> set[str]:
+    """The keys that several rows of a place have."""
+    key = BOUND_TABLES[place.table].key
+    rows = f"SELECT {key} FROM {source.schema}.{place.table} WHERE {place.where}"  # noqa: S608 - our own names
+    return {one for (one,) in source.ask(f"{rows} GROUP BY {key} HAVING count(*) > 1", {}).rows}
+
+
+def leaves_there(source: Source, place: Place, columns: Columns, several: Collection[str]) -> Leaves:
+    """The leaves of the rows of a place, by the columns that count.
+
+    Args:
+        source: what reads the tables.
+        place: which rows.
+        columns: those that count.
+        several: what `keys_of_several` gives.
+    """
+    texts = source.texts(place.table, BOUND_TABLES[place.table].key, place.where, columns)
+    return leaves_of_parts(texts, several, has_groups=bool(groups(columns)))
 
 
 def _signed_later(source: Source, place: Place, since: int | None) -> set[str]:

@@ -18,6 +18,7 @@ from audit.evidence.row_texts import (
     groups,
     has_floats,
     hashed,
+    names_to_read,
     own_columns,
     row_texts,
     spread,
@@ -47,7 +48,7 @@ def duckdb_texts(
     """
     every = all_columns(columns)
     if has_floats(every) or any(kinds.get(name) != simple_type(kind) for name, kind in every):
-        listed = ", ".join(quoted(one) for one in dict.fromkeys([key, *(name for name, _ in every)]))
+        listed = ", ".join(map(quoted, names_to_read(key, columns)))
         found = connection.sql(f"SELECT {listed} {rows}").to_arrow_table()
         yield found[key].to_pylist(), row_texts(found, columns)
         return

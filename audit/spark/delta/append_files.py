@@ -61,11 +61,10 @@ def write_rows(
         partition: its name.
         stats: the columns with statistics; texts, numbers and times.
     """
-    java = java_classes.instance(jvm.view(spark.sparkContext), "capture.EventTable")
     adds = []
     for day, of_day in _by_day(rows, partition):
         name = f"{partition}={day}/part-00000-{uuid.uuid4()}.c000.zstd.parquet"
-        size = _write(spark, java, location, name, of_day)
+        size = _write(spark, location, name, of_day)
         adds.append(json.dumps({"add": add_action(name, size, of_day, stats, {partition: day})}))
     return NewFiles(location, adds)
 
@@ -76,8 +75,7 @@ def commit_files(spark: SparkSession, files: NewFiles) -> None:
     On a local disk the caller keeps others from committing meanwhile (`audit.store.commit_lock`).
     """
     if files.actions:
-        java = java_classes.instance(jvm.view(spark.sparkContext), "capture.EventTable")
-        java.add(spark._jsparkSession, files.location, "\n".join(files.actions))
+        _java(spark).add(spark._jsparkSession, files.location, "\n".join(files.actions))
 
 
 def add_action(
@@ -144,7 +142,11 @@ def _by_day(rows: pa.Table, partition: str) -> Iterator[tuple[str, pa.Table]]:
         yield day.as_py().isoformat(), of_day.drop_columns([partition])
 
 
-def _write(spark: SparkSession, java: Any, location: str, name: str, rows: pa.Table) -> int:
+def _java(spark: SparkSession) -> Any:
+    return java_classes.instance(jvm.view(spark.sparkContext), "capture.EventTable")
+
+
+def _write(spark: SparkSession, location: str, name: str, rows: pa.Table) -> int:
     """Write a file; returns its size."""
     from pyarrow import parquet
 
@@ -156,5 +158,5 @@ def _write(spark: SparkSession, java: Any, location: str, name: str, rows: pa.Ta
         return path.stat().st_size
     file = io.BytesIO()
     parquet.write_table(rows, file, compression="zstd")
-    java.write(spark._jsparkSession, location, name, file.getvalue())
+    _java(spark).write(spark._jsparkSession, location, name, file.getvalue())
     return file.tell()
