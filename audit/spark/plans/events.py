@@ -6,7 +6,7 @@ In: a SparkContext. Out: starts, ends and markers, in the order in which Spark p
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -73,6 +73,7 @@ class EventQueue:
         self._listener = self._events.listener()
         self._bus.addToQueue(self._listener, name)
         self._markers = 0
+        self._forgotten: list[int] = []
 
     def close(self) -> None:
         """Stop listening; what is queued is dropped."""
@@ -93,7 +94,7 @@ class EventQueue:
 
     def drain(self) -> Iterator[ExecutionEvent]:
         """All events delivered so far, oldest first."""
-        while read := _events_of(self._events.drain()):
+        while read := _events_of(self._events.drain(self._take_forgotten())):
             yield from read
 
     def delivered(self, timeout: float) -> Iterator[ExecutionEvent]:
@@ -103,7 +104,8 @@ class EventQueue:
         """
         self._markers += 1
         deadline = time.monotonic() + timeout
-        read = _events_of(self._events.markAndAwait(self._bus, self._markers, _WAIT_MS))
+        forgotten = self._take_forgotten()
+        read = _events_of(self._events.markAndAwait(forgotten, self._bus, self._markers, _WAIT_MS))
         while True:
             yield from read
             if (read and read[-1] == Marker(self._markers)) or time.monotonic() > deadline:
@@ -114,9 +116,13 @@ class EventQueue:
         """Spark's own object of an execution that has ended (a JVM object); it can be asked for once."""
         return self._events.take(execution_id)
 
-    def forget(self, execution_ids: Iterable[int]) -> None:
-        """Release the executions that will not be asked for."""
-        self._events.forget(",".join(map(str, execution_ids)))
+    def forget(self, execution_id: int) -> None:
+        """Release an execution that will not be asked for, with the next call: it may hold megabytes."""
+        self._forgotten.append(execution_id)
+
+    def _take_forgotten(self) -> str:
+        forgotten, self._forgotten = self._forgotten, []
+        return ",".join(map(str, forgotten))
 
 
 def _events_of(reply: str) -> list[ExecutionEvent]:

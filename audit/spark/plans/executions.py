@@ -16,8 +16,6 @@ from audit.core.identity import user_of_tag
 from audit.spark.plans.events import EventQueue, ExecutionEnd, ExecutionEvent, ExecutionStart, Marker
 from audit.spark.plans.metrics import NOT_COUNTED, Metrics
 
-# Executions that nobody asks for are forgotten in the JVM so many at a time: a call costs 60 µs.
-_DROPPED = 50
 # StreamExecution.getBatchDescriptionString: all that a stream's thread runs is described so (Spark 4.2).
 _RUN = re.compile(r"\nrunId = ([0-9a-f-]{36})\nbatch = ")
 
@@ -75,7 +73,6 @@ class Executions:
         self._ended: defaultdict[str, list[Execution]] = defaultdict(list)
         self._runs: set[str] = set()
         self._unseen: list[Execution] = []
-        self._dropped: list[int] = []
         self._highest = self._first = -1
         self.seen = 0
         self.inside = 0
@@ -98,20 +95,13 @@ class Executions:
         """Take in whatever has been delivered."""
         for event in self._queue.drain():
             self._take(event)
-        self._forget_dropped()
 
     def await_delivery(self, timeout: float = 10.0) -> bool:
         """Take in everything that Spark has posted so far; False when its bus is that far behind."""
         # The bus delivers in order, so the marker comes after all events posted before it.
         for event in self._queue.delivered(timeout):
             self._take(event)
-        self._forget_dropped()
         return self._marked >= self._queue.newest_marker
-
-    def _forget_dropped(self) -> None:
-        if len(self._dropped) >= _DROPPED:
-            self._queue.forget(self._dropped)
-            self._dropped.clear()
 
     def of(self, owner: str) -> list[Execution]:
         """The ended outermost executions of a query id or a run id, oldest first; they are forgotten."""
@@ -179,7 +169,7 @@ class Executions:
             self._inside[outer].append(event.metrics)
         start = self._open.pop(event.execution_id, None)
         if start is None:
-            self._dropped.append(event.execution_id)
+            self._queue.forget(event.execution_id)
             return
         inside = self._inside.pop(event.execution_id, [])
         ended = Execution(

@@ -59,8 +59,10 @@ public class EventQueue {
     bus.post(new SparkListenerDriverAccumUpdates(-number, Scala.none()));
   }
 
-  /** As `mark` and `until`, in one call. */
-  public String markAndAwait(LiveListenerBus bus, long number, long millis) throws Exception {
+  /** As `forget`, `mark` and `until`, in one call. */
+  public String markAndAwait(String forgotten, LiveListenerBus bus, long number, long millis)
+      throws Exception {
+    forget(forgotten);
     mark(bus, number);
     return until(number, millis);
   }
@@ -85,9 +87,11 @@ public class EventQueue {
   /**
    * The oldest events, as JSON: a list of ["S", id, root id, tags, description, time], ["E", id,
    * error, error code, name, time, plan id, bytes scanned, rows written, bytes written, why they
-   * are not known] and ["M", number]; times are milliseconds. An empty list: there are none.
+   * are not known] and ["M", number]; times are milliseconds. An empty list: there are none. Before
+   * that it forgets executions.
    */
-  public synchronized String drain() throws Exception {
+  public synchronized String drain(String forgotten) throws Exception {
+    forget(forgotten);
     List<Object[]> events = new ArrayList<>();
     for (int length = 0; length < REPLY; ) {
       SparkListenerEvent event = queue.poll();
@@ -102,8 +106,9 @@ public class EventQueue {
     return executions.remove(Long.valueOf(id));
   }
 
-  /** Forgets those of executions that nobody asks for: ids with commas between. */
-  public synchronized void forget(String ids) {
+  /** Forgets those of executions that nobody asks for: ids with commas between, or "". */
+  private synchronized void forget(String ids) {
+    if (ids.isEmpty()) return;
     String[] each = ids.split(",");
     for (var one : each) executions.remove(Long.valueOf(one));
   }
