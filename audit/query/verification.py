@@ -8,9 +8,11 @@ Rows that were there before the log of digests began have the hash in their reco
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import pairwise
 from typing import Any
 
 from audit.query.answer import Source
@@ -21,13 +23,15 @@ from audit.store.made_tables import require_types
 from audit.store.tables import ACCESS_HISTORY, LINEAGE_TABLES, QUERY_HISTORY, AuditTable
 
 _STEP = 50_000
+_PAIRED_AT_ONCE = 2_000_000
+"""Statements: the ids of a year's would need gigabytes of memory."""
 # What has happened to the logging itself is no statement, and has no record.
 _EVENTS = ", ".join(f"'{kind}'" for kind in sorted(LOGGING_EVENTS))
 _IS_STATEMENT = f"query_type NOT IN ({_EVENTS})"
 
 _ROWS = "(SELECT * FROM {schema}.{table} WHERE {where})"
 _COUNT = "SELECT count(*) FROM {rows}"
-_DAYS = "SELECT query_date, count(*) FROM {access} GROUP BY query_date ORDER BY query_date"
+_DAYS = "SELECT query_date, count(*) FROM {rows} GROUP BY query_date ORDER BY query_date"
 _ALTERED = """
 SELECT query_id FROM (SELECT query_id, record_hash, {text} AS text FROM {access} WHERE {days})
 WHERE NOT (record_hash <=> {hash}) ORDER BY query_id
@@ -111,10 +115,7 @@ def verify(
     signed = check_tables(source, held or Held(), first, last, progress)
     old = [place.day for place in signed.unbound if place.table == ACCESS_HISTORY.name]
     others = asked.altered(old, lambda done: progress(done, records)) if old else []
-    others += asked.unpaired()
-    for table in LINEAGE_TABLES:
-        if table in there:
-            others += asked.edges(table)
+    others += asked.unpaired([table for table in LINEAGE_TABLES if table in there])
     faults = [Fault("", text) for text in (signed.log.faults if signed.log else ())]
     faults += [Fault(key, f"{table}: {fault}") for table, key, fault in signed.faults]
     # A row that is gone is told once, not by those that miss it, too.
@@ -152,7 +153,7 @@ class _Asked:
         access = self._rows(ACCESS_HISTORY, f"({' OR '.join((*dated, *undated))})")
         text = row_text(self.source.types(ACCESS_HISTORY.name))
         done, faults = 0, []
-        for days, records in _steps(self._ask(_DAYS.format(access=access))):
+        for days, records in _steps(self._ask(_DAYS.format(rows=access))):
             altered = _ALTERED.format(text=text, access=access, days=days, hash=text_hash("text"))
             faults += self._faults("the record was altered: its hash is another", altered)
             done += records
@@ -164,27 +165,39 @@ class _Asked:
         ((count,),) = self._ask(_COUNT.format(rows=self._rows(table, *conditions)))
         return int(count)
 
-    def unpaired(self) -> list[Fault]:
-        """Statements and records without each other, or doubled."""
-        query, access = self._paired(QUERY_HISTORY), self._paired(ACCESS_HISTORY)
-        succeeded = self._paired(QUERY_HISTORY, f"execution_status = 'SUCCESS' AND {_IS_STATEMENT}")
-        found = {
+    def unpaired(self, lineage: Sequence[AuditTable]) -> list[Fault]:
+        """Statements, records and edges without each other, or doubled.
+
+        Rows of a statement are of one day in all tables.
+
+        Args:
+            lineage: the tables of edges that are there.
+        """
+        found: dict[str, list[Fault]] = defaultdict(list)
+        for days in _spans(self._ask(_DAYS.format(rows=self._paired(QUERY_HISTORY)))):
+            for fault, text in self._pairs(days, lineage).items():
+                found[fault] += self._faults(fault, text)
+        return [one for faults in found.values() for one in faults]
+
+    def _pairs(self, days: str, lineage: Sequence[AuditTable]) -> dict[str, str]:
+        """What asks for the statements of some days that have a fault, by its text."""
+        query, access = self._paired(QUERY_HISTORY, days), self._paired(ACCESS_HISTORY, days)
+        succeeded = self._paired(QUERY_HISTORY, days, f"execution_status = 'SUCCESS' AND {_IS_STATEMENT}")
+        asked = {
             "the statement succeeded and has no record in access_history": _missing(succeeded, access),
             "the record has no successful statement in query_history": _missing(access, succeeded),
             "the statement stands twice in query_history": _doubled(query, ["query_id"]),
             # A SWAP has two records, which differ.
             "the record stands twice in access_history": _doubled(access, ["query_id", "record_hash"]),
         }
-        return [one for fault, text in found.items() for one in self._faults(fault, text)]
-
-    def edges(self, table: AuditTable) -> list[Fault]:
-        """Lineage rows without a recorded statement, or doubled."""
-        rows, access = self._paired(table), self._paired(ACCESS_HISTORY)
-        edge = [name for name, _, _ in table.columns if name != "query_start_time"]
-        alone = f"{table.name} has edges of the statement, which has no record in access_history"
-        # A killed ingest runs its last batch again; a row that was appended twice would show here.
-        twice = f"an edge of the statement stands twice in {table.name}"
-        return self._faults(alone, _missing(rows, access)) + self._faults(twice, _doubled(rows, edge))
+        for table in lineage:
+            rows = self._paired(table, days)
+            edge = [name for name, _, _ in table.columns if name != "query_start_time"]
+            alone = f"{table.name} has edges of the statement, which has no record in access_history"
+            # A killed ingest runs its last batch again; a row that was appended twice would show here.
+            twice = f"an edge of the statement stands twice in {table.name}"
+            asked |= {alone: _missing(rows, access), twice: _doubled(rows, edge)}
+        return asked
 
     def _rows(self, table: AuditTable, *conditions: str) -> str:
         """What stands in a FROM for the rows of the days that are looked at."""
@@ -231,3 +244,27 @@ def _steps(counts: Sequence[tuple[date | None, int]]) -> Iterator[tuple[str, int
         if records >= _STEP or number == len(days):
             yield f"query_date BETWEEN DATE'{first}' AND DATE'{day}'", records
             first, records = None, 0
+
+
+def _spans(counts: Sequence[tuple[date | None, int]]) -> Iterator[str]:
+    """Days that are paired together: conditions, of which each row of any table meets one.
+
+    >>> list(_spans([(date(2026, 1, 1), 2_000_000), (date(2026, 1, 2), 2_000_000), (date(2026, 1, 3), 1)]))
+    ["(query_date IS NULL OR query_date <= DATE'2026-01-01')",
+     "query_date > DATE'2026-01-01' AND query_date <= DATE'2026-01-02'", "query_date > DATE'2026-01-02'"]
+    >>> list(_spans([]))
+    ['true']
+    """
+    cuts, rows = [], 0
+    for day, count in counts[:-1]:
+        rows += count
+        if day is not None and rows >= _PAIRED_AT_ONCE:
+            cuts.append(day)
+            rows = 0
+    if not cuts:
+        yield "true"
+        return
+    yield f"(query_date IS NULL OR query_date <= DATE'{cuts[0]}')"
+    for after, until in pairwise(cuts):
+        yield f"query_date > DATE'{after}' AND query_date <= DATE'{until}'"
+    yield f"query_date > DATE'{cuts[-1]}'"

@@ -112,7 +112,7 @@ def check_tables(
     if isinstance(source, Tables):
         for name in (*BOUND_TABLES, DIGESTS.name):
             source.require_files(name)
-    counts = {place: rows for place, rows in _places(source) if _is_asked(place, first, last)}
+    counts = dict(_places(source, first, last))
     entries = entries_of(source)
     if not entries and not held.anchors:
         return TablesCheck(None, unbound={place: rows for place, rows in counts.items() if rows})
@@ -135,12 +135,15 @@ def check_tables(
     return check
 
 
-def _places(source: Source) -> Iterator[tuple[Place, int]]:
-    """The tables and days that have rows, and how many."""
+def _places(source: Source, first: date | None, last: date | None) -> Iterator[tuple[Place, int]]:
+    """The tables and days that have rows, and how many; of the days between two, and of those without one."""
+    bounds = [f"day {order} DATE'{one}'" for order, one in ((">=", first), ("<=", last)) if one is not None]
+    where = f"day IS NULL OR {' AND '.join(bounds)}" if bounds else "true"
     for name, table in BOUND_TABLES.items():
         if source.types(name):
             day = "query_date" if table.time else "CAST(NULL AS DATE)"
-            text = f"SELECT day, count(*) FROM (SELECT {day} AS day FROM {source.schema}.{name}) GROUP BY day"  # noqa: S608 - our own names
+            days = f"(SELECT {day} AS day FROM {source.schema}.{name})"  # noqa: S608 - our own names
+            text = f"SELECT day, count(*) FROM {days} WHERE {where} GROUP BY day"  # noqa: S608 - our own names
             for found, rows in source.ask(text, {}).rows:
                 yield Place(name, str(found or "")), rows
 
