@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from hashlib import sha256
 
 import pytest
@@ -14,6 +15,7 @@ from audit.cli.answers.tables import in_spark
 from audit.cli.tool import Tool
 from audit.core.clock import SystemClock
 from audit.core.config import load
+from audit.query import verification
 from audit.query.digests.check_rows import ALTERED, GONE
 from audit.query.digests.held import held_by
 from audit.query.tables import opened
@@ -22,7 +24,7 @@ from audit.record.hash_sql import row_json, row_text, text_hash
 from audit.record.record_hash import record_hash
 from tests.query.hashed_rows import HOSTILE, KINDS
 
-from .helpers import WRITE, Source, ingest_all
+from .helpers import DAY, NOON, WRITE, Source, ingest_all
 
 pytestmark = pytest.mark.spark
 
@@ -108,6 +110,50 @@ def test_each_damage_is_found_in_both(spark, root, in_both):
             (ids[6], f"table_lineage: {ALTERED}"),
         ]
     )
+
+
+def test_what_is_paired_some_days_at_a_time(spark, tmp_path, monkeypatch):
+    """Rows that nobody has signed, of three days: each damage is found, also of rows without a day."""
+    ids = []
+    for day in range(3):
+        source = Source(tmp_path, NOON + day * DAY)
+        source.access = WRITE
+        ids += source.run(3)
+        source.spool.close()
+    ingest_all(spark, tmp_path, create=True)
+    # As a root that an older version has written.
+    shutil.rmtree(tmp_path / "digests")
+    names = ("access_history", "query_history", "column_lineage")
+    access, query, edges = (f"delta.`{tmp_path}/{name}`" for name in names)
+    for first in ids[::3]:
+        spark.sql(f"DELETE FROM {access} WHERE query_id = '{first}'")
+    for second in ids[1::3]:
+        spark.sql(f"DELETE FROM {query} WHERE query_id = '{second}'")
+    for third in ids[2::3]:
+        spark.sql(f"INSERT INTO {edges} SELECT * FROM {edges} WHERE query_id = '{third}'")
+    spark.sql(
+        f"INSERT INTO {query} (query_id, execution_status, query_type) VALUES ('x', 'SUCCESS', 'SELECT')"
+    )
+    found = []
+    for at_once in (2_000_000, 1):
+        monkeypatch.setattr(verification, "_PAIRED_AT_ONCE", at_once)
+        with opened(str(tmp_path)) as tables:
+            faults = verify(tables).faults
+        found.append(sorted((one.query_id, one.fault) for one in faults if one.query_id))
+    lost, alone, twice, edge = (
+        "the statement succeeded and has no record in access_history",
+        "the record has no successful statement in query_history",
+        "an edge of the statement stands twice in column_lineage",
+        "{} has edges of the statement, which has no record in access_history",
+    )
+    expected = [("x", lost)]
+    for first, second, third in zip(ids[::3], ids[1::3], ids[2::3], strict=True):
+        expected += [
+            (first, lost),
+            *((first, edge.format(name)) for name in ("column_lineage", "table_lineage")),
+        ]
+        expected += [(second, alone), (third, twice)]
+    assert found == [sorted(expected)] * 2
 
 
 def test_what_delta_rs_cannot_read_is_read_by_spark(spark, root, monkeypatch):
