@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MASTER = "local[2]"
+_COMPILERS = ("C1 Compiler", "C2 Compiler")
+"""What Linux shows of their names."""
 
 
 @contextmanager
@@ -46,6 +48,20 @@ def settle(spark: SparkSession) -> None:
     jvm = spark.sparkContext._jvm
     if jvm is not None:
         jvm.java.lang.System.gc()
+
+
+def compiler_seconds(spark: SparkSession) -> float:
+    """What the threads of the JVM's compilers have had of it: the same code is compiled once, and late.
+
+    Of those that run: the JVM has to keep them (`-XX:-UseDynamicNumberOfCompilerThreads`).
+    """
+    number = java_class(spark.sparkContext, "java.lang.ProcessHandle").current().pid()
+    found = 0
+    for task in Path(f"/proc/{number}/task").iterdir():
+        with suppress(FileNotFoundError):  # a thread that has ended meanwhile
+            if (task / "comm").read_text().startswith(_COMPILERS):
+                found += int((task / "schedstat").read_text().split()[0])
+    return found / 1e9
 
 
 def processor_seconds(spark: SparkSession) -> float:
