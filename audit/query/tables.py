@@ -383,8 +383,10 @@ class Tables:
 
     def _unknown(self, name: str) -> QueryFailed:
         """DuckDB would propose tables of its own."""
-        others = [one for one in (*_TABLES, *VIEWS) if one != name.lower()]
-        near = difflib.get_close_matches(name.lower(), others, 3)
+        known = (*_TABLES, *VIEWS)
+        if name.lower() in known and name.lower() not in self._shown:
+            return QueryFailed(f"{name} is named without its schema", f"write {self.schema}.{name}")
+        near = difflib.get_close_matches(name.lower(), [one for one in known if one != name.lower()], 3)
         listed = f"near it: {', '.join(near)}; " if near else ""
         return QueryFailed(
             f"there is no table or view {name} among those of {self.schema}",

@@ -65,6 +65,8 @@ def test_forms(root, tmp_path):
             "there is no table or view statemnts among those of",
         ),
         ("SELECT * FROM account_usage.statemnts", "near it: statements"),
+        ("SELECT * FROM Columns_read", "Columns_read is named without its schema"),
+        ("SELECT * FROM columns_read", "write account_usage.columns_read"),
         ("SELECT * FROM zzz", "there is no table or view zzz among those of account_usage; docs/"),
     ],
 )
