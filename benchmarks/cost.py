@@ -98,7 +98,10 @@ def run(options: Options, say: Say) -> Result:
                 " of so few statements, and not twice the same."
             ),
             "OpenLineage records what writes. Ours records the columns of each statement.",
-            "The ingest, which follows every five minutes, stands in the lines of its own alone.",
+            (
+                "The ingest of all that is left stands in the lines of its own. One that falls into a round,"
+                " since five minutes are over, is in the figures of that round."
+            ),
         ),
     )
 

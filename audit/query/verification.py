@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Any
 
 from audit.query.answer import Source
-from audit.query.digests.check_tables import Held, check_tables
+from audit.query.digests.check_tables import Held, check_tables, days_between
 from audit.record.hash_sql import row_text, text_hash
 from audit.record.logging_event import LOGGING_EVENTS
 from audit.store.made_tables import require_types
@@ -201,9 +201,8 @@ class _Asked:
 
     def _rows(self, table: AuditTable, *conditions: str) -> str:
         """What stands in a FROM for the rows of the days that are looked at."""
-        first = [] if self.first is None else [f"query_date >= DATE'{self.first}'"]
-        last = [] if self.last is None else [f"query_date <= DATE'{self.last}'"]
-        where = " AND ".join([*first, *last, *conditions]) or "true"
+        days = days_between("query_date", self.first, self.last)
+        where = " AND ".join([*days, *conditions]) or "true"
         return _ROWS.format(schema=self.source.schema, table=table.name, where=where)
 
     def _paired(self, table: AuditTable, *conditions: str) -> str:

@@ -137,7 +137,7 @@ def check_tables(
 
 def _places(source: Source, first: date | None, last: date | None) -> Iterator[tuple[Place, int]]:
     """The tables and days that have rows, and how many; of the days between two, and of those without one."""
-    bounds = [f"day {order} DATE'{one}'" for order, one in ((">=", first), ("<=", last)) if one is not None]
+    bounds = days_between("day", first, last)
     where = f"day IS NULL OR {' AND '.join(bounds)}" if bounds else "true"
     for name, table in BOUND_TABLES.items():
         if source.types(name):
@@ -146,6 +146,15 @@ def _places(source: Source, first: date | None, last: date | None) -> Iterator[t
             text = f"SELECT day, count(*) FROM {days} WHERE {where} GROUP BY day"  # noqa: S608 - our own names
             for found, rows in source.ask(text, {}).rows:
                 yield Place(name, str(found or "")), rows
+
+
+def days_between(day: str, first: date | None, last: date | None) -> list[str]:
+    """Conditions on a column of days; none without a bound.
+
+    >>> days_between("day", date(2026, 1, 1), None)
+    ["day >= DATE'2026-01-01'"]
+    """
+    return [f"{day} {order} DATE'{one}'" for order, one in ((">=", first), ("<=", last)) if one is not None]
 
 
 def _is_asked(place: Place, first: date | None, last: date | None) -> bool:
