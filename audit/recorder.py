@@ -50,11 +50,13 @@ class Recorder:
         self.spool = spool
         self._context = context
         self._application_id = services.application_id
+        self.running = RunningStatements()
         self.executions = (
-            Executions(EventQueue(context, "audit"), STATEMENT_TAG, QUIET_TAGS) if config.listener else None
+            Executions(EventQueue(context, "audit"), STATEMENT_TAG, QUIET_TAGS, self.running.knows)
+            if config.listener
+            else None
         )
         self.claims = ExecutionClaims()
-        self.running = RunningStatements()
         self.analyst = Analyst(
             services.plans,
             services.redaction,

@@ -1,4 +1,4 @@
-"""The statements of one application that are running now, by query id.
+"""The statements of one application that are running now, by query id, and those that ran lately.
 
 In: a statement as it starts and ends. Out: who runs it, and what a statement inside of it has raised. Spark
 calls the driver back for a statement inside EXECUTE IMMEDIATE or a script, on a thread of Py4J's choice: only
@@ -7,6 +7,7 @@ the job tags of the JVM's thread tell what it belongs to.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -42,11 +43,16 @@ class RunningStatement:
         return next((error for text, error in self.errors.items() if text in message), None)
 
 
+_REMEMBERED = 10_000
+
+
 class RunningStatements:
     """All of them."""
 
     def __init__(self) -> None:
         self._running: dict[str, RunningStatement] = {}
+        self._lately: dict[str, None] = {}
+        self._oldest: deque[str] = deque()
 
     @contextmanager
     def entered(self, query_id: str, statement: RunningStatement) -> Iterator[None]:
@@ -55,7 +61,16 @@ class RunningStatements:
         try:
             yield
         finally:
+            # Spark tells of executions later than it runs them: within seconds, so the oldest can go.
+            self._lately[query_id] = None
+            self._oldest.append(query_id)
             del self._running[query_id]
+            if len(self._oldest) > _REMEMBERED:
+                self._lately.pop(self._oldest.popleft(), None)
+
+    def knows(self, query_id: str) -> bool:
+        """Whether a statement runs here, or did lately; not one of another root, nor one made up."""
+        return query_id in self._running or query_id in self._lately
 
     def of_tags(self, tags: Iterable[str]) -> RunningStatement | None:
         """The innermost statement that a thread of the JVM is inside of, by its job tags."""

@@ -11,7 +11,7 @@ from pyspark.errors import SparkRuntimeException
 
 from audit.spark.plans.events import EventQueue, ExecutionEnd
 from audit.testing import records
-from tests.sessions import NO_TABLES
+from tests.sessions import NO_TABLES, attached
 
 pytestmark = pytest.mark.spark
 ATTACH = NO_TABLES
@@ -81,13 +81,26 @@ def _tables(audited):
     audited.sql("CREATE TABLE t USING delta AS SELECT * FROM src")
 
 
+def stay(session, plans, kind):
+    """Those that are there still, some seconds after a few statements of a kind."""
+    for _ in range(5):
+        KINDS[kind](session)
+    end = time.monotonic() + 10
+    while (live := plans.live()) and time.monotonic() < end:
+        time.sleep(0.2)
+    return live
+
+
 @pytest.mark.usefixtures("_tables")
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_plan_stays(audited, plans, kind):
     """However often a statement runs: the worker lets go of it, and of the executions inside of it."""
-    for _ in range(5):
-        KINDS[kind](audited)
-    end = time.monotonic() + 10
-    while (live := plans.live()) and time.monotonic() < end:
-        time.sleep(0.2)
-    assert live == []
+    assert stay(audited, plans, kind) == []
+
+
+@pytest.mark.usefixtures("_tables")
+@pytest.mark.parametrize("kind", ["query", "insert", "merge", "failure"])
+def test_no_plan_stays_with_another_root(audited, spark, plans, tmp_path, kind):
+    """Nor with the worker of another root, which hears of all that runs."""
+    with attached(spark, tmp_path, **NO_TABLES):
+        assert stay(audited, plans, kind) == []

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit.analysis import running_statements
 from audit.analysis.analyst import disagreement, drawn, own_executions, plan_hash, read_versions, target_of
 from audit.analysis.execution_claims import ExecutionClaim, ExecutionClaims
 from audit.analysis.running_statements import RunningStatement, RunningStatements
@@ -282,6 +283,18 @@ def test_a_statement_that_fails_is_no_longer_running():
     with pytest.raises(ZeroDivisionError), running.entered("q1", statement("ann")):
         raise ZeroDivisionError
     assert running.of_tags([STATEMENT_TAG + "q1"]) is None
+
+
+def test_a_statement_is_known_for_a_while_after_its_end(monkeypatch):
+    """Spark tells of its executions later; what is forgotten is the oldest, and what runs never is."""
+    monkeypatch.setattr(running_statements, "_REMEMBERED", 2)
+    running = RunningStatements()
+    with running.entered("long", statement("ann")):
+        for query_id in ("q1", "q2", "q3"):
+            assert not running.knows(query_id)
+            with running.entered(query_id, statement("ann")):
+                assert running.knows(query_id)
+        assert [running.knows(one) for one in ("long", "q1", "q2", "q3")] == [True, False, True, True]
 
 
 def test_an_error_of_a_statement_inside_is_found_by_its_message():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,16 +55,30 @@ class Execution:
 class Executions:
     """The state of the listener: what is open, what has ended and waits to be asked for.
 
+    Args:
+        queue: gives the events.
+        statement_tag: the prefix of a query id, in a job tag.
+        quiet_tags: of the audit's own executions.
+        is_own: whether a query id is of a statement of this application's front door. An execution that
+            names another root's statement is for nobody here to ask for: it is as one that names none.
+
     Attributes:
         seen: how many have begun.
         inside: how many of them are inside of another one, which alone is given.
         internal: how many are the audit's own, and given to nobody.
     """
 
-    def __init__(self, queue: EventQueue, statement_tag: str, quiet_tags: frozenset[str]) -> None:
+    def __init__(
+        self,
+        queue: EventQueue,
+        statement_tag: str,
+        quiet_tags: frozenset[str],
+        is_own: Callable[[str], bool],
+    ) -> None:
         self._queue = queue
         self._prefix = statement_tag
         self._quiet = quiet_tags
+        self._is_own = is_own
         self._open: dict[int, ExecutionStart] = {}
         self._owner: dict[int, str | None] = {}
         # By inner execution the outermost one; by this one what was counted in those inside.
@@ -154,7 +169,7 @@ class Executions:
     def _owner_of(self, event: ExecutionStart) -> str | None:
         # Ids are UUIDv7: of nested statements the innermost is the greatest.
         ids = [t.removeprefix(self._prefix) for t in event.tags if t.startswith(self._prefix)]
-        return max(ids, default=None) or run_of(event.description)
+        return max(filter(self._is_own, ids), default=None) or run_of(event.description)
 
     def _end(self, event: ExecutionEnd) -> None:
         if event.error and event.execution_id not in self._owner:
