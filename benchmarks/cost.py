@@ -91,17 +91,14 @@ def run(options: Options, say: Say) -> Result:
         (
             (
                 f"OpenLineage is {_LISTENER.name} with its file transport and its defaults; ours is"
-                " `audit.attach` with its defaults. The three have the same Spark and Delta, built by hand."
+                " `audit.attach` with its defaults, but for the ingest: it is asked for, and stands in lines"
+                " of its own. The three have the same Spark and Delta, built by hand."
             ),
             (
                 "The JVM compiles what runs often, on threads of its own: up to half of the processor's time"
                 " of so few statements, and not twice the same."
             ),
             "OpenLineage records what writes. Ours records the columns of each statement.",
-            (
-                "The ingest of all that is left stands in the lines of its own. One that falls into a round,"
-                " since five minutes are over, is in the figures of that round."
-            ),
         ),
     )
 

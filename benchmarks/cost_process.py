@@ -39,6 +39,7 @@ _CONF = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
+_DAY = 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,8 @@ class Side:
     def _attach(self, root: Path) -> None:
         import audit
 
-        interceptor = audit.attach(self._spark, user="bench", root=str(root))
+        # No ingest by itself: it has a line of its own.
+        interceptor = audit.attach(self._spark, user="bench", root=str(root), ingest_interval_seconds=_DAY)
         audit.flush(self._spark)  # makes the tables of the root
         self._flush = partial(audit.flush, self._spark)
         self._drain = interceptor.recorder.worker.drain

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _TARGET_SECONDS = 3.0
 _TARGET_OF_PROCESSORS = 1.0
-_TARGET_OF_VIEWS = 5.0
+_TARGET_OF_VIEWS = 2.0
 _WINDOW_DAYS = 7
 _SHOWN = 1_000
 _NO_DATA = frozenset({"data_quality", "tagged_data_spread"})
@@ -100,18 +100,18 @@ def run(options: Options, say: Say) -> Result:
                     found[key].append(answer)
         say("each view, over a day; those of all days")
         views_asked = {f"the newest of a day of {name}": _of_day(name, midnight) for name in _bounded()}
-        of_a_view = {
-            what: [_timed(spark, sql) for _ in range(2)][-1]
-            for what, sql in (views_asked | _OF_ALL_DAYS).items()
-        }
+        views_asked |= _OF_ALL_DAYS
+        of_a_view = {what: [_timed(spark, sql) for _ in range(2)][-1] for what, sql in views_asked.items()}
     of_views = {key: sql for key, sql in asked.items() if "account_usage" in sql}
     say("the views without a JVM")
     without = {key: [_in_duckdb(root, sql) for _ in range(passes)] for key, sql in of_views.items()}
+    views_without = {what: [_in_duckdb(root, sql) for _ in range(2)][-1] for what, sql in views_asked.items()}
     size = sum(path.stat().st_size for path in root.rglob("*.parquet")) / 1e9
     rows = tuple(_row(shape, now, answers, days) for (shape, now), answers in found.items())
     rows += tuple(_row_of_view(what, answer) for what, answer in of_a_view.items())
     rows += (Row("audit summarize, for one more day", f"{summed:.1f} s"),)
     rows += tuple(_row_of_duckdb(shape, now, answers) for (shape, now), answers in without.items())
+    rows += tuple(_row_of_view_in_duckdb(what, answer) for what, answer in views_without.items())
     return Result(
         f"Who read this column in the last {_WINDOW_DAYS} days, out of {days} days of {records:,} records",
         ("seconds", "opened"),
@@ -215,4 +215,15 @@ def _row_of_duckdb(shape: str, now: datetime, answers: list[tuple[float, float, 
         f"{used:.2f} s of processors",
         target=f"≤ {_TARGET_OF_PROCESSORS:g} s of processors",
         met=used <= _TARGET_OF_PROCESSORS,
+    )
+
+
+def _row_of_view_in_duckdb(what: str, answer: tuple[float, float, int]) -> Row:
+    seconds, used, rows = answer
+    return Row(
+        f"{what} without a JVM: {rows:,} rows",
+        f"{seconds:.2f} s",
+        f"{used:.2f} s of processors",
+        target=f"≤ {_TARGET_OF_VIEWS:g} s",
+        met=seconds <= _TARGET_OF_VIEWS,
     )

@@ -159,7 +159,14 @@ class DigestLog:
         if not reads and kept.version >= 0 and self._table.is_newest(kept.version):
             return kept
         version = self._table.version()
-        return Head(lost=kept.checkpoint) if version < 0 else self._read(version, kept)
+        if version < 0 or self._is_new(version):
+            return Head(version, lost=kept.checkpoint)
+        return self._read(version, kept)
+
+    def _is_new(self, version: int) -> bool:
+        """Whether nothing was ever written to the table; told without a Spark job, which takes seconds."""
+        added = self._table.added_since(-1, 0) if version == 0 else None
+        return added is not None and not added.num_rows
 
     def _read(self, version: int, kept: Head) -> Head:
         with unrecorded():

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from audit.core.errors import IngestError, RecordLossWarning
+from audit.evidence.digest_log import DigestLog
 from audit.ingest import folder as ingest
 from audit.ingest.folder import ingest_folder
 from audit.ingest.running import Published, publish, running_in
@@ -52,6 +53,22 @@ def take_and_die(spark, source, root, monkeypatch, committed):
     with pytest.raises(RuntimeError, match="killed"):
         take(spark, source, root)
     monkeypatch.undo()
+
+
+def test_an_ingest_starts_no_spark_job(spark, source, tmp_path):
+    """Nor does the first one of a root, whose log of digests is empty: a driver's first job takes seconds."""
+
+    def started():
+        return spark.sparkContext._jsc.sc().dagScheduler().numTotalJobs()
+
+    DigestLog(spark, str(tmp_path), tmp_path, source.clock).prepare()  # as an attach does
+    for _ in range(2):
+        source.run(3)
+        before = started()
+        take(spark, source, tmp_path)
+        assert started() == before
+    assert len(statuses(spark, tmp_path)) == 6
+    assert started() > before
 
 
 def test_a_running_statement_shows_once_and_ends_once(spark, source, tmp_path):
