@@ -108,10 +108,16 @@ def run(options: Options, say: Say) -> Result:
     views_without = {what: [_in_duckdb(root, sql) for _ in range(2)][-1] for what, sql in views_asked.items()}
     size = sum(path.stat().st_size for path in root.rglob("*.parquet")) / 1e9
     rows = tuple(_row(shape, now, answers, days) for (shape, now), answers in found.items())
-    rows += tuple(_row_of_view(what, answer) for what, answer in of_a_view.items())
+    rows += tuple(
+        _row_of_view(what, seconds, f"{scan.files} files, {scan.megabytes:,.0f} MB", number)
+        for what, (seconds, scan, number) in of_a_view.items()
+    )
     rows += (Row("audit summarize, for one more day", f"{summed:.1f} s"),)
     rows += tuple(_row_of_duckdb(shape, now, answers) for (shape, now), answers in without.items())
-    rows += tuple(_row_of_view_in_duckdb(what, answer) for what, answer in views_without.items())
+    rows += tuple(
+        _row_of_view(f"{what} without a JVM", seconds, f"{used:.2f} s of processors", number)
+        for what, (seconds, used, number) in views_without.items()
+    )
     return Result(
         f"Who read this column in the last {_WINDOW_DAYS} days, out of {days} days of {records:,} records",
         ("seconds", "opened"),
@@ -167,12 +173,11 @@ def _summed(spark: SparkSession, root: str, now: datetime, say: Say) -> float:
     return time.perf_counter() - began
 
 
-def _row_of_view(what: str, answer: tuple[float, Opened, int]) -> Row:
-    seconds, scan, rows = answer
+def _row_of_view(what: str, seconds: float, worked: str, rows: int) -> Row:
     return Row(
         f"{what}: {rows:,} rows",
         f"{seconds:.2f} s",
-        f"{scan.files} files, {scan.megabytes:,.0f} MB",
+        worked,
         target=f"≤ {_TARGET_OF_VIEWS:g} s",
         met=seconds <= _TARGET_OF_VIEWS,
     )
@@ -215,15 +220,4 @@ def _row_of_duckdb(shape: str, now: datetime, answers: list[tuple[float, float, 
         f"{used:.2f} s of processors",
         target=f"≤ {_TARGET_OF_PROCESSORS:g} s of processors",
         met=used <= _TARGET_OF_PROCESSORS,
-    )
-
-
-def _row_of_view_in_duckdb(what: str, answer: tuple[float, float, int]) -> Row:
-    seconds, used, rows = answer
-    return Row(
-        f"{what} without a JVM: {rows:,} rows",
-        f"{seconds:.2f} s",
-        f"{used:.2f} s of processors",
-        target=f"≤ {_TARGET_OF_VIEWS:g} s",
-        met=seconds <= _TARGET_OF_VIEWS,
     )

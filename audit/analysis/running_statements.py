@@ -7,7 +7,7 @@ the job tags of the JVM's thread tell what it belongs to.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,6 +18,8 @@ from audit.core.job_tags import STATEMENT_TAG
 if TYPE_CHECKING:
     from audit.analysis.sessions import Session
     from audit.core.identity import Ancestry, Identity
+
+_REMEMBERED = 10_000
 
 
 @dataclass(slots=True)
@@ -43,16 +45,12 @@ class RunningStatement:
         return next((error for text, error in self.errors.items() if text in message), None)
 
 
-_REMEMBERED = 10_000
-
-
 class RunningStatements:
     """All of them."""
 
     def __init__(self) -> None:
         self._running: dict[str, RunningStatement] = {}
-        self._lately: dict[str, None] = {}
-        self._oldest: deque[str] = deque()
+        self._lately: OrderedDict[str, None] = OrderedDict()
 
     @contextmanager
     def entered(self, query_id: str, statement: RunningStatement) -> Iterator[None]:
@@ -63,10 +61,9 @@ class RunningStatements:
         finally:
             # Spark tells of executions later than it runs them: within seconds, so the oldest can go.
             self._lately[query_id] = None
-            self._oldest.append(query_id)
             del self._running[query_id]
-            if len(self._oldest) > _REMEMBERED:
-                self._lately.pop(self._oldest.popleft(), None)
+            while len(self._lately) > _REMEMBERED:
+                self._lately.popitem(last=False)
 
     def knows(self, query_id: str) -> bool:
         """Whether a statement runs here, or did lately; not one of another root, nor one made up."""
