@@ -38,7 +38,8 @@ NAMES = (
 def main() -> None:
     """Run it."""
     name, options = sys.argv[1], Options(**json.loads(sys.argv[2]))
-    began, load, worked = time.monotonic(), machine.load(), machine.processor_time()
+    load, pace = machine.load(), machine.pace()
+    began, worked = time.monotonic(), machine.processor_time()
 
     def say(text: str) -> None:
         print(f"{time.monotonic() - began:7.1f} s  {text}", flush=True)
@@ -46,7 +47,7 @@ def main() -> None:
     result: Result = importlib.import_module(f"benchmarks.{name}").run(options, say)
     print("\n".join(report.table(result)), flush=True)
     stolen = (machine.processor_time() - worked).stolen_share
-    report.keep(name, NAMES, options, result, load, stolen)
+    report.keep(name, NAMES, options, result, report.Around(load, pace, stolen))
 
 
 if __name__ == "__main__":

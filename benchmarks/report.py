@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -31,7 +32,22 @@ def path_of(*, quick: bool) -> Path:
     return DATA / "RESULTS-quick.md" if quick else RESULTS
 
 
-def keep(name: str, order: Sequence[str], options: Options, result: Result, load: str, stolen: float) -> None:
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What else the machine did.
+
+    Attributes:
+        load: the load average before it began.
+        pace: seconds of `machine.pace` before it began.
+        stolen: the share of the cores' time that the host gave to others meanwhile.
+    """
+
+    load: str
+    pace: float
+    stolen: float
+
+
+def keep(name: str, order: Sequence[str], options: Options, result: Result, around: Around) -> None:
     """Put a result into the report.
 
     Args:
@@ -39,8 +55,7 @@ def keep(name: str, order: Sequence[str], options: Options, result: Result, load
         order: of all of them.
         options: of the run.
         result: what was measured.
-        load: the load average before it began.
-        stolen: the share of the cores' time that the host gave to others meanwhile.
+        around: what else the machine did.
     """
     path = path_of(quick=options.quick)
     before = path.read_text(encoding="utf-8") if path.exists() else ""
@@ -48,7 +63,7 @@ def keep(name: str, order: Sequence[str], options: Options, result: Result, load
     machines = dict.fromkeys([*(said for _, said in _MACHINE.findall(before)), here])
     number = list(machines).index(here) + 1
     sections = dict(_SECTION.findall(before))
-    sections[name] = "\n".join(_section(result, number, load, stolen))
+    sections[name] = "\n".join(_section(result, number, around))
     lines = [_HEAD + (_QUICK if options.quick else "")]
     lines += [f"Machine {n}: {said}.\n" for n, said in enumerate(machines, 1)]
     lines += [f"<!-- {one} -->\n{sections[one]}\n" for one in order if one in sections]
@@ -72,13 +87,14 @@ def _cells(row: Row) -> tuple[str, ...]:
     return row.what, row.measured, row.compared, ratio, row.target, _VERDICTS[row.met]
 
 
-def _section(result: Result, number: int, load: str, stolen: float) -> Iterator[str]:
+def _section(result: Result, number: int, around: Around) -> Iterator[str]:
     yield f"## {result.title}\n"
     yield from table(result)
     yield f"\n{result.how}"
     for note in result.notes:
         yield f"\n- {note}" if note == result.notes[0] else f"- {note}"
     yield (
-        f"\nMeasured {datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC on machine {number}; load average"
-        f" before: {load}; taken by other guests of the host: {stolen:.0%} of the cores."
+        f"\nMeasured {datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC on machine {number}; a million steps of"
+        f" Python took {around.pace * 1e3:.0f} ms; load average before: {around.load}; taken by other guests"
+        f" of the host: {around.stolen:.0%} of the cores."
     )

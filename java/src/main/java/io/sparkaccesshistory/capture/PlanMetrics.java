@@ -82,13 +82,17 @@ record PlanMetrics(Long bytesScanned, Long rowsWritten, Long bytesWritten, Strin
     }
 
     private void visit(SparkPlan node) {
-      Map<String, SQLMetric> metrics = Scala.map(node.metrics());
-      if (node instanceof FileSourceScanLike) scan((FileSourceScanLike) node, metrics);
-      if (WRITERS.contains(node.getClass().getSimpleName())) written(metrics);
+      // The metrics of a node that never ran are made, and registered, by whoever asks for them.
+      if (node instanceof FileSourceScanLike) scan((FileSourceScanLike) node);
+      if (WRITERS.contains(node.getClass().getSimpleName())) written(metrics(node));
       for (SparkPlan child : Scala.list(node.children())) todo.push(child);
       for (SparkPlan subquery : Scala.list(node.subqueries())) todo.push(subquery);
       SparkPlan inside = inside(node);
       if (inside != null) todo.push(inside);
+    }
+
+    private static Map<String, SQLMetric> metrics(SparkPlan node) {
+      return Scala.map(node.metrics());
     }
 
     /** What some leaves hold (Spark 4.2). */
@@ -105,10 +109,11 @@ record PlanMetrics(Long bytesScanned, Long rowsWritten, Long bytesWritten, Strin
       return null;
     }
 
-    private void scan(FileSourceScanLike scan, Map<String, SQLMetric> metrics) {
+    private void scan(FileSourceScanLike scan) {
       // Delta's reads of its own log are not the user's.
       Object files = scan.relation().location();
       if (files.getClass().getSimpleName().equals("DeltaLogFileIndex")) return;
+      Map<String, SQLMetric> metrics = metrics((SparkPlan) scan);
       SQLMetric metric = metrics.get("filesSize");
       // Never set: a plan that runs again has forgotten its files.
       if (metric == null || metric.isZero() || unread(metrics)) return;
