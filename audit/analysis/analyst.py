@@ -32,6 +32,7 @@ from lineage.catalog.identify import identify
 from lineage.catalog.object_ids import object_id
 from lineage.engine_diff import differences
 from lineage.model import Access, AccessedObject, Domain, Relation
+from lineage.names import quote_name
 from lineage.plan import analyze_plan
 from lineage.sql.commands.time_travel.clone import CloneSchema
 from lineage.sql.statement import Statement
@@ -176,7 +177,7 @@ class Analyst:
         """
 
         def by_plan() -> Finding:
-            access, versions = self.by_plan(catalog, execution.query_execution.analyzed())
+            access, versions = self.by_plan(catalog, execution.query_execution, started)
             return Finding(seen(_under(access, attachments)), captured_by, versions)
 
         def failed(error: Exception) -> Finding:
@@ -188,9 +189,12 @@ class Analyst:
         ran = self._executed(catalog, execution.query_execution)
         return self._completed(catalog, started, [execution], finding, ran)
 
-    def by_plan(self, catalog: CatalogSnapshot, plan: Any) -> tuple[Access, tuple[ObjectVersion, ...]]:
-        """What an analyzed plan accesses, with ids, and the versions that it reads."""
-        shape, facts = self.plans.read(plan)
+    def by_plan(
+        self, catalog: CatalogSnapshot, query_execution: Any, started: Started
+    ) -> tuple[Access, tuple[ObjectVersion, ...]]:
+        """What the analyzed plan of a statement accesses, with ids, and the versions that it reads."""
+        current = quote_name(_current(started)) if started.schema_name else None
+        shape, facts = self.plans.read_execution(query_execution, current=current)
         facts = replace(facts, registered=catalog.registered(facts))
         access = identify(
             analyze_plan(shape, facts), named_relations(facts) | catalog.created_relations(facts)
@@ -201,7 +205,7 @@ class Analyst:
         """The access of a failed statement; for a refused DataFrame with the objects of its plan."""
         if job.ended.status != "DENIED" or job.started.is_sql or job.request.query_execution is None:
             return job
-        access, _ = self.by_plan(job.catalog, job.request.query_execution().analyzed())
+        access, _ = self.by_plan(job.catalog, job.request.query_execution(), job.started)
         return replace(job, started=replace(job.started, objects_tried=objects_named(access)))
 
     def _by_text(self, job: Job, plan: ExecutedPlan | None) -> Finding | None:
@@ -211,7 +215,7 @@ class Analyst:
         opened = PlanRelations() if plan is None else self._opened(job.catalog, plan)
         catalog = StatementCatalog(
             job.catalog,
-            _current(job),
+            _current(job.started),
             opened.relations,
             opened.views,
             _known(job),
@@ -243,7 +247,7 @@ class Analyst:
             return access  # DDL: the analyzed plan does not show the result of the statement
         if access.policies_referenced:
             return access  # the analyzed plan has no policies: normalisation adds them later
-        by_plan, _ = self.by_plan(job.catalog, plan.java)
+        by_plan, _ = self.by_plan(job.catalog, plan.execution, job.started)
         if by_plan.analysis != "full":
             return access
         self.counts.cross_checked += 1
@@ -260,7 +264,7 @@ class Analyst:
             if job.request.changes_session and job.request.statement is None:
                 return Finding(Access(job.request.query_type), "plan")  # a cached table, a dropped temp view
             return opaque(job, _why_no_plan(job))
-        access, versions = self.by_plan(job.catalog, plan.java)
+        access, versions = self.by_plan(job.catalog, plan.execution, job.started)
         return Finding(_under(access, job.attachments), "plan", versions)
 
     def _completed(
@@ -468,8 +472,8 @@ def _why_no_plan(job: Job) -> str:
     return "Spark ran no plan for this call"
 
 
-def _current(job: Job) -> tuple[str, str]:
-    return job.started.database_name or "", job.started.schema_name or ""
+def _current(started: Started) -> tuple[str, str]:
+    return started.database_name or "", started.schema_name or ""
 
 
 def _known(job: Job) -> dict[tuple[str, ...], Relation | None]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from audit.record.access_record import ObjectVersion
 from audit.spark.delta.delta_log import LOOK_BACK, LoggedCommit, commits_since
+from lineage.model import Domain
 
 if TYPE_CHECKING:
     from audit.record.access_record import Started
@@ -62,6 +63,8 @@ def written_versions(
     counted: list[LoggedCommit | None] = []
     quiet = False
     for modified in {one.name: one for one in access.objects_modified}.values():
+        if modified.domain is Domain.STAGE and modified.location is None:
+            continue  # a table behind JDBC, a topic of Kafka
         location = modified.location or places.get(modified.name.casefold())
         location = catalog.delta_location(modified.name) if location is None else location
         commits = None if location is None else commits_since(catalog.spark, location, began)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from audit.exchange.history import RecordedStatement, Row
 
-_DATASETS = frozenset({"TABLE", "VIEW", "STAGE"})
+_DATASETS = frozenset({"TABLE", "EXTERNAL TABLE", "VIEW", "MATERIALIZED VIEW", "STAGE"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 _LOCATION = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(?://(?P<host>[^/]*))?(?P<path>/.*)?")
 _OBJECT_STORES = frozenset({"s3", "gs", "abfs", "abfss", "wasb", "wasbs"})
 """Their keys begin with no slash."""
+_FILE_SYSTEMS = frozenset({
+    "hdfs", "viewfs", "webhdfs", "swebhdfs", "dbfs", "maprfs", "ofs", "o3fs", "adl", "har", "ftp", "sftp",
+    "oss", "cosn", "obs", "alluxio", "jfs",
+})  # fmt: skip
+"""Their paths begin with one. A name in any other namespace does not: `shop.public.orders`, `topic`."""
 _SAME_SCHEME = {"s3a": "s3", "s3n": "s3"}
 _WITHOUT_CATALOG = frozenset({"spark", "hive"})
 """In their namespaces a table is `schema.table`."""
@@ -57,12 +62,14 @@ def catalogs_of(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def location_of(text: str) -> Dataset | None:
-    """The dataset of files, by where they lie; None for a name that is no location.
+    """The dataset of files, of a table elsewhere or of a topic, by its URL; None for a name that is no URL.
 
     >>> location_of("s3a://bucket/in/people.csv")
     Dataset(namespace='s3://bucket', name='in/people.csv')
     >>> location_of("file:/in/people.csv") == location_of("/in/people.csv") == location_of("file:///in/people.csv")
     True
+    >>> location_of("postgres://db:5432/shop.public.orders")
+    Dataset(namespace='postgres://db:5432', name='shop.public.orders')
     >>> location_of("spark_catalog.s.t")
     """
     if text.startswith("/"):
@@ -74,9 +81,29 @@ def location_of(text: str) -> Dataset | None:
     scheme, path = _SAME_SCHEME.get(scheme, scheme), (found["path"] or "/").rstrip("/") or "/"
     if scheme == "file":
         return Dataset(f"{scheme}://{found['host']}" if found["host"] else scheme, path)
-    if scheme in _OBJECT_STORES:
+    if scheme not in _FILE_SYSTEMS:
         path = path.lstrip("/") or "/"
     return Dataset(f"{scheme}://{found['host'] or ''}", path)
+
+
+def type_of(dataset: Dataset, domain: str) -> str:
+    """FILE, TABLE, VIEW or TOPIC.
+
+    Args:
+        dataset: its name.
+        domain: as the record has it; there a place outside of Spark's catalogs is a STAGE, whatever it is.
+
+    >>> type_of(Dataset("file", "/in/x.csv"), "STAGE"), type_of(Dataset("kafka://b:9092", "orders"), "STAGE")
+    ('FILE', 'TOPIC')
+    >>> type_of(Dataset("postgres://h:5432", "d.s.t"), "STAGE"), type_of(Dataset("hive://m", "s.v"), "VIEW")
+    ('TABLE', 'VIEW')
+    """
+    if domain.upper() != STAGE:
+        return "VIEW" if "VIEW" in domain.upper() else "TABLE"
+    scheme = dataset.namespace.partition(":")[0]
+    if scheme == "kafka":
+        return "TOPIC"
+    return "FILE" if scheme in _FILE_SYSTEMS | _OBJECT_STORES | {"file"} else "TABLE"
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ _OF_A_CALL = frozenset((
 ))  # fmt: skip
 """What calls that are alike may differ in."""
 _HOUR = len("2026-01-31T23")
+_TABLES = frozenset({"Table", "EXTERNAL TABLE"})
 # Spark (4.2) numbers the attributes of each plan anew.
 _EXPRESSION_ID = re.compile(r"#\d+L?")
 _LITERALS = RedactionRules(literals=True)
@@ -85,7 +86,7 @@ class Aggregation:
             return False
         if not read or "object_modified_by_ddl" in access:
             return False
-        return all(one["objectDomain"] == "Table" and self._names(one["objectName"]) for one in read)
+        return all(one["objectDomain"] in _TABLES and self._names(one["objectName"]) for one in read)
 
     def _names(self, table: str) -> bool:
         return any(fnmatchcase(name, one) for name in _spellings(table) for one in self.patterns)

@@ -22,7 +22,8 @@ class Leaf:
     `name` is the fully qualified catalog name (parts joined by dots, back-ticks where needed), None
     for a relation known by location alone. `table_id` is Delta's metadata id, `version` the Delta
     version that the plan pinned (of a target: the latest one known when the facts were read).
-    `locations` are URLs without a trailing slash. `mapping_ids` are Delta's column-mapping ids beside
+    `locations` are URLs without a trailing slash; of a `foreign` source they are no places of files, but
+    names: a table behind JDBC, a topic of Kafka. `mapping_ids` are Delta's column-mapping ids beside
     `columns`, empty for a table without them.
     """
 
@@ -40,6 +41,12 @@ class Leaf:
     temporary: bool = False
     streaming: bool = False
     mapping_ids: tuple[int | None, ...] = ()
+    foreign: bool = False
+
+    @property
+    def place(self) -> str | None:
+        """Where its files lie; of several places the first one."""
+        return self.locations[0] if self.locations and not self.foreign else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +123,15 @@ def relations(leaf: Leaf, facts: PlanFacts) -> tuple[Relation, ...]:
     'STAGE'
     """
     if leaf.name is not None:
-        return (_relation(leaf, leaf.name, leaf.locations[0] if leaf.locations else None),)
+        return (_relation(leaf, leaf.name, leaf.place),)
     return tuple(_located(leaf, location, facts.registered.get(location)) for location in leaf.locations)
 
 
 def _located(leaf: Leaf, location: str, name: str | None) -> Relation:
     if name is not None:
         return _relation(leaf, name, location)
-    return Relation(location, Domain.STAGE, None, leaf.columns, location=location, version=leaf.version)
+    place = None if leaf.foreign else location
+    return Relation(location, Domain.STAGE, None, leaf.columns, location=place, version=leaf.version)
 
 
 def _relation(leaf: Leaf, name: str, location: str | None) -> Relation:

@@ -7,7 +7,9 @@ from collections import Counter
 
 import pytest
 
-from .roots import DAYS, query_id
+from tests.query.roots import make_root
+
+from .roots import DAYS, Root, query_id, thing
 
 
 def ended(events, number):
@@ -211,3 +213,24 @@ def test_the_export_is_on_record(exchanged, command, tmp_path):
     asked = "SELECT details FROM account_usage.logging_history WHERE event_type = 'AUDIT_EXPORT'"
     found = json.loads(command("query", asked, "--json", "--root", exchanged).stdout)
     assert json.loads(found[-1]["details"])["format"] == "openlineage"
+
+
+def test_what_lies_outside_of_the_catalog(tmp_path, command):
+    """A table of files, one behind JDBC, a topic: under the name and type that other tools have for it."""
+    root = Root()
+    domains = {"spark_catalog.p.files": "EXTERNAL TABLE", "postgres://h:5432/shop.public.t": "STAGE"}
+    read = [{**thing(name, "a"), "objectDomain": domain} for name, domain in domains.items()]
+    topic = {**thing("kafka://h:9092/orders", "value"), "objectDomain": "STAGE"}
+    root.ran("INSERT", "…", _direct_objects_accessed=read, _objects_modified=[topic])
+    made = make_root(tmp_path, root.rows)
+    said = command("export", "openlineage", "--root", made).stdout
+    event = ended([json.loads(line) for line in said.splitlines()], 0)
+    found = {
+        f"{one['namespace']} {one['name']}": one["facets"]["datasetType"]["datasetType"]
+        for one in (*event["inputs"], *event["outputs"])
+    }
+    assert found == {
+        "spark://local spark_catalog.p.files": "TABLE",
+        "postgres://h:5432 shop.public.t": "TABLE",
+        "kafka://h:9092 orders": "TOPIC",
+    }

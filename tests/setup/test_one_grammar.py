@@ -42,6 +42,7 @@ NO_SQL = {
     "audit/time_travel/retention/storage.py": "names of files of Delta's log",
     "audit/time_travel/versions/point_arguments.py": "an argument of Python that may be a query id",
     "audit/time_travel/versions/version_lookup.py": "a query id",
+    "lineage/foreign_names.py": "the URL of a database",
     "lineage/sql/redaction/any_text.py": "text that is no SQL: messages, comments, what a literal holds",
     "lineage/sql/redaction/redacted.py": "a message that quotes a value",
     "views/query_file.py": "comments at the head of a sample query's file, before its SQL",

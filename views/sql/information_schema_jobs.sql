@@ -95,15 +95,15 @@ FROM (
   LEFT JOIN (
     SELECT query_id, query_start_time, query_date,
       get_json_object(object_modified_by_ddl.properties, '$.creationMode.value') = 'CLONE' AS is_clone,
-      get(transform(filter(objects_modified, o -> o.objectDomain = 'Table'), o -> o.objectName), 0) AS written,
+      get(transform(filter(objects_modified, o -> o.objectDomain IN ('Table', 'EXTERNAL TABLE')), o -> o.objectName), 0) AS written,
       -- A lambda over whole objects makes Spark read their columns, too. It is for objects other than tables and views.
       concat(
-        coalesce(if(size(array_except(direct_objects_accessed.objectDomain, array('Table', 'VIEW'))) = 0,
+        coalesce(if(size(array_except(direct_objects_accessed.objectDomain, array('Table', 'EXTERNAL TABLE', 'VIEW'))) = 0,
           direct_objects_accessed.objectName, transform(filter(arrays_zip(direct_objects_accessed.objectName,
-            direct_objects_accessed.objectDomain), o -> o.objectDomain IN ('Table', 'VIEW')), o -> o.objectName)), array()),
-        coalesce(if(size(array_except(base_objects_accessed.objectDomain, array('Table', 'VIEW'))) = 0,
+            direct_objects_accessed.objectDomain), o -> o.objectDomain IN ('Table', 'EXTERNAL TABLE', 'VIEW')), o -> o.objectName)), array()),
+        coalesce(if(size(array_except(base_objects_accessed.objectDomain, array('Table', 'EXTERNAL TABLE', 'VIEW'))) = 0,
           base_objects_accessed.objectName, transform(filter(arrays_zip(base_objects_accessed.objectName,
-            base_objects_accessed.objectDomain), o -> o.objectDomain IN ('Table', 'VIEW')), o -> o.objectName)), array())) AS names
+            base_objects_accessed.objectDomain), o -> o.objectDomain IN ('Table', 'EXTERNAL TABLE', 'VIEW')), o -> o.objectName)), array())) AS names
     FROM {schema}.access_history
   ) a ON a.query_id = q.query_id AND a.query_start_time = q.start_time AND a.query_date = q.query_date
   WHERE NOT startswith(q.query_type, 'AUDIT_') AND q.query_type <> 'GAP'

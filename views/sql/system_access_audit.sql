@@ -76,22 +76,23 @@ FROM (
       o.objectDomain AS object_domain, o.objectName AS object_name, CAST(NULL AS STRING) AS grantee, CAST(NULL AS STRING) AS privileges
     FROM {schema}.access_history
     LATERAL VIEW explode(direct_objects_accessed) AS o
-    WHERE o.objectDomain IN ('Table', 'VIEW')
+    WHERE o.objectDomain IN ('Table', 'EXTERNAL TABLE', 'VIEW')
     UNION ALL
     SELECT query_id, query_start_time, query_date, user_name, 'generateTemporaryTableCredential', o.objectDomain,
       o.objectName, CAST(NULL AS STRING), CAST(NULL AS STRING)
     FROM {schema}.access_history
     LATERAL VIEW explode(objects_modified) AS o
-    WHERE o.objectDomain = 'Table'
+    WHERE o.objectDomain IN ('Table', 'EXTERNAL TABLE')
     UNION ALL
     SELECT query_id, query_start_time, query_date, user_name,
       if(grantee IS NOT NULL, 'updatePermissions', concat(
         CASE operation WHEN 'CREATE' THEN 'create' WHEN 'REPLACE' THEN 'create' WHEN 'DROP' THEN 'delete'
           WHEN 'UNDROP' THEN 'undelete' ELSE 'update' END,
-        CASE domain WHEN 'Table' THEN 'Table' WHEN 'VIEW' THEN 'Table' WHEN 'SCHEMA' THEN 'Schema'
+        CASE domain WHEN 'Table' THEN 'Table' WHEN 'EXTERNAL TABLE' THEN 'Table' WHEN 'VIEW' THEN 'Table'
+          WHEN 'SCHEMA' THEN 'Schema'
           WHEN 'FUNCTION' THEN 'Function' WHEN 'MASKING POLICY' THEN 'MaskingPolicy'
           WHEN 'ROW ACCESS POLICY' THEN 'RowAccessPolicy' WHEN 'TAG' THEN 'Tag' WHEN 'ROLE' THEN 'Role' ELSE domain END,
-        if(operation = 'ALTER' AND domain IN ('Table', 'VIEW'), 's', ''))),
+        if(operation = 'ALTER' AND domain IN ('Table', 'EXTERNAL TABLE', 'VIEW'), 's', ''))),
       domain, name, grantee, coalesce(privileges, 'USAGE')
     FROM (
       SELECT query_id, query_start_time, query_date, user_name, object_modified_by_ddl.operationType AS operation,

@@ -42,13 +42,15 @@ SELECT CAST(NULL AS STRING) AS account_id, CAST(NULL AS STRING) AS metastore_id,
   nullif(source_catalog, '') AS source_table_catalog, nullif(source_schema, '') AS source_table_schema,
   nullif(source_name, '') AS source_table_name,
   if(source_domain = 'STAGE', source, NULL) AS source_path,
-  if(source_domain = 'STAGE', 'PATH', upper(source_domain)) AS source_type, source_column AS source_column_name,
+  CASE source_domain WHEN 'STAGE' THEN 'PATH' WHEN 'EXTERNAL TABLE' THEN 'TABLE' ELSE upper(source_domain) END AS source_type,
+  source_column AS source_column_name,
   if(target_domain = 'STAGE', NULL, target) AS target_table_full_name,
   nullif(regexp_extract(target, '^(`[^`]+`|[^.`/]+)[.](`[^`]+`|[^.`/]+)[.](.+)$', 1), '') AS target_table_catalog,
   nullif(regexp_extract(target, '^(`[^`]+`|[^.`/]+)[.](`[^`]+`|[^.`/]+)[.](.+)$', 2), '') AS target_table_schema,
   nullif(regexp_extract(target, '^(`[^`]+`|[^.`/]+)[.](`[^`]+`|[^.`/]+)[.](.+)$', 3), '') AS target_table_name,
   if(target_domain = 'STAGE', target, NULL) AS target_path,
-  if(target_domain = 'STAGE', 'PATH', upper(target_domain)) AS target_type, target_column AS target_column_name,
+  CASE target_domain WHEN 'STAGE' THEN 'PATH' WHEN 'EXTERNAL TABLE' THEN 'TABLE' ELSE upper(target_domain) END AS target_type,
+  target_column AS target_column_name,
   user_name AS created_by, query_start_time AS event_time, query_date AS event_date,
   CAST(NULL AS STRING) AS record_id, query_id AS event_id, query_id AS statement_id,
   CAST(NULL AS STRUCT<job_info: STRUCT<job_id: STRING, job_run_id: STRING>, dashboard_id: STRING,
@@ -82,4 +84,4 @@ FROM (
   )
   LATERAL VIEW explode(columns) AS c
 )
-WHERE source_domain IN ('Table', 'VIEW', 'STAGE') AND source_column IS NOT NULL
+WHERE source_domain IN ('Table', 'EXTERNAL TABLE', 'VIEW', 'STAGE') AND source_column IS NOT NULL

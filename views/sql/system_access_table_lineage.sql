@@ -41,13 +41,14 @@ SELECT CAST(NULL AS STRING) AS account_id, CAST(NULL AS STRING) AS metastore_id,
   nullif(regexp_extract(source, '^(`[^`]+`|[^.`/]+)[.](`[^`]+`|[^.`/]+)[.](.+)$', 2), '') AS source_table_schema,
   nullif(regexp_extract(source, '^(`[^`]+`|[^.`/]+)[.](`[^`]+`|[^.`/]+)[.](.+)$', 3), '') AS source_table_name,
   if(source_domain = 'STAGE', source, NULL) AS source_path,
-  if(source_domain = 'STAGE', 'PATH', upper(source_domain)) AS source_type,
+  CASE source_domain WHEN 'STAGE' THEN 'PATH' WHEN 'EXTERNAL TABLE' THEN 'TABLE' ELSE upper(source_domain) END AS source_type,
   if(target_domain = 'STAGE', NULL, target) AS target_table_full_name,
   nullif(regexp_extract(target, '^(`[^`]+`|[^.`/]+)[.](`[^`]+`|[^.`/]+)[.](.+)$', 1), '') AS target_table_catalog,
   nullif(regexp_extract(target, '^(`[^`]+`|[^.`/]+)[.](`[^`]+`|[^.`/]+)[.](.+)$', 2), '') AS target_table_schema,
   nullif(regexp_extract(target, '^(`[^`]+`|[^.`/]+)[.](`[^`]+`|[^.`/]+)[.](.+)$', 3), '') AS target_table_name,
   if(target_domain = 'STAGE', target, NULL) AS target_path,
-  if(target_domain = 'STAGE', 'PATH', upper(target_domain)) AS target_type, user_name AS created_by,
+  CASE target_domain WHEN 'STAGE' THEN 'PATH' WHEN 'EXTERNAL TABLE' THEN 'TABLE' ELSE upper(target_domain) END AS target_type,
+  user_name AS created_by,
   query_start_time AS event_time, query_date AS event_date, CAST(NULL AS STRING) AS record_id, query_id AS event_id,
   query_id AS statement_id,
   CAST(NULL AS STRUCT<job_info: STRUCT<job_id: STRING, job_run_id: STRING>, dashboard_id: STRING,
@@ -72,5 +73,5 @@ FROM (
   LATERAL VIEW explode(objects_modified) AS o
   WHERE coalesce(size(direct_objects_accessed), 0) <= 0
 )
-WHERE coalesce(source_domain, 'Table') IN ('Table', 'VIEW', 'STAGE')
-  AND coalesce(target_domain, 'Table') IN ('Table', 'VIEW', 'STAGE')
+WHERE coalesce(source_domain, 'Table') IN ('Table', 'EXTERNAL TABLE', 'VIEW', 'STAGE')
+  AND coalesce(target_domain, 'Table') IN ('Table', 'EXTERNAL TABLE', 'VIEW', 'STAGE')

@@ -29,7 +29,7 @@ WITH column_reads AS (
       DIV 86400000000 AS INT) AS days_unread,
     u.last_read AS table_last_read, h.history_begins, c.measured_at
   FROM {schema}.columns c
-  JOIN {schema}.catalog_tables t ON t.object_id = c.table_id AND t.object_domain = 'Table' AND t.deleted IS NULL
+  JOIN {schema}.catalog_tables t ON t.object_id = c.table_id AND t.object_domain IN ('Table', 'EXTERNAL TABLE') AND t.deleted IS NULL
   CROSS JOIN (
     SELECT min(start_time) AS history_begins FROM {schema}.query_history
     WHERE query_date = (SELECT min(query_date) FROM {schema}.query_history)

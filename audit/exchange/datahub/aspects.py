@@ -14,10 +14,9 @@ from audit.core.clock import to_micros
 from audit.exchange.accessed import Accessed
 from audit.exchange.catalog import CatalogColumn, CatalogObject, TagUse
 from audit.exchange.datahub.urns import Urns, actor_urn, platform_of, tag_urn
-from audit.exchange.names import Dataset
+from audit.exchange.names import Dataset, type_of
 
 Json = dict[str, Any]
-_SUBTYPES = {"TABLE": "Table", "VIEW": "View", "STAGE": "File"}
 _KINDS = {
     "string": "StringType", "varchar": "StringType", "char": "StringType", "boolean": "BooleanType",
     "date": "DateType", "timestamp": "TimeType", "timestamp_ntz": "TimeType", "binary": "BytesType",
@@ -70,7 +69,7 @@ def dataset_proposals(known: Known, urns: Urns) -> Iterator[Json]:
 
     yield proposal("status", {"removed": known.is_removed})
     yield proposal("datasetProperties", _properties(known))
-    yield proposal("subTypes", {"typeNames": [_SUBTYPES[known.accessed.domain.upper()]]})
+    yield proposal("subTypes", {"typeNames": [type_of(known.dataset, known.accessed.domain).capitalize()]})
     if (columns := _columns(known)) is not None:
         yield proposal("schemaMetadata", _schema(known, columns))
     if known.measured is not None and known.measured.owner:

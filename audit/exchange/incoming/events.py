@@ -80,6 +80,11 @@ class ToldEvent:
         return self._job_facet("jobType").get("processingType") in _WITHOUT_END
 
     @property
+    def is_submitted(self) -> bool:
+        """Whether it tells that a job of Flink runs, whose integration may tell no end (OpenLineage 1.53)."""
+        return self.integration == "FLINK" and self.kind == "START"
+
+    @property
     def parent_run_id(self) -> str | None:
         """The run that started this one."""
         parent = _mapping(_mapping(_mapping(self.content.get("run")).get("facets")).get("parent"))
@@ -175,12 +180,14 @@ def event_of(content: Any, where: str) -> ToldEvent:
             identity = f"dataset:{told[0].dataset.namespace}/{told[0].dataset.name}"
             return ToldEvent(_id(content), time, "DATASET", _made(identity), None, None, (), told, content)
         namespace, name = str(job["namespace"]), str(job["name"])
+        # Flink names a table that only this job knows, as one over files, without a namespace (2.3).
+        of_job = f"{namespace}/{name}"
         kind = str(content.get("eventType") or "OTHER").upper() if run else "JOB"
         if run and kind not in _KINDS:
             raise EventInvalid(f"{where}: there is no eventType {kind!r}", _WAY_OUT)
         run_id = str(run["runId"]) if run else _made(f"job:{namespace}/{name}")
-        inputs = tuple(map(_dataset, content.get("inputs") or ()))
-        outputs = tuple(map(_dataset, content.get("outputs") or ()))
+        inputs = tuple(_dataset(one, of_job) for one in content.get("inputs") or ())
+        outputs = tuple(_dataset(one, of_job) for one in content.get("outputs") or ())
         for one in (*inputs, *outputs):
             _look(one)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -223,13 +230,14 @@ def _steps(told: Mapping[str, Any], *, whole: bool) -> list[str | None]:
     return [("IDENTITY" if was == "IDENTITY" else "TRANSFORMATION") if was else None]
 
 
-def _dataset(told: Json) -> ToldDataset:
+def _dataset(told: Json, otherwise: str = "") -> ToldDataset:
+    """A dataset; `otherwise` is the namespace of one that has none."""
     own = {
         **_mapping(told.get("facets")),
         **_mapping(told.get("inputFacets")),
         **_mapping(told.get("outputFacets")),
     }
-    return ToldDataset(Dataset(str(told["namespace"]), str(told["name"])), own)
+    return ToldDataset(Dataset(str(told["namespace"]) or otherwise, str(told["name"])), own)
 
 
 def _look(told: ToldDataset) -> None:

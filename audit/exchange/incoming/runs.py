@@ -17,6 +17,7 @@ from audit.exchange.incoming.events import INDIRECT, ToldDataset, ToldEvent, col
 from audit.exchange.names import Dataset, DatasetNames, NamedObject
 
 _COUNTED = frozenset({"COMPLETE", "JOB", "DATASET"})
+_WROTE_NOTHING = frozenset({"FAIL", "ABORT"})
 _REPLACES = frozenset({"OVERWRITE", "CREATE", "TRUNCATE"})
 _MADE_ANEW = frozenset({"table", "view"})
 """Materializations of dbt that hold nothing of what was there before."""
@@ -95,13 +96,20 @@ class ToldRun:
         """Whether it goes on without an end."""
         return any(one.is_endless for one in self.events)
 
+    @property
+    def _is_done(self) -> bool:
+        kinds = {one.kind for one in self.events}
+        if kinds & _COUNTED:
+            return True
+        return any(one.is_submitted for one in self.events) and not kinds & _WROTE_NOTHING
+
     def edges(self, names: DatasetNames) -> list[ToldEdge]:
         """Its edges.
 
         Args:
             names: gives objects on record for datasets.
         """
-        if not (self.is_endless or any(one.kind in _COUNTED for one in self.events)):
+        if not (self.is_endless or self._is_done):
             return []
         made = [*_Merged.of(self.events).edges(self.events[0], names)]
         if not self.is_endless:

@@ -13,11 +13,10 @@ from typing import Any
 from audit.exchange.accessed import Accessed, read_by, written_by
 from audit.exchange.catalog import CatalogFacts, CatalogObject
 from audit.exchange.history import RecordedStatement, Row
-from audit.exchange.names import DatasetNames, location_of
+from audit.exchange.names import DatasetNames, location_of, type_of
 from audit.exchange.openlineage.column_lineage import column_lineage
 from audit.exchange.openlineage.facets import Json, facet, facets
 
-_TYPES = {"TABLE": "TABLE", "VIEW": "VIEW", "STAGE": "FILE"}
 _OPERATIONS = {
     "CREATE": "CREATE", "ALTER": "ALTER", "DROP": "DROP", "REPLACE": "OVERWRITE", "UNDROP": "CREATE",
     "TRUNCATE": "TRUNCATE",
@@ -68,7 +67,7 @@ class _Describing:
             "name": named.name,
             "facets": facets(
                 schema=_schema(one, known),
-                datasetType=facet("DatasetTypeDatasetFacet", datasetType=_TYPES[one.domain.upper()]),
+                datasetType=facet("DatasetTypeDatasetFacet", datasetType=type_of(named, one.domain)),
                 dataSource=_source(named.namespace),
                 version=self._version(one),
                 ownership=_owner(known),

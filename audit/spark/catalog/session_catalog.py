@@ -180,7 +180,8 @@ class CatalogSnapshot:
     def registered(self, facts: PlanFacts) -> dict[str, str]:
         """The tables that lie at the locations which a plan reads or writes by path."""
         leaves = (*facts.leaves, *(target.leaf for target in facts.targets))
-        wanted = {location for leaf in leaves if leaf.name is None for location in leaf.locations}
+        named_by_place = (leaf for leaf in leaves if leaf.name is None and not leaf.foreign)
+        wanted = {location for leaf in named_by_place for location in leaf.locations}
         return self.at(wanted) if wanted else {}
 
     def created_relations(self, facts: PlanFacts) -> dict[str, Relation]:
@@ -318,10 +319,9 @@ def read_relations(found: Sequence[Leaf]) -> dict[str, Relation]:
 
 def relation_of_leaf(leaf: Leaf) -> Relation:
     """A leaf of a plan with its stable ids."""
-    location = leaf.locations[0] if leaf.locations else None
-    name = leaf.name or location or leaf.node
+    name = leaf.name or next(iter(leaf.locations), leaf.node)
     domain = Domain.STAGE if leaf.name is None else Domain.VIEW if leaf.view else Domain.TABLE
-    relation = Relation(name, domain, None, leaf.columns, location=location, version=leaf.version)
+    relation = Relation(name, domain, None, leaf.columns, location=leaf.place, version=leaf.version)
     return with_ids(relation, leaf.table_id, leaf.mapping_ids)
 
 

@@ -139,9 +139,15 @@ _PLAN_RELATIONS = Surface(
     methods(f"{_EXECUTION}.datasources.LogicalRelation", "relation catalogTable")
     + methods(f"{_CATALYST}.catalog.HiveTableRelation", "tableMeta")
     + methods(f"{_EXECUTION}.datasources.v2.DataSourceV2Relation", "table catalog identifier")
-    + methods(f"{_CATALYST}.streaming.StreamingRelationV2", "table catalog identifier sourceName")
+    + methods(
+        f"{_CATALYST}.streaming.StreamingRelationV2", "table catalog identifier sourceName extraOptions"
+    )
     + methods(f"{_EXECUTION}.datasources.v2.DataSourceV2ScanRelation", "relation")
-    + methods(f"{_EXECUTION}.datasources.v2.StreamingDataSourceV2Relation", "table catalog identifier")
+    + methods(
+        f"{_EXECUTION}.datasources.v2.StreamingDataSourceV2Relation", "table catalog identifier options"
+    )
+    + methods(f"{_EXECUTION}.datasources.jdbc.JDBCRelation", "jdbcOptions")
+    + methods(f"{_EXECUTION}.datasources.jdbc.JDBCOptions", "url tableOrQuery")
     + methods(f"{_EXECUTION}.streaming.runtime.StreamingRelation", "sourceName")
     + methods(f"{_EXECUTION}.streaming.runtime.StreamingExecutionRelation", "catalogTable")
     + methods(f"{_EXECUTION}.datasources.FileIndex", "rootPaths")
@@ -155,7 +161,7 @@ _PLAN_RELATIONS = Surface(
     ),
     reflective=words(
         "relation table catalogTable tableMeta catalog identifier sourceName v1Table path fileIndex"
-        " formatName rootPaths"
+        " formatName rootPaths jdbcOptions url tableOrQuery options extraOptions sourceOptions"
     ),
 )
 _PLAN_NAMES = Surface(

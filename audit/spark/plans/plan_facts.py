@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from audit.spark import java_classes
+from lineage.foreign_names import foreign_locations
 from lineage.model import Column
 from lineage.names import split_recorded
 from lineage.plan.facts import ColumnChange, Leaf, PlanFacts, Target, ViewFact
@@ -47,14 +48,14 @@ class PlanFactsReader:
         return shape, facts_of(facts, registered)
 
     def read_execution(
-        self, execution: JavaPlan, registered: Mapping[str, str] | None = None
+        self, execution: JavaPlan, registered: Mapping[str, str] | None = None, current: str | None = None
     ) -> tuple[str, PlanFacts]:
-        """As `read`, from a `QueryExecution`; names without a schema get that of its session.
+        """As `read`, from a `QueryExecution`; names without a schema get the catalog and schema `current`.
 
-        The session is asked when this runs: a USE in between would be taken for the statement's own.
+        Without it the session is asked when this runs: a USE in between is taken for the statement's own.
         """
-        shape, facts, current = self._whole(self._java.readExecution(execution)).split("\n")
-        return shape, facts_of(facts, registered, current)
+        shape, facts, now = self._whole(self._java.readExecution(execution)).split("\n")
+        return shape, facts_of(facts, registered, current or now)
 
     def text_without_literals(self, plan: JavaPlan) -> str:
         """Spark's own rendering of a plan, with a question mark for each literal."""
@@ -103,17 +104,17 @@ class ExecutedPlan:
 
     def __init__(self, plans: PlanFactsReader, execution: JavaPlan, spark: SparkSession) -> None:
         self._plans = plans
-        self._execution = execution
+        self.execution = execution
         self._spark = spark
 
     @cached_property
     def java(self) -> JavaPlan:
         """The plan itself."""
-        return self._execution.analyzed()
+        return self.execution.analyzed()
 
     @cached_property
     def _read(self) -> tuple[str, PlanFacts]:
-        return self._plans.facts_of(self._execution, self._spark)
+        return self._plans.facts_of(self.execution, self._spark)
 
     @property
     def facts(self) -> PlanFacts:
@@ -153,12 +154,13 @@ def _completed(target: Target, current: str | None) -> Target:
 def _leaf(found: Json) -> Leaf:
     columns = found.get("columns", ())
     mapped = any(len(column) > 2 for column in columns)  # noqa: PLR2004  # name, type, mapping id
+    foreign = found.get("foreign")
     return Leaf(
         node=found["node"],
         key=found.get("key"),
         name=found.get("name"),
         provider=found.get("provider"),
-        locations=tuple(found.get("locations", ())),
+        locations=tuple(found.get("locations", ())) if foreign is None else foreign_locations(foreign),
         table_id=found.get("table_id"),
         version=found.get("version"),
         columns=tuple(Column(column[0], column[1]) for column in columns),
@@ -168,6 +170,7 @@ def _leaf(found: Json) -> Leaf:
         temporary=found.get("temporary", False),
         streaming=found.get("streaming", False),
         mapping_ids=tuple(column[2] if len(column) > 2 else None for column in columns) if mapped else (),  # noqa: PLR2004
+        foreign=foreign is not None,
     )
 
 

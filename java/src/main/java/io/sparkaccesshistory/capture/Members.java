@@ -29,7 +29,7 @@ final class Members {
     method(SQL + "catalyst.catalog.HiveTableRelation", "tableMeta");
     method(v2 + "DataSourceV2Relation", "table", "catalog", "identifier");
     method(v2 + "DataSourceV2ScanRelation", "relation");
-    method(v2 + "StreamingDataSourceV2Relation", "table", "catalog", "identifier");
+    method(v2 + "StreamingDataSourceV2Relation", "table", "catalog", "identifier", "options");
     method(SQL + "execution.streaming.runtime.StreamingRelation", "sourceName");
     method(SQL + "execution.streaming.runtime.StreamingExecutionRelation", "catalogTable");
     method(
@@ -37,7 +37,10 @@ final class Members {
         "table",
         "catalog",
         "identifier",
+        "extraOptions",
         "sourceName");
+    method(SQL + "execution.datasources.jdbc.JDBCRelation", "jdbcOptions");
+    method(SQL + "execution.datasources.jdbc.JDBCOptions", "url", "tableOrQuery");
     method(v2 + "FileTable", "fileIndex", "formatName");
     method(SQL + "connector.catalog.V1Table", "v1Table");
     method(SQL + "connector.catalog.Identifier", "namespace", "name");

@@ -3,6 +3,7 @@ package io.sparkaccesshistory.capture;
 import io.sparkaccesshistory.Scala;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.catalog.CatalogStorageFormat;
@@ -37,6 +38,8 @@ final class PlanFact {
   Object schema;
   final List<Object[]> changes = new ArrayList<>();
   PlanFact cloned;
+  private Map<String, String> foreign;
+  private Object options;
 
   void relation(Object node) {
     Object relation = Members.call(node, "relation");
@@ -57,7 +60,11 @@ final class PlanFact {
       fileIndex(files.location());
       if (streaming) folders(Scala.map(files.options()).get("basePath"));
     } else if (relation != null && name == null) {
-      locations.add(relation.toString());
+      foreign = ForeignSource.of(relation);
+      if (foreign == null) locations.add(relation.toString());
+    } else if (relation == null) {
+      foreign = ForeignSource.of(node);
+      if (foreign != null) return;
     }
     if (relation != null) deltaParts(relation);
     if (table instanceof org.apache.spark.sql.connector.catalog.Table) {
@@ -161,8 +168,10 @@ final class PlanFact {
   /** A constructor parameter of a command. */
   void part(String field, Object value) {
     String kind = PlanText.kind(value);
-    if (value instanceof scala.collection.Map && field.toLowerCase().endsWith("options"))
+    if (value instanceof scala.collection.Map && field.toLowerCase().endsWith("options")) {
       leaves((scala.collection.Map<?, ?>) value);
+      options = value;
+    }
     // Delta's MERGE holds the target and its schema of afterwards, with or without evolution (4.4).
     if (field.equals("target") && value instanceof LogicalPlan)
       before = ((LogicalPlan) value).schema();
@@ -327,6 +336,12 @@ final class PlanFact {
     if (!locations.contains(text)) locations.add(text);
   }
 
+  /** After all parts of a command: what it writes may lie outside of Spark. */
+  void complete() {
+    if (name == null && locations.isEmpty() && foreign == null && options != null)
+      foreign = ForeignSource.named(provider, options);
+  }
+
   void write(StringBuilder out) {
     PlanText.text(out.append("{\"node\":"), node);
     if (key != null) out.append(",\"key\":").append(key);
@@ -346,6 +361,16 @@ final class PlanFact {
     if (!locations.isEmpty()) PlanText.strings(out.append(",\"locations\":"), locations);
     if (partitions != null && !partitions.isEmpty())
       PlanText.strings(out.append(",\"partition_columns\":"), partitions);
+    if (foreign != null) {
+      String comma = "";
+      out.append(",\"foreign\":{");
+      for (var one : foreign.entrySet()) {
+        PlanText.text(out.append(comma), one.getKey());
+        PlanText.text(out.append(':'), one.getValue());
+        comma = ",";
+      }
+      out.append('}');
+    }
     columns(out);
     if (!changes.isEmpty()) {
       out.append(",\"changes\":[");

@@ -467,6 +467,7 @@ public class PlanFacts {
       Object value = PlanText.some(product.productElement(i));
       if (value != null) fact.part(product.productElementName(i), value);
     }
+    fact.complete();
     if (targets.length() > 0) targets.append(',');
     fact.write(targets);
     if (fact.cloned != null) leaves.put(fact.cloned, written(fact.cloned));
