@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 READINGS = """
 SELECT r.query_start_time, r.query_id, r.object_name, r.object_id, r.columns, r.user_name,
   q.purpose, q.query_tag, q.query_type, q.query_text, q.query_hash, a.object_versions, a.policies_referenced,
-  r.is_direct AND NOT exists(a.direct_objects_accessed, o -> o.objectDomain NOT IN ('Table', 'EXTERNAL TABLE', 'STAGE'))
-    AS only_by_name,
+  r.is_direct AND NOT exists(a.direct_objects_accessed,
+    o -> o.objectDomain NOT IN ('Table', 'EXTERNAL TABLE', 'STAGE')) AS only_by_name,
   transform(a.direct_objects_accessed, o -> o.objectName) AS named,
-  transform(filter(a.direct_objects_accessed, o -> o.objectDomain NOT IN ('Table', 'EXTERNAL TABLE', 'STAGE')),
-    o -> o.objectName) AS through
+  transform(filter(a.direct_objects_accessed,
+    o -> o.objectDomain NOT IN ('Table', 'EXTERNAL TABLE', 'STAGE')), o -> o.objectName) AS through
 FROM (
   SELECT query_id, query_start_time, query_date, user_name, object_id, max(object_name) AS object_name,
     array_join(sort_array(collect_set(column_name)), ', ') AS columns, bool_or(is_direct) AS is_direct
