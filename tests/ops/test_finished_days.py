@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import random
 import shutil
@@ -10,6 +11,7 @@ from datetime import timedelta
 
 import pytest
 from click.testing import CliRunner
+from py4j.java_gateway import JavaObject
 
 from audit.cli import main
 from audit.core.clock import ManualClock, SystemClock, to_datetime
@@ -241,6 +243,30 @@ def test_made_anew_from_the_same_records(spark, source, tmp_path, monkeypatch):
     summarize(spark, root, clock)
     assert days_of(spark, root, "finished_reads") == [0, 1, 2]
     assert_same(root)
+
+
+def test_rows_of_earlier_days_are_let_go(spark, source, tmp_path, monkeypatch):
+    """No commit leaves objects of Python's behind that keep its rows in the JVM's memory."""
+    monkeypatch.setattr(summary, "_DAYS_A_COMMIT", 1)
+    root, held = str(tmp_path), []
+    for day in range(5):
+        source.read(NOON + day * DAY, "ann", 0)
+    take(spark, source)
+    by_duckdb = rows_of_days(spark, root)
+
+    def of_records(view, days):
+        if view == "top_readers" and days:
+            held.append(sum(isinstance(one, JavaObject) for one in gc.get_objects()))
+        return by_duckdb(view, days)
+
+    gc.disable()  # else it may run by chance, as it does where many objects are made
+    try:
+        summary.summarize(spark, root, ManualClock(NOON + 6 * DAY), of_records)
+    finally:
+        gc.enable()
+    _first, *others = held
+    assert len(others) == 4
+    assert len(set(others)) == 1, others
 
 
 def test_spark_works_out_the_same(spark, source, tmp_path, monkeypatch):

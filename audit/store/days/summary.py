@@ -14,6 +14,7 @@ other files now are summed up again.
 
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
@@ -160,6 +161,10 @@ def _summarize(
         else:
             computed = of_records(table.view, some)
         rows += _replace(computed, table, root, some, seen)
+        # A DataFrame (PySpark 4.2) stands in a cycle of references, and the JVM holds its rows as long as it
+        # does: a year of weeks would fill the heap before Python looks for cycles by itself.
+        del computed
+        gc.collect()
     if days and not table.upon:
         _stand_for(spark, table, root, days[-1])
     return Summed(table.name, tuple(days), rows)
