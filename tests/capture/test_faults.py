@@ -21,7 +21,7 @@ PLACES = {
     "audit.analysis.analyst.Analyst.analyse": True,
     "audit.analysis.analyst.written_versions": True,
     "audit.spark.plans.plan_facts.PlanFactsReader.collect_facts": True,
-    "audit.spark.plans.plan_facts.PlanFactsReader.read": True,
+    "audit.spark.plans.plan_facts.PlanFactsReader.read_execution": True,
     "audit.spark.catalog.session_catalog.SessionCatalog.look_up": True,
     "audit.capture.audited_session.AuditedSession.catalog_facts": False,
     "audit.record.redaction.redact_sql": False,

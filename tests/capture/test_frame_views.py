@@ -84,7 +84,7 @@ def test_a_text_that_cannot_be_traced_is_traced_by_its_plan(session, schema, mon
         patch.setattr("audit.analysis.analyst.lineage.trace", broken)
         session.sql("SELECT id FROM t").collect()
         records(session)
-        patch.setattr("audit.spark.plans.plan_facts.PlanFactsReader.read", broken)
+        patch.setattr("audit.spark.plans.plan_facts.PlanFactsReader.read_execution", broken)
         for _ in range(3):
             session.sql("SELECT id FROM t").collect()
         session.sql("INSERT INTO t VALUES (2)")
