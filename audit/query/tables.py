@@ -63,7 +63,8 @@ if TYPE_CHECKING:
     from audit.evidence.row_texts import Columns, Text
 
 _NO_TIME = frozenset({
-    "sessions", "objects_last_read", "columns_last_read", "objects_last_written", "users_last_active",
+    "sessions", "top_readers_of_all_days", "objects_last_read", "columns_last_read", "objects_last_written",
+    "users_last_active",
 })  # fmt: skip
 """A row of these views stands for many days."""
 TIMES = {

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 OF_RECORDS = (
     "objects_read", "columns_read", "columns_written", "ddl_history", "statements", "policies_in_force",
-    "logging_history", "top_readers", "top_writers", "objects_last_read", "columns_last_read",
-    "objects_last_written", "first_time_access", "exports", "failed_and_denied_attempts",
+    "logging_history", "top_readers", "top_readers_of_all_days", "top_writers", "objects_last_read",
+    "columns_last_read", "objects_last_written", "first_time_access", "exports", "failed_and_denied_attempts",
     "administrator_access", "policy_statements", "policy_changes", "users_by_day", "users_last_active",
     "sessions_by_day", "sessions", "aggregate_query_history", "aggregate_access_history",
     "snowflake_query_history", "system_access_audit", "system_query_history", "information_schema_jobs",

@@ -17,11 +17,16 @@ NOON = datetime(2026, 11, 21, 12)  # noqa: DTZ001 - UTC, as all of the audit's
 
 @pytest.fixture(scope="module")
 def records():
-    """Any accesses: objects on both sides, with the same columns or others, or none, or nothing at all."""
+    """Any accesses: objects on both sides, with the same columns or others, or none, or nothing at all.
+
+    At times a name stands twice in a list, as of two versions of a table.
+    """
     chance = random.Random(5)  # noqa: S311 - a test's own
 
     def objects():
         names = chance.sample(("t", "u", "v"), chance.randint(0, 3))
+        if chance.random() < 0.2:
+            names += chance.choices(("t", "u", "v"), k=chance.randint(1, 2))
         found = [
             {
                 "objectDomain": "VIEW" if name == "v" else "Table",
@@ -30,6 +35,8 @@ def records():
                 "columns": chance.choice((
                     None, [], [{"columnId": 1, "columnName": "a"}],
                     [{"columnId": 1, "columnName": "a"}, {"columnId": None, "columnName": "b"}],
+                    [{"columnId": None, "columnName": "b"}, {"columnId": 1, "columnName": "a"}],
+                    [{"columnId": 2, "columnName": "a"}, {"columnId": 1, "columnName": "b"}],
                 )),
                 "location": chance.choice((None, None, "file:/x")),
             }

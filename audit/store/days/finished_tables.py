@@ -45,14 +45,17 @@ class LastTable(SumTable):
 
     Attributes:
         upon: the table of finished days that its rows are made of.
+        adds_up: its rows are sums over days. They are wrong once one of these is gone.
     """
 
     upon: FinishedTable
+    adds_up: bool = False
 
 
 READS = FinishedTable("finished_reads", (ACCESS_HISTORY.name,), "top_readers", "statements")
 WRITES = FinishedTable("finished_writes", (ACCESS_HISTORY.name,), "top_writers", "writes")
 USER_DAYS = FinishedTable("finished_user_days", (QUERY_HISTORY.name,), "users_by_day", "statements")
+SESSIONS = FinishedTable("finished_sessions", (QUERY_HISTORY.name,), "sessions_by_day", "statements")
 OBJECTS_LAST_READ = LastTable("finished_objects_last_read", READS.sources, "objects_last_read", READS)
 """`first_time_access` opens it, too."""
 FINISHED_TABLES = (
@@ -66,7 +69,7 @@ FINISHED_TABLES = (
         "query_id",
     ),
     USER_DAYS,
-    FinishedTable("finished_sessions", (QUERY_HISTORY.name,), "sessions_by_day", "statements"),
+    SESSIONS,
 )
 """They need not be there: the views give the same rows without them."""
 LAST_TABLES = (
@@ -74,6 +77,10 @@ LAST_TABLES = (
     LastTable("finished_columns_last_read", READS.sources, "columns_last_read", READS),
     LastTable("finished_objects_last_written", WRITES.sources, "objects_last_written", WRITES),
     LastTable("finished_users_last_active", USER_DAYS.sources, "users_last_active", USER_DAYS),
+    LastTable(
+        "finished_top_readers_of_all_days", READS.sources, "top_readers_of_all_days", READS, adds_up=True
+    ),
+    LastTable("finished_sessions_of_all_days", SESSIONS.sources, "sessions", SESSIONS, adds_up=True),
 )
 """Nor need these."""
 SUM_TABLES: tuple[FinishedTable | LastTable, ...] = (*FINISHED_TABLES, *LAST_TABLES)

@@ -1,9 +1,11 @@
-"""What was done last, as of the end of a day: in place of all days before, a view opens one file.
+"""What was done last, or in all, as of the end of a day: in place of all days before, a view opens one file.
 
 In: tables of finished days. Out: the tables `LAST_TABLES`, a file for each of the newest finished days of the
 last runs of `audit summarize`, with the rows that their views give of all days until then. Days after it the
 views make of the finished days, and of the records. Where reads have such a day, the first reads until then
 are there, too.
+
+Who takes old days away calls `forget_sums` first. The next run makes the sums anew, of what is left.
 """
 
 from __future__ import annotations
@@ -54,6 +56,13 @@ def forget_last(
         if table.upon in upon and exists(spark, table, root):
             delete = f"DELETE FROM {path_name(table, root)} WHERE as_of >= DATE'{first}'"  # noqa: S608 - our own path and day
             retried(partial(spark.sql, delete))
+
+
+def forget_sums(spark: SparkSession, root: str, upon: Collection[FinishedTable]) -> None:
+    """Take out what adds up the days of some tables: they have lost days."""
+    for table in LAST_TABLES:
+        if table.adds_up and table.upon in upon and exists(spark, table, root):
+            retried(partial(spark.sql, f"DELETE FROM {path_name(table, root)}"))  # noqa: S608 - our own path
 
 
 def write_last(spark: SparkSession, root: str) -> None:

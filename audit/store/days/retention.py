@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING
 from audit.spark.delta.conflicts import retried
 from audit.spark.sessions import own_session
 from audit.store.commit_lock import commit_lock
-from audit.store.days.finished_tables import SUM_TABLES
+from audit.store.days.finished_tables import FINISHED_TABLES, LAST_TABLES, SUM_TABLES
 from audit.store.days.kept_days import oldest_kept
+from audit.store.days.last_tables import forget_sums
 from audit.store.error_translation import as_ingest_error
 from audit.store.later_tables import LATER_TABLES
 from audit.store.made_tables import exists, require_tables
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from audit.core.clock import Clock
 
 _LISTING_TASKS = 16
+_SUMS_OF_ALL_DAYS = [table for table in LAST_TABLES if table.adds_up]
+_SUMS_BY_DAY = [table for table in SUM_TABLES if table not in _SUMS_OF_ALL_DAYS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,7 @@ def retain(
     spark.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", _LISTING_TASKS)
     with commit_lock(spark, root), as_ingest_error(f"retention under {root} could not be done"):
         require_tables(spark, root, upgrade=True)
-        later = [table for table in (*LATER_TABLES, *SUM_TABLES) if exists(spark, table, root)]
+        later = [table for table in (*LATER_TABLES, *_SUMS_BY_DAY) if exists(spark, table, root)]
         # The sums of finished days go with the records that they were made of.
         sources = {table.name: table.sources for table in SUM_TABLES}
         tables: dict[str, TableOfRoot] = {table.name: table for table in (*AUDIT_TABLES, *later)}
@@ -91,8 +94,13 @@ def retain(
         )
         if not dry_run:
             sign(found)
+            shortened = {one.table for one in found if one.days}
+            forget_sums(spark, root, [table for table in FINISHED_TABLES if table.name in shortened])
             for one in found:
                 _delete(spark, tables[one.table], root, one)
+            for table in _SUMS_OF_ALL_DAYS:
+                if exists(spark, table, root):
+                    _vacuum(spark, table, root)
         return found
 
 

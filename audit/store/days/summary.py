@@ -27,7 +27,13 @@ from audit.core.clock import to_datetime
 from audit.spark.delta.conflicts import retried
 from audit.store.commit_lock import commit_lock
 from audit.store.days.finished_tables import FINISHED_TABLES, FinishedTable
-from audit.store.days.last_tables import finished_rows, forget_last, newest_last_reads, write_last
+from audit.store.days.last_tables import (
+    finished_rows,
+    forget_last,
+    forget_sums,
+    newest_last_reads,
+    write_last,
+)
 from audit.store.error_translation import as_ingest_error
 from audit.store.made_tables import exists, newest_snapshot, require_tables
 from audit.store.tables import HISTORY_TABLES, QUERY_HISTORY, TableOfRoot, path_name
@@ -147,6 +153,8 @@ def _summarize(
     changed = [day for day in days if day >= min(there, default=date.max)]
     if changed:
         forget_last(spark, root, changed[0], [table])
+    if len(changed) < len(days):
+        forget_sums(spark, root, [table])
     rows, at_once = 0, len(days) if table.upon else _DAYS_A_COMMIT
     for first in range(0, len(days), at_once or 1):
         some = days[first : first + at_once]
