@@ -66,37 +66,43 @@ FROM (
   LATERAL VIEW explode(objects_tried) AS object_name
   WHERE execution_status IN ('FAIL', 'DENIED')
   UNION ALL
-  SELECT e.query_id, e.query_start_time, e.query_date, e.user_name, e.session_id, e.client_address, e.client_program,
-    CAST(NULL AS STRING), e.execution_status, e.error_message,
-    CASE WHEN kind <> 'DDL' THEN kind WHEN e.grantee IS NOT NULL THEN 'updatePermissions' ELSE concat(
-      CASE e.operation WHEN 'CREATE' THEN 'create' WHEN 'REPLACE' THEN 'create' WHEN 'DROP' THEN 'delete'
-        WHEN 'UNDROP' THEN 'undelete' ELSE 'update' END,
-      CASE o.objectDomain WHEN 'Table' THEN 'Table' WHEN 'EXTERNAL TABLE' THEN 'Table' WHEN 'VIEW' THEN 'Table'
-        WHEN 'SCHEMA' THEN 'Schema' WHEN 'FUNCTION' THEN 'Function' WHEN 'MASKING POLICY' THEN 'MaskingPolicy'
-        WHEN 'ROW ACCESS POLICY' THEN 'RowAccessPolicy' WHEN 'TAG' THEN 'Tag' WHEN 'ROLE' THEN 'Role'
-        ELSE o.objectDomain END,
-      if(e.operation = 'ALTER' AND o.objectDomain IN ('Table', 'EXTERNAL TABLE', 'VIEW'), 's', '')) END,
-    o.objectDomain, o.objectName,
-    CASE WHEN e.grantee IS NULL THEN NULL
-      WHEN startswith(e.query_type, 'REVOKE')
-        THEN to_json(array(named_struct('principal', e.grantee, 'remove', split(e.privileges, ', ?'))))
-      ELSE to_json(array(named_struct('principal', e.grantee, 'add', split(e.privileges, ', ?')))) END
+  SELECT e.query_id, e.query_start_time, e.query_date, e.user_name, q.session_id, q.client_address, q.client_program,
+    CAST(NULL AS STRING), q.execution_status, q.error_message, e.action_name, e.object_domain, e.object_name,
+    if(startswith(q.query_type, 'REVOKE'),
+      to_json(array(named_struct('principal', e.grantee, 'remove', split(e.privileges, ', ?')))),
+      to_json(array(named_struct('principal', e.grantee, 'add', split(e.privileges, ', ?')))))
   FROM (
-    SELECT a.query_id, a.query_start_time, a.query_date, a.user_name, q.session_id, q.client_address, q.client_program,
-      q.execution_status, q.error_message, q.query_type, a.direct_objects_accessed, a.objects_modified,
-      a.object_modified_by_ddl, a.object_modified_by_ddl.operationType AS operation,
-      get_json_object(a.object_modified_by_ddl.properties, '$.grantee.value') AS grantee,
-      coalesce(get_json_object(a.object_modified_by_ddl.properties, '$.privileges.value'), 'USAGE') AS privileges
-    FROM {schema}.access_history a
-    JOIN {schema}.query_history q
-      ON q.query_id = a.query_id AND q.start_time = a.query_start_time AND q.query_date = a.query_date
+    SELECT query_id, query_start_time, query_date, user_name, 'getTable' AS action_name,
+      o.objectDomain AS object_domain, o.objectName AS object_name, CAST(NULL AS STRING) AS grantee, CAST(NULL AS STRING) AS privileges
+    FROM {schema}.access_history
+    LATERAL VIEW explode(direct_objects_accessed) AS o
+    WHERE o.objectDomain IN ('Table', 'EXTERNAL TABLE', 'VIEW')
+    UNION ALL
+    SELECT query_id, query_start_time, query_date, user_name, 'generateTemporaryTableCredential', o.objectDomain,
+      o.objectName, CAST(NULL AS STRING), CAST(NULL AS STRING)
+    FROM {schema}.access_history
+    LATERAL VIEW explode(objects_modified) AS o
+    WHERE o.objectDomain IN ('Table', 'EXTERNAL TABLE')
+    UNION ALL
+    SELECT query_id, query_start_time, query_date, user_name,
+      if(grantee IS NOT NULL, 'updatePermissions', concat(
+        CASE operation WHEN 'CREATE' THEN 'create' WHEN 'REPLACE' THEN 'create' WHEN 'DROP' THEN 'delete'
+          WHEN 'UNDROP' THEN 'undelete' ELSE 'update' END,
+        CASE domain WHEN 'Table' THEN 'Table' WHEN 'EXTERNAL TABLE' THEN 'Table' WHEN 'VIEW' THEN 'Table'
+          WHEN 'SCHEMA' THEN 'Schema'
+          WHEN 'FUNCTION' THEN 'Function' WHEN 'MASKING POLICY' THEN 'MaskingPolicy'
+          WHEN 'ROW ACCESS POLICY' THEN 'RowAccessPolicy' WHEN 'TAG' THEN 'Tag' WHEN 'ROLE' THEN 'Role' ELSE domain END,
+        if(operation = 'ALTER' AND domain IN ('Table', 'EXTERNAL TABLE', 'VIEW'), 's', ''))),
+      domain, name, grantee, coalesce(privileges, 'USAGE')
+    FROM (
+      SELECT query_id, query_start_time, query_date, user_name, object_modified_by_ddl.operationType AS operation,
+        object_modified_by_ddl.objectDomain AS domain, object_modified_by_ddl.objectName AS name,
+        get_json_object(object_modified_by_ddl.properties, '$.grantee.value') AS grantee,
+        get_json_object(object_modified_by_ddl.properties, '$.privileges.value') AS privileges
+      FROM {schema}.access_history
+      WHERE object_modified_by_ddl IS NOT NULL
+    )
   ) e
-  LATERAL VIEW explode(array('getTable', 'generateTemporaryTableCredential', 'DDL')) AS kind
-  LATERAL VIEW explode(CASE kind
-    WHEN 'getTable' THEN arrays_zip(e.direct_objects_accessed.objectDomain, e.direct_objects_accessed.objectName)
-    WHEN 'DDL' THEN if(e.object_modified_by_ddl IS NULL, NULL,
-      array(named_struct('objectDomain', e.object_modified_by_ddl.objectDomain,
-        'objectName', e.object_modified_by_ddl.objectName)))
-    ELSE arrays_zip(e.objects_modified.objectDomain, e.objects_modified.objectName) END) AS o
-  WHERE kind = 'DDL' OR o.objectDomain IN ('Table', 'EXTERNAL TABLE') OR (o.objectDomain = 'VIEW' AND kind = 'getTable')
+  JOIN {schema}.query_history q
+    ON q.query_id = e.query_id AND q.start_time = e.query_start_time AND q.query_date = e.query_date
 )
