@@ -225,6 +225,20 @@ def test_retention_takes_the_sums_with_the_records(spark, source, tmp_path):
     assert_same(root)
 
 
+def test_retention_where_the_days_are_gone(spark, source, tmp_path):
+    """The sums of all days go with the records, though nobody has the sums by day any more."""
+    root = str(tmp_path)
+    for day in range(2):
+        source.read(NOON + day * DAY, "ann", 0)
+    take(spark, source)
+    clock = ManualClock(NOON + 9 * DAY)
+    summarize(spark, root, clock)
+    for table in ("finished_reads", "finished_sessions"):
+        shutil.rmtree(tmp_path / table)
+    retain(spark, root, lambda _: 8, clock)
+    assert_sums(root)
+
+
 def test_a_table_of_an_older_version_is_made_anew(spark, source, tmp_path):
     """Its rows are in the records."""
     root = str(tmp_path)

@@ -41,7 +41,8 @@ class FinishedTable(SumTable):
 class LastTable(SumTable):
     """The rows of a view as of the end of some days (`as_of`).
 
-    The view has a row for the last of many: it opens one day of this table in place of all days before.
+    The view has a row for the last of many, or for their sum: it opens one day of this table in place of all
+    days before.
 
     Attributes:
         upon: the table of finished days that its rows are made of.

@@ -53,16 +53,15 @@ def forget_last(
 ) -> None:
     """Take out what was done last as of the days from one on: the days of some tables have changed."""
     for table in LAST_TABLES:
-        if table.upon in upon and exists(spark, table, root):
-            delete = f"DELETE FROM {path_name(table, root)} WHERE as_of >= DATE'{first}'"  # noqa: S608 - our own path and day
-            retried(partial(spark.sql, delete))
+        if table.upon in upon:
+            _forget(spark, root, table, first)
 
 
-def forget_sums(spark: SparkSession, root: str, upon: Collection[FinishedTable]) -> None:
-    """Take out what adds up the days of some tables: they have lost days."""
+def forget_sums(spark: SparkSession, root: str, shortened: Collection[str]) -> None:
+    """Take out what adds up days, where the tables of these names have lost some: of days, or of records."""
     for table in LAST_TABLES:
-        if table.adds_up and table.upon in upon and exists(spark, table, root):
-            retried(partial(spark.sql, f"DELETE FROM {path_name(table, root)}"))  # noqa: S608 - our own path
+        if table.adds_up and not {table.upon.name, *table.sources}.isdisjoint(shortened):
+            _forget(spark, root, table, date.min)
 
 
 def write_last(spark: SparkSession, root: str) -> None:
@@ -73,6 +72,12 @@ def write_last(spark: SparkSession, root: str) -> None:
     for table in LAST_TABLES:
         if exists(spark, table.upon, root):
             _write_newest(spark, root, table)
+
+
+def _forget(spark: SparkSession, root: str, table: LastTable, first: date) -> None:
+    if exists(spark, table, root):
+        delete = f"DELETE FROM {path_name(table, root)} WHERE as_of >= DATE'{first}'"  # noqa: S608 - our own path and day
+        retried(partial(spark.sql, delete))
 
 
 def _write_newest(spark: SparkSession, root: str, table: LastTable) -> None:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from audit.spark.delta.conflicts import retried
 from audit.spark.sessions import own_session
 from audit.store.commit_lock import commit_lock
-from audit.store.days.finished_tables import FINISHED_TABLES, LAST_TABLES, SUM_TABLES
+from audit.store.days.finished_tables import LAST_TABLES, SUM_TABLES
 from audit.store.days.kept_days import oldest_kept
 from audit.store.days.last_tables import forget_sums
 from audit.store.error_translation import as_ingest_error
@@ -94,8 +94,7 @@ def retain(
         )
         if not dry_run:
             sign(found)
-            shortened = {one.table for one in found if one.days}
-            forget_sums(spark, root, [table for table in FINISHED_TABLES if table.name in shortened])
+            forget_sums(spark, root, [one.table for one in found if one.days])
             for one in found:
                 _delete(spark, tables[one.table], root, one)
             for table in _SUMS_OF_ALL_DAYS:

@@ -154,7 +154,7 @@ def _summarize(
     if changed:
         forget_last(spark, root, changed[0], [table])
     if len(changed) < len(days):
-        forget_sums(spark, root, [table])
+        forget_sums(spark, root, [table.name])
     rows, at_once = 0, len(days) if table.upon else _DAYS_A_COMMIT
     for first in range(0, len(days), at_once or 1):
         some = days[first : first + at_once]
