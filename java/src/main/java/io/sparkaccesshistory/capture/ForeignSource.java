@@ -23,7 +23,9 @@ final class ForeignSource {
 
   private ForeignSource() {}
 
-  /** Of a relation that a plan reads, or of a node that holds one (Spark 4.2); null of any other. */
+  /**
+   * Of a relation that a plan reads, or of a node that holds one (Spark 4.2); null of any other.
+   */
   static Map<String, String> of(Object relation) {
     if (relation == null) return null;
     switch (relation.getClass().getSimpleName()) {
