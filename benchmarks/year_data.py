@@ -1,8 +1,8 @@
 """A year of history in the audit's own tables, made by Spark from a few thousand statements that recur.
 
-In: days and records a day. Out: `access_history` and `query_history` as the audit has them, one file a day,
-and the lineage of the last days, kept under `.data`. What recurs is the accesses; each row has its own id,
-time, user and hash.
+In: days and records a day. Out: `access_history` and `query_history` as the audit has them, in files of the
+size that its compaction leaves, and the lineage of the last days, kept under `.data`. What recurs is the
+accesses; each row has its own id, time, user and hash.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ RARE_TEMPLATES = 1_100
 FIRST_DAY = datetime(2025, 1, 1, tzinfo=timezone.utc)
 LINEAGE_DAYS = 30
 """The last days have lineage: a year of it would be as large as all the rest."""
+_FILES_A_DAY = {ACCESS_HISTORY: 6, QUERY_HISTORY: 2}
+"""Of 100,000 records. Compaction leaves a file alone from 4 MiB (`audit.store.days.compaction`)."""
 _DAYS_A_COMMIT = 73
 _HASH_BITS = 256
 _BY_ANYBODY = 50
@@ -63,10 +65,10 @@ def _fill(spark: SparkSession, root: Path, days: int, records: int, say: Say) ->
     for first in range(0, days, _DAYS_A_COMMIT):
         last = min(first + _DAYS_A_COMMIT, days)
         say(f"making days {first + 1} to {last} of {days}, {records:,} records each")
-        runs = _runs(spark, first, last, records).join(made, "template")
-        found = runs.where("size(row.access) > 0")
-        _append(found.selectExpr(*_columns(ACCESS_HISTORY, "row.access[0]")), ACCESS_HISTORY, root)
-        _append(runs.selectExpr(*_columns(QUERY_HISTORY, "row.query")), QUERY_HISTORY, root)
+        for table, row in ((ACCESS_HISTORY, "get(row.access, 0)"), (QUERY_HISTORY, "row.query")):
+            runs = _runs(spark, first, last, records, _FILES_A_DAY[table]).join(made, "template")
+            found = runs.where(f"{row} IS NOT NULL")
+            _append(found.selectExpr(*_columns(table, row)), table, root)
     first = max(days - LINEAGE_DAYS, 0)
     say(f"making the lineage of days {first + 1} to {days}")
     runs = _runs(spark, first, days, records).join(made, "template")
@@ -129,10 +131,10 @@ def _columns(table: AuditTable, row: str) -> list[str]:
     return [f"{_OF_A_RUN.get(name, f'{place}{name}')} AS {name}" for name, _, _ in table.columns]
 
 
-def _runs(spark: SparkSession, first: int, last: int, records: int) -> DataFrame:
-    """The runs of some days; each task makes one day, so that a day is one file."""
+def _runs(spark: SparkSession, first: int, last: int, records: int, files: int = 1) -> DataFrame:
+    """The runs of some days; each task makes one file of a day."""
     start = int((FIRST_DAY + timedelta(days=first)).timestamp() * 1_000_000)
-    runs = spark.range(first * records, last * records, 1, last - first).selectExpr(
+    runs = spark.range(first * records, last * records, 1, (last - first) * files).selectExpr(
         "id",
         # Cubed: the first of the templates run far more often than the last.
         f"if(pmod(hash(id, 5), {_RARE}) = 0, {TEMPLATES} + pmod(hash(id, 6), {RARE_TEMPLATES}),"

@@ -6,8 +6,8 @@ shapes of the access-history document (field names, nesting and omission of empt
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from hashlib import sha256
 from typing import Any, Literal
@@ -230,6 +230,23 @@ class AccessedObject:
         )
 
 
+def each_once(objects: Sequence[AccessedObject]) -> tuple[AccessedObject, ...]:
+    """Each object once, with the columns of all its entries: two versions of a table are one object.
+
+    >>> table = AccessedObject("c.s.t", Domain.TABLE, columns=(Column("a", "int"),), version=1)
+    >>> older = replace(table, columns=(Column("a", "int"), Column("b", "int")), version=0)
+    >>> [(one.name, [column.name for column in one.columns]) for one in each_once((table, older))]
+    [('c.s.t', ['a', 'b'])]
+    """
+    found: dict[tuple[str, Domain], AccessedObject] = {}
+    for one in objects:
+        before = found.setdefault((one.name, one.domain), one)
+        if before is not one:
+            columns = {column.name: column for column in (*before.columns, *one.columns)}
+            found[one.name, one.domain] = replace(before, columns=tuple(columns.values()))
+    return tuple(found.values())
+
+
 @dataclass(frozen=True, slots=True)
 class ModifiedColumn:
     """A written column with the columns that its values came from, and the functions that made them.
@@ -376,8 +393,8 @@ class Access:
         """The JSON of the access-history document (the five audit columns)."""
         ddl = self.object_modified_by_ddl
         return {
-            "direct_objects_accessed": [o.to_dict() for o in self.direct_objects_accessed],
-            "base_objects_accessed": [o.to_dict() for o in self.base_objects_accessed],
+            "direct_objects_accessed": [o.to_dict() for o in each_once(self.direct_objects_accessed)],
+            "base_objects_accessed": [o.to_dict() for o in each_once(self.base_objects_accessed)],
             "objects_modified": [o.to_dict() for o in self.objects_modified],
             "object_modified_by_ddl": ddl.to_dict() if ddl else None,
             "policies_referenced": list(self.policies_referenced),

@@ -303,7 +303,8 @@ class Tables:
     def _show_view(self, name: str) -> None:
         self._require_below(name)
         query = newest_finished(name, quoted(self.schema), self._has_sums)
-        made = parse_one(definition(name, self.schema, query and self._day(query)), read="spark")
+        text = definition(name, self.schema, query and self._day(query), "duckdb")
+        made = parse_one(text, read="spark")
         columns = [one.name for one in made.this.expressions] if isinstance(made.this, exp.Schema) else []
         listed = f" ({', '.join(map(quoted, columns))})" if columns else ""
         sql = self.translated(made.expression.sql("spark"))

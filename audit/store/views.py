@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from audit.store.days.finished_tables import LAST_TABLES, OBJECTS_LAST_READ, SUM_TABLES, FinishedTable
 from audit.store.measured.names import STANDS_ON
@@ -22,6 +22,7 @@ from lineage.sql.mentions import named_in
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+Engine = Literal["spark", "duckdb"]
 OF_RECORDS = (
     "objects_read", "columns_read", "columns_written", "ddl_history", "statements", "policies_in_force",
     "logging_history", "top_readers", "top_readers_of_all_days", "top_writers", "objects_last_read",
@@ -45,7 +46,8 @@ VIEWS = (*OF_RECORDS, *BELOW)
 SUMMED = {table.view: table for table in SUM_TABLES}
 """The table that holds the finished days of a view, where it is there."""
 _PART = re.compile(r"^ *-- <(\w+)>\n(.*?)^ *-- </\1>\n", re.MULTILINE | re.DOTALL)
-"""A part of a view's text that reads a table of `audit summarize`: it stands where that is there."""
+"""A part of a view's text that stands at times alone: where a table of `audit summarize` is there, which it
+reads; for one engine, where the other one would take several times as long with the same text."""
 _EXAMPLE = "Example:"
 _COLUMN = re.compile(r"(\w+) COMMENT '([^']*)'")
 NO_DAY = "DATE'1970-01-01'"
@@ -55,8 +57,8 @@ NO_DAY = "DATE'1970-01-01'"
 def with_those_below(names: Collection[str]) -> tuple[str, ...]:
     """Views, with the views that they read, in the order in which they can be made.
 
-    >>> with_those_below(["columns_read"])
-    ('objects_read', 'columns_read')
+    >>> with_those_below(["top_readers"])
+    ('objects_read', 'top_readers')
     """
     wanted = {*names}
     for name in reversed(VIEWS):
@@ -146,19 +148,22 @@ def newest_finished(view: str, schema: str, is_there: Callable[[str], bool]) -> 
     return f"SELECT coalesce(max({day}), {NO_DAY}) FROM {schema}.{newest.name}"  # noqa: S608 - our own names
 
 
-def definition(name: str, schema: str = "account_usage", finished: str | None = None) -> str:
+def definition(
+    name: str, schema: str = "account_usage", finished: str | None = None, engine: Engine = "spark"
+) -> str:
     """The statement that creates a view.
 
     Args:
         name: of the view.
         schema: of the audit tables.
         finished: SQL of the day that `newest_finished` asks for; None: of the records alone.
+        engine: that asks the view. The text is Spark's SQL for both, and has the same rows.
 
     >>> definition("statements").splitlines()[0][:60]
     '-- What ran, who ran it, and how well is its lineage known? '
     """
-    parts = () if finished is None else {table.name for table in SUM_TABLES}
-    return _text(name, finished, parts).replace("{schema}", sql_name(split_name(schema)))
+    parts = set() if finished is None else {table.name for table in SUM_TABLES}
+    return _text(name, finished, parts | {engine}).replace("{schema}", sql_name(split_name(schema)))
 
 
 def temporary_definition(name: str, finished: str | None = None) -> str:
@@ -168,12 +173,13 @@ def temporary_definition(name: str, finished: str | None = None) -> str:
         name: of the view.
         finished: SQL of a day: its rows are those of later days; None: of all days.
     """
-    text = _text(name, finished, () if finished is None else {table.name for table in LAST_TABLES})
+    parts = set() if finished is None else {table.name for table in LAST_TABLES}
+    text = _text(name, finished, parts | {"spark"})
     return text.replace("OR REPLACE VIEW {schema}.", "OR REPLACE TEMPORARY VIEW ").replace("{schema}.", "")
 
 
 def _text(name: str, finished: str | None, parts: Collection[str]) -> str:
-    """The text of a view with the parts that read some tables."""
+    """The text of a view with some of its parts."""
     text = (resources.files("views") / "sql" / f"{name}.sql").read_text(encoding="utf-8")
     text = _PART.sub(lambda part: part[2] if part[1] in parts else "", text)
     if finished is None:

@@ -6,9 +6,7 @@ command opaque, with the node in the reason.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from lineage.model import Access, AccessedObject, Analysis, Domain, OutputColumn
+from lineage.model import Access, AccessedObject, Analysis, Domain, OutputColumn, each_once
 from lineage.plan import commands, ddl
 from lineage.plan.commands import WriteResult
 from lineage.plan.facts import Leaf, PlanFacts, Target
@@ -169,24 +167,12 @@ def _several(accesses: list[Access]) -> Access:
     reasons = [access.reason for access in accesses if access.reason]
     return Access(
         "INSERT",
-        _merged([item for access in accesses for item in access.direct_objects_accessed]),
-        _merged([item for access in accesses for item in access.base_objects_accessed]),
+        each_once([item for access in accesses for item in access.direct_objects_accessed]),
+        each_once([item for access in accesses for item in access.base_objects_accessed]),
         tuple(item for access in accesses for item in access.objects_modified),
         analysis="partial" if reasons else "full",
         reason="; ".join(dict.fromkeys(reasons)) or None,
     )
-
-
-def _merged(objects: list[AccessedObject]) -> tuple[AccessedObject, ...]:
-    """Each object once, with the columns of all its mentions."""
-    found: dict[tuple[str, Domain], AccessedObject] = {}
-    for item in objects:
-        before = found.get((item.name, item.domain))
-        if before is not None:
-            names = {column.name: column for column in (*before.columns, *item.columns)}
-            item = replace(before, columns=tuple(names.values()))  # noqa: PLW2901
-        found[item.name, item.domain] = item
-    return tuple(found.values())
 
 
 __all__ = ["Value", "analyze_plan"]

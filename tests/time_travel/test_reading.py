@@ -225,6 +225,20 @@ def test_is_on_record(session, told):
     assert (failed.execution_status, failed.error_code) == ("FAIL", "TIME_TRAVEL_UNKNOWN_VERSION")
 
 
+def test_two_versions_are_one_object(session, told):
+    """A record lists a table once, with all columns read, and each version; so do the views."""
+    text = "SELECT x.a, y.b FROM t@v1 x JOIN t@v2 y ON x.a < y.a"
+    assert rows(session, text) == [(1, "y")]
+    (found,) = [one for one in records(session) if one.query.query_text == text]
+    (access,) = found.access
+    name = "spark_catalog.two_versions_are_one_object.t"
+    for listed in (access.direct_objects_accessed, access.base_objects_accessed):
+        assert [(one.objectName, {c.columnName for c in one.columns}) for one in listed] == [
+            (name, {"a", "b"})
+        ]
+    assert {(one.objectName, one.version) for one in access.object_versions} == {(name, 1), (name, 2)}
+
+
 def test_sessions_keep_what_they_have(session, schema):
     """A write runs in a clone that has the session's variables, temporary views and functions."""
     session.sql("CREATE TABLE t (a INT)")

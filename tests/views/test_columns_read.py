@@ -1,4 +1,4 @@
-"""The view columns_read on Spark against the model that DuckDB is held against."""
+"""The view columns_read on Spark against the model that DuckDB is held against; both of its texts."""
 
 from __future__ import annotations
 
