@@ -35,6 +35,8 @@ LINEAGE_DAYS = 30
 """The last days have lineage: a year of it would be as large as all the rest."""
 _FILES_A_DAY = {ACCESS_HISTORY: 6, QUERY_HISTORY: 2}
 """Of 100,000 records. Compaction leaves a file alone from 4 MiB (`audit.store.days.compaction`)."""
+_LAYOUT = 2
+"""Goes up with what changes the files, so that those that are there are made anew."""
 _DAYS_A_COMMIT = 73
 _HASH_BITS = 256
 _BY_ANYBODY = 50
@@ -45,7 +47,7 @@ _RARE = 200
 def history(spark: SparkSession, days: int, records: int, say: Say) -> Path:
     """The root that holds the year, made where it is not there in full."""
     root = DATA / f"history-{days}-{records}"
-    complete = root / "complete"
+    complete = root / f"complete-{_LAYOUT}"
     if not complete.exists():
         shutil.rmtree(root, ignore_errors=True)
         root.mkdir(parents=True)

@@ -242,7 +242,8 @@ def each_once(objects: Sequence[AccessedObject]) -> tuple[AccessedObject, ...]:
     for one in objects:
         before = found.setdefault((one.name, one.domain), one)
         if before is not one:
-            columns = {column.name: column for column in (*before.columns, *one.columns)}
+            # A column that was dropped and added again has another id.
+            columns = {(column.name, column.column_id): column for column in (*before.columns, *one.columns)}
             found[one.name, one.domain] = replace(before, columns=tuple(columns.values()))
     return tuple(found.values())
 

@@ -302,8 +302,9 @@ class Tables:
 
     def _show_view(self, name: str) -> None:
         self._require_below(name)
-        query = newest_finished(name, quoted(self.schema), self._has_sums)
-        text = definition(name, self.schema, query and self._day(query), "duckdb")
+        day = newest_finished(name, quoted(self.schema), self._has_sums)
+        newest = None if day is None else self._day(day.query())
+        text = definition(name, self.schema, newest, "duckdb")
         made = parse_one(text, read="spark")
         columns = [one.name for one in made.this.expressions] if isinstance(made.this, exp.Schema) else []
         listed = f" ({', '.join(map(quoted, columns))})" if columns else ""

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cache, partial
 from importlib import resources
 from typing import TYPE_CHECKING, Literal
 
@@ -50,6 +52,8 @@ _PART = re.compile(r"^ *-- <(\w+)>\n(.*?)^ *-- </\1>\n", re.MULTILINE | re.DOTAL
 reads; for one engine, where the other one would take several times as long with the same text."""
 _EXAMPLE = "Example:"
 _COLUMN = re.compile(r"(\w+) COMMENT '([^']*)'")
+_LATE = timedelta(days=30)
+"""Late records nearly always come within these days."""
 NO_DAY = "DATE'1970-01-01'"
 """SQL: the newest day of a table without rows."""
 
@@ -91,10 +95,12 @@ def create_views(spark: SparkSession, schema: str, wanted: Sequence[str] = VIEWS
     full = sql_name(split_name(schema))
     made = {table for table in {*BELOW.values()} if spark.catalog.tableExists(f"{full}.{table}")}
     names = [name for name in wanted if not tables_below(name) - made]
+    lately = cache(partial(_lately, spark))
     for name in names:
-        query = newest_finished(name, full, lambda table: spark.catalog.tableExists(f"{full}.{table}"))
+        day = newest_finished(name, full, lambda table: spark.catalog.tableExists(f"{full}.{table}"))
         # Asked at each query. Spark leaves out the files of other days by its answer.
-        spark.sql(definition(name, schema, f"({query})" if query else None))
+        finished = None if day is None else f"({day.query(lately(day))})"
+        spark.sql(definition(name, schema, finished))
     return tuple(names)
 
 
@@ -131,8 +137,30 @@ def description(name: str) -> ViewDescription:
     return ViewDescription(question + mark, about.strip(), example, dict(_COLUMN.findall(head)))
 
 
-def newest_finished(view: str, schema: str, is_there: Callable[[str], bool]) -> str | None:
-    """The query for the newest day of a view that is in the tables of `audit summarize`; None without these.
+@dataclass(frozen=True, slots=True)
+class NewestDay:
+    """Where the newest day stands that `audit summarize` has finished of a view.
+
+    Attributes:
+        table: its name, as SQL has it.
+        column: of the days.
+    """
+
+    table: str
+    column: str
+
+    def query(self, since: date | None = None) -> str:
+        """The query for the day.
+
+        Args:
+            since: days before it are not looked at; None: all are.
+        """
+        bound = "" if since is None else f" WHERE {self.column} >= DATE'{since}'"
+        return f"SELECT coalesce(max({self.column}), {NO_DAY}) FROM {self.table}{bound}"  # noqa: S608 - our own names
+
+
+def newest_finished(view: str, schema: str, is_there: Callable[[str], bool]) -> NewestDay | None:
+    """Where the newest day of a view in the tables of `audit summarize` stands; None without these.
 
     Args:
         view: its name.
@@ -144,8 +172,18 @@ def newest_finished(view: str, schema: str, is_there: Callable[[str], bool]) -> 
     newest = OBJECTS_LAST_READ if isinstance(own, FinishedTable) and own.upon else own
     if own is None or newest is None or not (is_there(own.name) and is_there(newest.name)):
         return None
-    day = "as_of" if newest in LAST_TABLES else "query_date"
-    return f"SELECT coalesce(max({day}), {NO_DAY}) FROM {schema}.{newest.name}"  # noqa: S608 - our own names
+    return NewestDay(f"{schema}.{newest.name}", "as_of" if newest in LAST_TABLES else "query_date")
+
+
+def _lately(spark: SparkSession, day: NewestDay) -> date | None:
+    """The first day in which a view looks for the newest one. Without it Spark opens a file of each day.
+
+    Days that are finished after this are later ones. Where a record comes so late that no day from this one
+    on stays finished, the view reads the records of all days until the next `audit summarize`.
+    """
+    # Delta answers this from its log, without a look at the files.
+    ((newest,),) = spark.sql(f"SELECT max({day.column}) FROM {day.table}").collect()  # noqa: S608 - our own names
+    return None if newest is None else newest - _LATE
 
 
 def definition(
@@ -156,7 +194,7 @@ def definition(
     Args:
         name: of the view.
         schema: of the audit tables.
-        finished: SQL of the day that `newest_finished` asks for; None: of the records alone.
+        finished: SQL of the day that `NewestDay.query` asks for; None: of the records alone.
         engine: that asks the view. The text is Spark's SQL for both, and has the same rows.
 
     >>> definition("statements").splitlines()[0][:60]

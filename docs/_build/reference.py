@@ -214,7 +214,7 @@ def tables() -> str:
             f"## {last.name}",
             "",
             f"The rows of the view [`{last.view}`](views.md#{last.view}) as of the end of a day (`as_of`), with its"
-            " columns: a file for each of the last runs of `audit summarize`. The view opens one in place of all days"
+            " columns: a day for each of the last runs of `audit summarize`. The view opens one in place of all days"
             " before.",
             "",
         ]

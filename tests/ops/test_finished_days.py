@@ -126,7 +126,12 @@ def by_spark(spark, root, schema):
     """The rows of the views as users name them."""
     register_tables(spark, str(root), schema, former=[str(root)])
     create_views(spark, schema, with_those_below(VIEWS))
-    return {name: rows(spark.table(f"{schema}.{name}")) for name in VIEWS}
+    return by_views(spark, schema)
+
+
+def by_views(spark, schema, names=VIEWS):
+    """The rows of views as they were made at some time."""
+    return {name: rows(spark.table(f"{schema}.{name}")) for name in names}
 
 
 def days_of(spark, root, table):
@@ -382,6 +387,31 @@ def test_days_asked_for_are_opened(spark, source, tmp_path):
         spark.sql(f"DELETE FROM delta.`{root}/{table.name}` WHERE query_date = DATE'2026-01-01'")
     summarize(spark, root, ManualClock(NOON + 4 * DAY))
     assert_sums(root)
+
+
+def test_views_that_were_made_long_ago(spark, source, tmp_path, schema):
+    """They know a day that was finished then; later ones may be, or none of the last month any more."""
+    root, asked = str(tmp_path), ("top_readers", "first_time_access", "users_by_day", "sessions")
+
+    def assert_as_on_record():
+        wanted = by_records(root)
+        assert by_views(spark, schema, asked) == {name: wanted[name] for name in asked}
+
+    for day in (0, 1, 42, 43):
+        source.read(NOON + day * DAY, "ann", day % len(STATEMENTS))
+    take(spark, source)
+    summarize(spark, root, ManualClock(NOON + 44 * DAY))
+    register_tables(spark, root, schema, former=[root])
+    create_views(spark, schema, with_those_below(asked))
+    assert_as_on_record()
+    source.read(NOON + 44 * DAY, "bob", 3)
+    take(spark, source)
+    summarize(spark, root, ManualClock(NOON + 45 * DAY))
+    assert_as_on_record()
+    # No day after the first one is finished any more, and the views look for none as early as that.
+    take_late(spark, tmp_path, (NOON + DAY + 5, "eve", 0))
+    assert days_of(spark, root, "finished_reads") == [0]
+    assert_as_on_record()
 
 
 def test_what_was_read_last_stands_for_all_days_before(spark, source, tmp_path, schema, monkeypatch):

@@ -21,7 +21,8 @@ CREATE OR REPLACE VIEW {schema}.columns_read (
   is_base COMMENT 'The object holds the data'
 ) COMMENT 'Reads: one row for each query, object and column' AS
 -- <spark>
--- An object is looked up in the other list of its record. A GROUP BY of all rows takes Spark three times as long.
+-- An object is looked up in the other list of its record: `is_same` says that it stands there just so, else `twin` is
+-- its entry there, if any. A GROUP BY of all rows takes Spark three times as long.
 SELECT query_id, query_start_time, query_date, user_name,
   o.objectDomain, o.objectName, o.objectId, c.columnName, c.columnId, is_direct,
   NOT is_direct OR is_same OR (twin IS NOT NULL AND if(c IS NULL, coalesce(size(twin.columns), 0) <= 0,
@@ -43,7 +44,7 @@ FROM (
     )
   )
 )
--- A column of the base objects that is one of the direct ones, too, has its row there.
+-- The columns of an object. Those of a base object that are direct ones, too, have their row there.
 LATERAL VIEW explode(CASE
   WHEN is_direct OR (twin IS NULL AND NOT is_same) THEN if(size(o.columns) > 0, o.columns, array(NULL))
   WHEN is_same THEN NULL

@@ -53,5 +53,5 @@ UNION ALL
 SELECT query_id, query_start_time, query_date, user_name, role_name, query_type, operation_type, object_domain,
   object_name, object_key, part_key, properties, query_text
 FROM {schema}.finished_policy_statements
-WHERE query_id IS NOT NULL
+WHERE query_date <= {newest} AND query_id IS NOT NULL
 -- </finished_policy_statements>

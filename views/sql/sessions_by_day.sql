@@ -47,5 +47,5 @@ SELECT query_date, session_id, application_id, users, attached_by, attached_on, 
   first_record_on, last_statement_on, statements, failed_statements, client_address, client_host, client_program,
   client_version, os_user
 FROM {schema}.finished_sessions
-WHERE statements IS NOT NULL
+WHERE query_date <= {newest} AND statements IS NOT NULL
 -- </finished_sessions>

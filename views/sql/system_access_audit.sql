@@ -66,7 +66,7 @@ FROM (
   LATERAL VIEW explode(objects_tried) AS object_name
   WHERE execution_status IN ('FAIL', 'DENIED')
   UNION ALL
-  SELECT e.query_id, e.query_start_time, e.query_date, e.user_name, q.session_id, q.client_address, q.client_program,
+  SELECT e.query_id, q.start_time, q.query_date, e.user_name, q.session_id, q.client_address, q.client_program,
     CAST(NULL AS STRING), q.execution_status, q.error_message, e.action_name, e.object_domain, e.object_name,
     if(startswith(q.query_type, 'REVOKE'),
       to_json(array(named_struct('principal', e.grantee, 'remove', split(e.privileges, ', ?')))),

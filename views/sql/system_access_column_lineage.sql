@@ -38,11 +38,8 @@ CREATE OR REPLACE VIEW {schema}.system_access_column_lineage (
 ) COMMENT 'Column lineage as Unity Catalog shows it' AS
 SELECT CAST(NULL AS STRING) AS account_id, CAST(NULL AS STRING) AS metastore_id,
   CAST(NULL AS STRING) AS workspace_id, CAST(NULL AS STRING) AS entity_type, CAST(NULL AS STRING) AS entity_id,
-  CAST(NULL AS STRING) AS entity_run_id, if(source_domain = 'STAGE', NULL, source) AS source_table_full_name,
-  nullif(source_catalog, '') AS source_table_catalog, nullif(source_schema, '') AS source_table_schema,
-  nullif(source_name, '') AS source_table_name,
-  if(source_domain = 'STAGE', source, NULL) AS source_path,
-  CASE source_domain WHEN 'STAGE' THEN 'PATH' WHEN 'EXTERNAL TABLE' THEN 'TABLE' ELSE upper(source_domain) END AS source_type,
+  CAST(NULL AS STRING) AS entity_run_id, source_table_full_name,
+  source_table_catalog, source_table_schema, source_table_name, source_path, source_type,
   source_column AS source_column_name,
   if(target_domain = 'STAGE', NULL, target) AS target_table_full_name,
   nullif(regexp_extract(target, '^(`[^`]+`|[^.`/]+)[.](`[^`]+`|[^.`/]+)[.](.+)$', 1), '') AS target_table_catalog,
@@ -58,30 +55,41 @@ SELECT CAST(NULL AS STRING) AS account_id, CAST(NULL AS STRING) AS metastore_id,
     STRUCT<dlt_pipeline_id: STRING, dlt_update_id: STRING>>) AS entity_metadata,
   true AS direct_access, query_date
 FROM (
-  SELECT query_id, query_start_time, query_date, user_name, source, source_domain, source_column, target, target_domain,
-    target_column, regexp_extract(source, '^(`[^`]+`|[^.`/]+)[.](`[^`]+`|[^.`/]+)[.](.+)$', 1) AS source_catalog,
-    regexp_extract(source, '^(`[^`]+`|[^.`/]+)[.](`[^`]+`|[^.`/]+)[.](.+)$', 2) AS source_schema,
-    regexp_extract(source, '^(`[^`]+`|[^.`/]+)[.](`[^`]+`|[^.`/]+)[.](.+)$', 3) AS source_name
+  SELECT query_id, query_start_time, query_date, user_name, source_column, target, target_domain, target_column,
+    if(source_domain = 'STAGE', NULL, source) AS source_table_full_name,
+    nullif(regexp_extract(source, '^(`[^`]+`|[^.`/]+)[.](`[^`]+`|[^.`/]+)[.](.+)$', 1), '') AS source_table_catalog,
+    nullif(regexp_extract(source, '^(`[^`]+`|[^.`/]+)[.](`[^`]+`|[^.`/]+)[.](.+)$', 2), '') AS source_table_schema,
+    nullif(regexp_extract(source, '^(`[^`]+`|[^.`/]+)[.](`[^`]+`|[^.`/]+)[.](.+)$', 3), '') AS source_table_name,
+    if(source_domain = 'STAGE', source, NULL) AS source_path,
+    CASE source_domain WHEN 'STAGE' THEN 'PATH' WHEN 'EXTERNAL TABLE' THEN 'TABLE' ELSE upper(source_domain) END
+      AS source_type
   FROM (
     SELECT DISTINCT query_id, query_start_time, query_date, user_name, source_object_name AS source,
       source_object_domain AS source_domain, source_column_name AS source_column, target_object_name AS target,
       target_object_domain AS target_domain, target_column_name AS target_column
     FROM {schema}.column_lineage
     WHERE source_kind = 'direct' AND NOT is_indirect AND target_column_name IS NOT NULL
+      AND source_object_domain IN ('Table', 'EXTERNAL TABLE', 'VIEW', 'STAGE')
   )
   UNION ALL
-  SELECT query_id, query_start_time, query_date, user_name, source, source_domain, c.columnName, CAST(NULL AS STRING),
-    CAST(NULL AS STRING), CAST(NULL AS STRING), source_catalog, source_schema, source_name
+  SELECT query_id, query_start_time, query_date, user_name, c.columnName, CAST(NULL AS STRING),
+    CAST(NULL AS STRING), CAST(NULL AS STRING), source_table_full_name, source_table_catalog, source_table_schema,
+    source_table_name, source_path, source_type
   FROM (
-    -- The parts of a name once for an object, not for each of its columns.
-    SELECT query_id, query_start_time, query_date, user_name, o.objectName AS source, o.objectDomain AS source_domain,
-      o.columns AS columns, regexp_extract(o.objectName, '^(`[^`]+`|[^.`/]+)[.](`[^`]+`|[^.`/]+)[.](.+)$', 1) AS source_catalog,
-      regexp_extract(o.objectName, '^(`[^`]+`|[^.`/]+)[.](`[^`]+`|[^.`/]+)[.](.+)$', 2) AS source_schema,
-      regexp_extract(o.objectName, '^(`[^`]+`|[^.`/]+)[.](`[^`]+`|[^.`/]+)[.](.+)$', 3) AS source_name
+    -- Once for an object, not for each of its columns.
+    SELECT query_id, query_start_time, query_date, user_name, o.columns AS columns,
+      if(o.objectDomain = 'STAGE', NULL, o.objectName) AS source_table_full_name,
+      nullif(regexp_extract(o.objectName, '^(`[^`]+`|[^.`/]+)[.](`[^`]+`|[^.`/]+)[.](.+)$', 1), '') AS source_table_catalog,
+      nullif(regexp_extract(o.objectName, '^(`[^`]+`|[^.`/]+)[.](`[^`]+`|[^.`/]+)[.](.+)$', 2), '') AS source_table_schema,
+      nullif(regexp_extract(o.objectName, '^(`[^`]+`|[^.`/]+)[.](`[^`]+`|[^.`/]+)[.](.+)$', 3), '') AS source_table_name,
+      if(o.objectDomain = 'STAGE', o.objectName, NULL) AS source_path,
+      CASE o.objectDomain WHEN 'STAGE' THEN 'PATH' WHEN 'EXTERNAL TABLE' THEN 'TABLE' ELSE upper(o.objectDomain) END
+        AS source_type
     FROM {schema}.access_history
     LATERAL VIEW explode(direct_objects_accessed) AS o
     WHERE coalesce(size(objects_modified), 0) <= 0 AND object_modified_by_ddl IS NULL
+      AND o.objectDomain IN ('Table', 'EXTERNAL TABLE', 'VIEW', 'STAGE')
   )
   LATERAL VIEW explode(columns) AS c
 )
-WHERE source_domain IN ('Table', 'EXTERNAL TABLE', 'VIEW', 'STAGE') AND source_column IS NOT NULL
+WHERE source_column IS NOT NULL

@@ -50,5 +50,5 @@ UNION ALL
 SELECT query_date, user_name, object_domain, object_name, object_id, statements, rows_produced, bytes_scanned,
   first_read, last_read, first_query_id, first_is_direct, columns
 FROM {schema}.finished_reads
-WHERE statements IS NOT NULL
+WHERE query_date <= {newest} AND statements IS NOT NULL
 -- </finished_reads>

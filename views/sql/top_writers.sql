@@ -56,5 +56,5 @@ UNION ALL
 SELECT query_date, user_name, object_domain, object_name, object_id, writes, definition_changes, rows_written,
   bytes_written, first_write, last_write, first_query_id
 FROM {schema}.finished_writes
-WHERE writes IS NOT NULL
+WHERE query_date <= {newest} AND writes IS NOT NULL
 -- </finished_writes>

@@ -23,5 +23,5 @@ GROUP BY query_date, user_name
 UNION ALL
 SELECT query_date, user_name, statements, failed_statements, first_statement_on, last_statement_on
 FROM {schema}.finished_user_days
-WHERE statements IS NOT NULL
+WHERE query_date <= {newest} AND statements IS NOT NULL
 -- </finished_user_days>

@@ -1,7 +1,7 @@
-"""What was done last, or in all, as of the end of a day: in place of all days before, a view opens one file.
+"""What was done last, or in all, as of the end of a day: in place of all days before, a view opens one day.
 
-In: tables of finished days. Out: the tables `LAST_TABLES`, a file for each of the newest finished days of the
-last runs of `audit summarize`, with the rows that their views give of all days until then. Days after it the
+In: tables of finished days. Out: the tables `LAST_TABLES`, with the newest finished days of the
+last runs of `audit summarize`, and the rows that their views give of all days until then. Days after it the
 views make of the finished days, and of the records. Where reads have such a day, the first reads until then
 are there, too.
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 _KEPT_DAYS = 7
 """Records that come later than these days take all of them away; the next run makes one of all reads."""
+_ROWS_OF_A_FILE = 100_000
+"""So that all cores read a day. One task reads a group of rows, and a file of this size has one."""
 
 
 def finished_rows(spark: SparkSession, table: FinishedTable, root: str) -> DataFrame:
@@ -108,6 +110,7 @@ def _write(spark: SparkSession, root: str, table: LastTable, day: date, kept: Co
     writer = writer.option("replaceWhere", f"as_of IN ({listed})").option(
         "delta.enableDeletionVectors", "false"
     )
+    writer = writer.option("maxRecordsPerFile", _ROWS_OF_A_FILE)
     retried(lambda: writer.save(table.location(root)))
 
 
