@@ -66,6 +66,7 @@ FROM (
   LATERAL VIEW explode(objects_tried) AS object_name
   WHERE execution_status IN ('FAIL', 'DENIED')
   UNION ALL
+  -- The time is that of q: where a question leaves one part of e alone, Spark infers no bound on q from one on e.
   SELECT e.query_id, q.start_time, q.query_date, e.user_name, q.session_id, q.client_address, q.client_program,
     CAST(NULL AS STRING), q.execution_status, q.error_message, e.action_name, e.object_domain, e.object_name,
     if(startswith(q.query_type, 'REVOKE'),
