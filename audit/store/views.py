@@ -29,9 +29,10 @@ OF_RECORDS = (
     "objects_read", "columns_read", "columns_written", "ddl_history", "statements", "policies_in_force",
     "logging_history", "top_readers", "top_readers_of_all_days", "top_writers", "objects_last_read",
     "columns_last_read", "objects_last_written", "first_time_access", "exports", "failed_and_denied_attempts",
-    "administrator_access", "policy_statements", "policy_changes", "users_by_day", "users_last_active",
-    "sessions_by_day", "sessions", "aggregate_query_history", "aggregate_access_history",
-    "snowflake_query_history", "system_access_audit", "system_query_history", "information_schema_jobs",
+    "administrator_access", "policy_statements", "policy_statements_of_all_days", "policy_changes",
+    "users_by_day", "users_last_active", "sessions_by_day", "sessions", "aggregate_query_history",
+    "aggregate_access_history", "snowflake_query_history", "system_access_audit", "system_query_history",
+    "information_schema_jobs",
 )  # fmt: skip
 """The views over the two tables of statements. The last four have names of other systems: what is
 `system.access.audit` there is `system_access_audit` here."""
@@ -98,8 +99,10 @@ def create_views(spark: SparkSession, schema: str, wanted: Sequence[str] = VIEWS
     lately = cache(partial(_lately, spark))
     for name in names:
         day = newest_finished(name, full, lambda table: spark.catalog.tableExists(f"{full}.{table}"))
+        # The tables of what was last hold a few days only.
+        since = lately(day) if day is not None and day.column == "query_date" else None
         # Asked at each query. Spark leaves out the files of other days by its answer.
-        finished = None if day is None else f"({day.query(lately(day))})"
+        finished = None if day is None else f"({day.query(since)})"
         spark.sql(definition(name, schema, finished))
     return tuple(names)
 

@@ -43,7 +43,7 @@ NO_ROWS = ("finished_writes", "finished_policy_statements")
 VIEWS = (
     "top_readers", "top_writers", "objects_last_read", "columns_last_read", "objects_last_written",
     "first_time_access", "policy_changes", "users_by_day", "users_last_active", "sessions_by_day", "sessions",
-    "top_readers_of_all_days",
+    "top_readers_of_all_days", "policy_statements_of_all_days",
 )  # fmt: skip
 CATALOG = MemoryCatalog(
     {"s.t": {"a": "int", "b": "int"}, "s.u": {"c": "int"}},
@@ -134,6 +134,16 @@ def by_views(spark, schema, names=VIEWS):
     return {name: rows(spark.table(f"{schema}.{name}")) for name in names}
 
 
+def summed(spark, source, root, days):
+    """The first days with one read each, summed up; gives the clock, which stands at the tenth."""
+    for day in range(days):
+        source.read(NOON + day * DAY, "ann", 0)
+    take(spark, source)
+    clock = ManualClock(NOON + 9 * DAY)
+    summarize(spark, root, clock)
+    return clock
+
+
 def days_of(spark, root, table):
     """The days that a table holds, as numbers from the first."""
     found = spark.read.format("delta").load(f"{root}/{table}").select("query_date").distinct().collect()
@@ -214,11 +224,7 @@ def test_late_records_and_changed_days(spark, source, tmp_path, schema, monkeypa
 def test_retention_takes_the_sums_with_the_records(spark, source, tmp_path):
     """The sums of a table of statements are kept as long as its records."""
     root = str(tmp_path)
-    for day in range(4):
-        source.read(NOON + day * DAY, "ann", 0)
-    take(spark, source)
-    clock = ManualClock(NOON + 9 * DAY)
-    summarize(spark, root, clock)
+    clock = summed(spark, source, root, days=4)
     kept = {"access_history": 8, "query_history": 7}
     deleted = {one.table: one.rows for one in retain(spark, root, lambda table: kept.get(table, 365), clock)}
     assert (deleted["finished_reads"], deleted["finished_sessions"]) == (1, 2)
@@ -233,11 +239,7 @@ def test_retention_takes_the_sums_with_the_records(spark, source, tmp_path):
 def test_retention_where_the_days_are_gone(spark, source, tmp_path):
     """The sums of all days go with the records, though nobody has the sums by day any more."""
     root = str(tmp_path)
-    for day in range(2):
-        source.read(NOON + day * DAY, "ann", 0)
-    take(spark, source)
-    clock = ManualClock(NOON + 9 * DAY)
-    summarize(spark, root, clock)
+    clock = summed(spark, source, root, days=2)
     for table in ("finished_reads", "finished_sessions"):
         shutil.rmtree(tmp_path / table)
     retain(spark, root, lambda _: 8, clock)

@@ -7,44 +7,15 @@ from datetime import timedelta
 
 import pytest
 
-import views
 from audit.query.tables import TIMES
-from audit.store.registration import register_tables
 from audit.store.tables import AUDIT_TABLES
-from audit.store.views import create_views, with_those_below
 from benchmarks import year_data
+from tests.views.three_days import ASKED, DAYS, GROUPED, RARE, SCHEMA
 
 pytestmark = pytest.mark.spark
 
-SCHEMA = "three_days"
-DAYS = 3
-MEASURED = frozenset({"data_quality", "tagged_data_spread"})
-"""They need a measurement."""
-GROUPED = {
-    "failed_and_denied_attempts", "aggregate_query_history", "aggregate_access_history", "top_readers",
-    "top_writers", "users_by_day", "sessions_by_day",
-}  # fmt: skip
-"""Their time is made of those of many statements, so the day is asked for."""
-RARE = {"logging_history"}
-"""So few statements have no row of them."""
-OF_ALL_DAYS = {"first_time_access", "policy_changes"}
-"""Each row says what was before it."""
-ASKED = sorted({name for name in views.VIEWS if name in TIMES} - MEASURED - OF_ALL_DAYS)
 FEW = 8
 """A column with so many values at most says of what kind a row is. A part of a view may have one kind."""
-
-
-@pytest.fixture(scope="module")
-def three_days(spark, tmp_path_factory):
-    """The views over three days of statements of all kinds."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(year_data, "DATA", tmp_path_factory.mktemp("data"))
-        root = year_data.history(spark, DAYS, 1_000, lambda _: None)
-    spark.sql(f"CREATE SCHEMA {SCHEMA}")
-    register_tables(spark, str(root), SCHEMA)
-    create_views(spark, SCHEMA, with_those_below(ASKED))
-    yield spark
-    spark.sql(f"DROP SCHEMA {SCHEMA} CASCADE")
 
 
 def days_of(frame):

@@ -129,6 +129,7 @@ BOUNDED = (
     ("users_by_day", "query_date"),
     ("snowflake_query_history", "start_time"), ("logging_history", "event_time"),
     ("ddl_history", "query_start_time"), ("policy_statements", "query_start_time"),
+    ("policy_statements_of_all_days", "query_start_time"),
     ("policies_in_force", "query_start_time"), ("statements", "start_time"),
     ("objects_read", "query_start_time"), ("columns_written", "query_start_time"),
 )  # fmt: skip

@@ -21,17 +21,17 @@ CREATE OR REPLACE VIEW {schema}.aggregate_access_history (
   total_elapsed_time COMMENT 'Milliseconds of all of them',
   query_date COMMENT 'The day (UTC): the partition of access_history'
 ) COMMENT 'Accesses by the hour: one row for each kind of statement, user and set of objects' AS
-SELECT timestamp_micros(hour * 3600000000) AS interval_start_time,
-  timestamp_micros((hour + 1) * 3600000000) AS interval_end_time, query_parameterized_hash, user_name,
-  CAST(sum(coalesce(calls, 1)) AS BIGINT) AS calls, direct_objects_accessed, base_objects_accessed, objects_modified,
-  object_modified_by_ddl, policies_referenced, CAST(sum(rows_produced) AS BIGINT) AS rows_produced,
-  CAST(sum(total_elapsed_time) AS BIGINT) AS total_elapsed_time, query_date
+SELECT interval_start_time, timestamp_micros(unix_micros(interval_start_time) + 3600000000) AS interval_end_time,
+  query_parameterized_hash, user_name, CAST(sum(coalesce(calls, 1)) AS BIGINT) AS calls, direct_objects_accessed,
+  base_objects_accessed, objects_modified, object_modified_by_ddl, policies_referenced,
+  CAST(sum(rows_produced) AS BIGINT) AS rows_produced, CAST(sum(total_elapsed_time) AS BIGINT) AS total_elapsed_time,
+  query_date
 FROM (
-  SELECT a.*, unix_micros(a.query_start_time) DIV 3600000000 AS hour, q.query_parameterized_hash, q.rows_produced,
-    q.total_elapsed_time, q.calls
+  SELECT a.*, timestamp_micros(unix_micros(a.query_start_time) DIV 3600000000 * 3600000000) AS interval_start_time,
+    q.query_parameterized_hash, q.rows_produced, q.total_elapsed_time, q.calls
   FROM {schema}.access_history a
   LEFT JOIN {schema}.query_history q
     ON q.query_id = a.query_id AND q.start_time = a.query_start_time AND q.query_date = a.query_date
 )
-GROUP BY hour, query_date, query_parameterized_hash, user_name, direct_objects_accessed, base_objects_accessed,
-  objects_modified, object_modified_by_ddl, policies_referenced
+GROUP BY interval_start_time, query_date, query_parameterized_hash, user_name, direct_objects_accessed,
+  base_objects_accessed, objects_modified, object_modified_by_ddl, policies_referenced

@@ -37,9 +37,18 @@ FROM (
     WHERE {unfinished}
     -- <finished_objects_last_read>
     UNION ALL
-    SELECT NULL, NULL, query_date, user_name, NULL, object_name, object_id, NULL, last_read, true
-    FROM {schema}.finished_objects_last_read
-    WHERE as_of = {newest}
+    -- Of what was read since then alone.
+    SELECT /*+ BROADCAST(k) */ NULL, NULL, f.query_date, f.user_name, NULL, f.object_name, f.object_id, NULL,
+      f.last_read, true
+    FROM {schema}.finished_objects_last_read f
+    LEFT SEMI JOIN (
+      SELECT DISTINCT user_name, object_id, if(object_id IS NULL, object_name, NULL) AS object_name
+      FROM {schema}.top_readers
+      WHERE {unfinished}
+    ) k
+      ON k.user_name <=> f.user_name AND k.object_id <=> f.object_id
+      AND k.object_name <=> if(f.object_id IS NULL, f.object_name, NULL)
+    WHERE f.as_of = {newest}
     -- </finished_objects_last_read>
   )
 )

@@ -35,4 +35,4 @@ SELECT query_id, query_start_time, query_date, user_name, role_name, query_type,
     PARTITION BY object_domain, object_key, part_key ORDER BY query_start_time, query_id) AS changed_before,
   lag(user_name) OVER (
     PARTITION BY object_domain, object_key, part_key ORDER BY query_start_time, query_id) AS changed_before_by
-FROM {schema}.policy_statements
+FROM {schema}.policy_statements_of_all_days

@@ -53,6 +53,18 @@ SELECT CAST(NULL AS STRING) AS version, event_time, query_date AS event_date, CA
   named_struct('run_by', user_name, 'run_as', user_name, 'acting_resource', CAST(NULL AS STRING)) AS identity_metadata,
   query_date
 FROM (
+  -- <spark>
+  -- One look at each table where one is enough: Delta looks its files up for each.
+  SELECT query_id, start_time AS event_time, query_date, user_name, session_id, client_address, client_program,
+    if(object_name IS NULL, query_text, NULL) AS command_text, execution_status, error_message,
+    if(object_name IS NULL, 'commandSubmit', 'getTable') AS action_name, CAST(NULL AS STRING) AS object_domain,
+    object_name, CAST(NULL AS STRING) AS changes
+  FROM {schema}.query_history
+  LATERAL VIEW explode(concat(
+    if(startswith(query_type, 'AUDIT_') OR query_type = 'GAP', array(), array(CAST(NULL AS STRING))),
+    if(execution_status IN ('FAIL', 'DENIED'), coalesce(objects_tried, array()), array()))) AS object_name
+  -- </spark>
+  -- <duckdb>
   SELECT query_id, start_time AS event_time, query_date, user_name, session_id, client_address, client_program,
     query_text AS command_text, execution_status, error_message, 'commandSubmit' AS action_name,
     CAST(NULL AS STRING) AS object_domain, CAST(NULL AS STRING) AS object_name, CAST(NULL AS STRING) AS changes
@@ -65,6 +77,7 @@ FROM (
   FROM {schema}.query_history
   LATERAL VIEW explode(objects_tried) AS object_name
   WHERE execution_status IN ('FAIL', 'DENIED')
+  -- </duckdb>
   UNION ALL
   -- The time is that of q: where a question leaves one part of e alone, Spark infers no bound on q from one on e.
   SELECT e.query_id, q.start_time, q.query_date, e.user_name, q.session_id, q.client_address, q.client_program,
@@ -73,6 +86,25 @@ FROM (
       to_json(array(named_struct('principal', e.grantee, 'remove', split(e.privileges, ', ?')))),
       to_json(array(named_struct('principal', e.grantee, 'add', split(e.privileges, ', ?')))))
   FROM (
+    -- <spark>
+    SELECT query_id, query_start_time, query_date, user_name,
+      if(is_read, 'getTable', 'generateTemporaryTableCredential') AS action_name, o.domains AS object_domain,
+      o.names AS object_name, CAST(NULL AS STRING) AS grantee, CAST(NULL AS STRING) AS privileges
+    FROM (
+      SELECT query_id, query_start_time, query_date, user_name, is_read, if(is_read, names_read, names_written) AS names,
+        if(is_read, domains_read, domains_written) AS domains
+      FROM (
+        SELECT query_id, query_start_time, query_date, user_name,
+          direct_objects_accessed.objectName AS names_read, direct_objects_accessed.objectDomain AS domains_read,
+          objects_modified.objectName AS names_written, objects_modified.objectDomain AS domains_written
+        FROM {schema}.access_history
+      )
+      LATERAL VIEW explode(array(true, false)) AS is_read
+    )
+    LATERAL VIEW explode(arrays_zip(names, domains)) AS o
+    WHERE o.domains IN ('Table', 'EXTERNAL TABLE') OR (is_read AND o.domains = 'VIEW')
+    -- </spark>
+    -- <duckdb>
     SELECT query_id, query_start_time, query_date, user_name, 'getTable' AS action_name,
       o.objectDomain AS object_domain, o.objectName AS object_name, CAST(NULL AS STRING) AS grantee, CAST(NULL AS STRING) AS privileges
     FROM {schema}.access_history
@@ -84,6 +116,7 @@ FROM (
     FROM {schema}.access_history
     LATERAL VIEW explode(objects_modified) AS o
     WHERE o.objectDomain IN ('Table', 'EXTERNAL TABLE')
+    -- </duckdb>
     UNION ALL
     SELECT query_id, query_start_time, query_date, user_name,
       if(grantee IS NOT NULL, 'updatePermissions', concat(

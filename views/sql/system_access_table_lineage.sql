@@ -60,6 +60,25 @@ FROM (
     source_object_domain AS source_domain, target_object_name AS target, target_object_domain AS target_domain
   FROM {schema}.table_lineage
   WHERE source_kind = 'direct'
+  -- <spark>
+  UNION ALL
+  SELECT query_id, query_start_time, query_date, user_name, if(is_write, NULL, o.names), if(is_write, NULL, o.domains),
+    if(is_write, o.names, NULL), if(is_write, o.domains, NULL)
+  FROM (
+    SELECT query_id, query_start_time, query_date, user_name, is_write, if(is_write, names_written, names_read) AS names,
+      if(is_write, domains_written, domains_read) AS domains
+    FROM (
+      SELECT query_id, query_start_time, query_date, user_name, coalesce(size(direct_objects_accessed), 0) <= 0 AS is_write,
+        coalesce(size(objects_modified), 0) <= 0 AND object_modified_by_ddl IS NULL AS is_read,
+        direct_objects_accessed.objectName AS names_read, direct_objects_accessed.objectDomain AS domains_read,
+        objects_modified.objectName AS names_written, objects_modified.objectDomain AS domains_written
+      FROM {schema}.access_history
+    )
+    WHERE is_write OR is_read
+  )
+  LATERAL VIEW explode(arrays_zip(names, domains)) AS o
+  -- </spark>
+  -- <duckdb>
   UNION ALL
   SELECT query_id, query_start_time, query_date, user_name, o.objectName, o.objectDomain, CAST(NULL AS STRING),
     CAST(NULL AS STRING)
@@ -72,6 +91,7 @@ FROM (
   FROM {schema}.access_history
   LATERAL VIEW explode(objects_modified) AS o
   WHERE coalesce(size(direct_objects_accessed), 0) <= 0
+  -- </duckdb>
 )
 WHERE coalesce(source_domain, 'Table') IN ('Table', 'EXTERNAL TABLE', 'VIEW', 'STAGE')
   AND coalesce(target_domain, 'Table') IN ('Table', 'EXTERNAL TABLE', 'VIEW', 'STAGE')

@@ -31,10 +31,24 @@ SELECT r.query_date, r.user_name, r.object_domain, r.object_name, r.object_id,
     AS first_is_direct,
   sort_array(array_distinct(flatten(collect_set(r.columns)))) AS columns
 FROM (
+  -- <spark>
+  -- Not by objects_read, which looks twice at access_history: Delta looks its files up for each.
+  SELECT query_id, query_start_time, query_date, user_name, object_domain, object_name, object_id,
+    bool_or(is_direct) AS is_direct, flatten(collect_set(columns)) AS columns
+  FROM (
+    SELECT query_id, query_start_time, query_date, user_name, o.objectDomain AS object_domain,
+      o.objectName AS object_name, o.objectId AS object_id, is_direct, o.columns.columnName AS columns
+    FROM {schema}.access_history
+    LATERAL VIEW explode(array(true, false)) AS is_direct
+    LATERAL VIEW explode(if(is_direct, direct_objects_accessed, base_objects_accessed)) AS o
+  )
+  -- </spark>
+  -- <duckdb>
   SELECT query_id, query_start_time, query_date, user_name, object_domain, object_name, object_id,
     bool_or(read_kind = 'direct') AS is_direct,
     flatten(collect_set(transform(columns, c -> c.columnName))) AS columns
   FROM {schema}.objects_read
+  -- </duckdb>
   WHERE {unfinished}
   GROUP BY query_id, query_start_time, query_date, user_name, object_domain, object_name, object_id
 ) r

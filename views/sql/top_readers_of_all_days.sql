@@ -28,10 +28,22 @@ FROM (
   WHERE {unfinished}
   -- <finished_top_readers_of_all_days>
   UNION ALL
-  SELECT query_date, user_name, object_domain, object_name, object_id, statements, rows_produced, bytes_scanned,
-    first_read, last_read
-  FROM {schema}.finished_top_readers_of_all_days
-  WHERE as_of = {newest}
+  SELECT /*+ BROADCAST(k) */ f.query_date, f.user_name, f.object_domain, f.object_name, f.object_id, f.statements,
+    f.rows_produced, f.bytes_scanned, f.first_read, f.last_read
+  FROM {schema}.finished_top_readers_of_all_days f
+  LEFT SEMI JOIN (SELECT DISTINCT user_name, object_name FROM {schema}.top_readers WHERE {unfinished}) k
+    ON k.user_name <=> f.user_name AND k.object_name <=> f.object_name
+  WHERE f.as_of = {newest}
   -- </finished_top_readers_of_all_days>
 )
 GROUP BY user_name, object_domain, object_name, object_id
+-- <finished_top_readers_of_all_days>
+UNION ALL
+-- What was not read since then has its row there.
+SELECT /*+ BROADCAST(k) */ f.query_date, f.user_name, f.object_domain, f.object_name, f.object_id, f.statements,
+  f.rows_produced, f.bytes_scanned, f.first_read, f.last_read
+FROM {schema}.finished_top_readers_of_all_days f
+LEFT ANTI JOIN (SELECT DISTINCT user_name, object_name FROM {schema}.top_readers WHERE {unfinished}) k
+  ON k.user_name <=> f.user_name AND k.object_name <=> f.object_name
+WHERE f.as_of = {newest}
+-- </finished_top_readers_of_all_days>

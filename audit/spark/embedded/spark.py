@@ -162,6 +162,9 @@ def _defaults(folder: Path, delta: tuple[Path, ...]) -> dict[str, str]:
         # 200 and 50 by default: a query of one row then takes seconds on one machine.
         "spark.sql.shuffle.partitions": "4",
         "spark.databricks.delta.snapshotPartitions": "2",
+        # 100 by default, and a view has up to ten: who asks a dozen of them in turns waits for the compiler
+        # each time.
+        "spark.sql.codegen.cache.maxEntries": "1000",
         # Delta's VACUUM lists in so many tasks, 10,000 by default.
         "spark.sql.sources.parallelPartitionDiscovery.parallelism": "16",
         # The UI would open a port.

@@ -55,6 +55,9 @@ class LastTable(SumTable):
 
 READS = FinishedTable("finished_reads", (ACCESS_HISTORY.name,), "top_readers", "statements")
 WRITES = FinishedTable("finished_writes", (ACCESS_HISTORY.name,), "top_writers", "writes")
+POLICIES = FinishedTable(
+    "finished_policy_statements", (ACCESS_HISTORY.name, QUERY_HISTORY.name), "policy_statements", "query_id"
+)
 USER_DAYS = FinishedTable("finished_user_days", (QUERY_HISTORY.name,), "users_by_day", "statements")
 SESSIONS = FinishedTable("finished_sessions", (QUERY_HISTORY.name,), "sessions_by_day", "statements")
 OBJECTS_LAST_READ = LastTable("finished_objects_last_read", READS.sources, "objects_last_read", READS)
@@ -63,12 +66,7 @@ FINISHED_TABLES = (
     READS,
     FinishedTable("finished_first_reads", (ACCESS_HISTORY.name,), "first_time_access", "query_id", READS),
     WRITES,
-    FinishedTable(
-        "finished_policy_statements",
-        (ACCESS_HISTORY.name, QUERY_HISTORY.name),
-        "policy_statements",
-        "query_id",
-    ),
+    POLICIES,
     USER_DAYS,
     SESSIONS,
 )
@@ -80,6 +78,13 @@ LAST_TABLES = (
     LastTable("finished_users_last_active", USER_DAYS.sources, "users_last_active", USER_DAYS),
     LastTable(
         "finished_top_readers_of_all_days", READS.sources, "top_readers_of_all_days", READS, adds_up=True
+    ),
+    LastTable(
+        "finished_policy_statements_of_all_days",
+        POLICIES.sources,
+        "policy_statements_of_all_days",
+        POLICIES,
+        adds_up=True,
     ),
     LastTable("finished_sessions_of_all_days", SESSIONS.sources, "sessions", SESSIONS, adds_up=True),
 )

@@ -1,6 +1,7 @@
 package io.sparkaccesshistory;
 
 import io.sparkaccesshistory.policies.EnforcementRule;
+import io.sparkaccesshistory.reading.TopRowsRule;
 import io.sparkaccesshistory.statements.StatementParsers;
 import org.apache.spark.sql.SparkSessionExtensions;
 import scala.runtime.AbstractFunction1;
@@ -15,6 +16,7 @@ public final class AccessHistoryExtensions
   public BoxedUnit apply(SparkSessionExtensions extensions) {
     EnforcementRule.inject(extensions);
     StatementParsers.inject(extensions);
+    TopRowsRule.inject(extensions);
     return BoxedUnit.UNIT;
   }
 }

@@ -1,6 +1,6 @@
 package io.sparkaccesshistory.capture;
 
-import io.sparkaccesshistory.policies.expressions.NodeFunction;
+import io.sparkaccesshistory.NodeFunction;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.Literal$;

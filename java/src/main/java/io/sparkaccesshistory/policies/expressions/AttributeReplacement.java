@@ -1,5 +1,6 @@
 package io.sparkaccesshistory.policies.expressions;
 
+import io.sparkaccesshistory.NodeFunction;
 import io.sparkaccesshistory.Scala;
 import io.sparkaccesshistory.policies.model.Identity;
 import java.util.ArrayList;

@@ -1,5 +1,6 @@
 package io.sparkaccesshistory.policies.expressions;
 
+import io.sparkaccesshistory.NodeFunction;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;

@@ -1,5 +1,6 @@
 package io.sparkaccesshistory.policies.expressions;
 
+import io.sparkaccesshistory.NodeFunction;
 import io.sparkaccesshistory.policies.model.Relations;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;

@@ -1,5 +1,6 @@
 package io.sparkaccesshistory.policies.expressions;
 
+import io.sparkaccesshistory.NodeFunction;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.ExprId;

@@ -1,5 +1,6 @@
 package io.sparkaccesshistory.policies.expressions;
 
+import io.sparkaccesshistory.NodeFunction;
 import io.sparkaccesshistory.Scala;
 import io.sparkaccesshistory.policies.model.Relations;
 import io.sparkaccesshistory.policies.model.Securable;

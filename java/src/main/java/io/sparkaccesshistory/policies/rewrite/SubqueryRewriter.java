@@ -1,6 +1,6 @@
 package io.sparkaccesshistory.policies.rewrite;
 
-import io.sparkaccesshistory.policies.expressions.NodeFunction;
+import io.sparkaccesshistory.NodeFunction;
 import java.util.function.UnaryOperator;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;

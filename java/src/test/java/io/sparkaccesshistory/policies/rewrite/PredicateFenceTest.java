@@ -3,8 +3,8 @@ package io.sparkaccesshistory.policies.rewrite;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 
+import io.sparkaccesshistory.NodeFunction;
 import io.sparkaccesshistory.Scala;
-import io.sparkaccesshistory.policies.expressions.NodeFunction;
 import java.util.List;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;

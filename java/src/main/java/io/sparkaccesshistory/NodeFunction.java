@@ -1,4 +1,4 @@
-package io.sparkaccesshistory.policies.expressions;
+package io.sparkaccesshistory;
 
 import scala.Function1;
 import scala.runtime.AbstractPartialFunction;
