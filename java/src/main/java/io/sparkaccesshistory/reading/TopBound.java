@@ -50,7 +50,7 @@ final class TopBound {
     if (!(key instanceof Attribute) || !key.dataType().equals(DataTypes.TimestampType)) return plan;
     if (plan instanceof Aggregate) return ofGroups(number, order, (Aggregate) plan);
     if (!isScan(plan) || narrow(plan.output()).size() == plan.output().size()) return plan;
-    return bounded(order, plan, TopRowsRule.first(number, List.of(order), times(order, plan)));
+    return bounded(order, plan, FirstRows.of(number, List.of(order), times(order, plan)));
   }
 
   private static LogicalPlan ofGroups(Expression number, SortOrder order, Aggregate plan) {
@@ -60,7 +60,7 @@ final class TopBound {
       else return plan;
     List<Attribute> narrow = narrow(Scala.seq(keys));
     List<SortOrder> below =
-        TopRowsRule.renamed(List.of(order), TopRowsRule.passed(plan.aggregateExpressions()));
+        FirstRows.renamed(List.of(order), FirstRows.passed(plan.aggregateExpressions()));
     if (narrow.size() == keys.size() || below == null) return plan;
     LogicalPlan groups =
         new Aggregate(
@@ -68,7 +68,7 @@ final class TopBound {
             Scala.seq(List.<NamedExpression>copyOf(narrow)),
             plan.child(),
             scala.Option.empty());
-    LogicalPlan first = TopRowsRule.first(number, below, groups);
+    LogicalPlan first = FirstRows.of(number, below, groups);
     LogicalPlan rows = bounded(below.get(0), plan.child(), first);
     return plan.withNewChildren(Scala.seq(List.of(rows)));
   }

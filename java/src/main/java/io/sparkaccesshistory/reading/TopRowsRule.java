@@ -8,7 +8,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.apache.spark.sql.SparkSessionExtensions;
-import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -123,7 +122,7 @@ public final class TopRowsRule extends Rule<LogicalPlan> {
   }
 
   private static LogicalPlan ofColumns(Expression number, List<SortOrder> orders, Project project) {
-    List<SortOrder> below = renamed(orders, passed(project.projectList()));
+    List<SortOrder> below = FirstRows.renamed(orders, FirstRows.passed(project.projectList()));
     LogicalPlan child = project.child();
     boolean isLast = isChoice(project) && !isGrown(child);
     if (below == null || !project.deterministic() || isLast) return first(number, orders, project);
@@ -132,7 +131,7 @@ public final class TopRowsRule extends Rule<LogicalPlan> {
     LogicalPlan inner = ((LocalLimit) ((GlobalLimit) top).child()).child();
     LogicalPlan columns = project.withNewChildren(Scala.seq(List.of(inner)));
     // Limit, columns, sort: these three Spark plans as one operator.
-    return limited(number, CollapseProject$.MODULE$.apply(columns, true));
+    return FirstRows.limited(number, CollapseProject$.MODULE$.apply(columns, true));
   }
 
   /** Whether there is more to do below columns. */
@@ -181,7 +180,7 @@ public final class TopRowsRule extends Rule<LogicalPlan> {
       Map<ExprId, Attribute> columns = new HashMap<>();
       List<Attribute> own = Scala.list(part.output());
       for (int i = 0; i < own.size(); i++) columns.put(output.get(i).exprId(), own.get(i));
-      List<SortOrder> below = renamed(orders, columns);
+      List<SortOrder> below = FirstRows.renamed(orders, columns);
       if (below == null) return union;
       parts.add(pushed(number, below, part));
     }
@@ -192,47 +191,19 @@ public final class TopRowsRule extends Rule<LogicalPlan> {
     if (join.joinType() != LeftOuter$.MODULE$) return join;
     Map<ExprId, Attribute> columns = new HashMap<>();
     for (Attribute column : Scala.list(join.left().output())) columns.put(column.exprId(), column);
-    List<SortOrder> below = renamed(orders, columns);
+    List<SortOrder> below = FirstRows.renamed(orders, columns);
     if (below == null) return join;
     return join.withNewChildren(
         Scala.seq(List.of(pushed(number, below, join.left()), join.right())));
   }
 
   /** The first rows of a plan, without a look below it. */
-  static LogicalPlan first(Expression number, List<SortOrder> orders, LogicalPlan plan) {
-    LogicalPlan bounded = TopBound.of(number, orders.get(0), plan);
-    return limited(number, new Sort(Scala.seq(orders), true, bounded, scala.Option.empty()));
-  }
-
-  private static LogicalPlan limited(Expression number, LogicalPlan plan) {
-    return new GlobalLimit(number, new LocalLimit(number, plan));
+  private static LogicalPlan first(Expression number, List<SortOrder> orders, LogicalPlan plan) {
+    return FirstRows.of(number, orders, TopBound.of(number, orders.get(0), plan));
   }
 
   private static List<SortOrder> orders(Sort sort) {
     return Scala.list(sort.order());
-  }
-
-  /** What each of some columns is below, of those that are there as they are. */
-  static Map<ExprId, Attribute> passed(Seq<NamedExpression> named) {
-    Map<ExprId, Attribute> found = new HashMap<>();
-    for (NamedExpression column : Scala.list(named)) {
-      Expression value = column instanceof Alias ? ((Alias) column).child() : (Expression) column;
-      if (value instanceof Attribute) found.put(column.exprId(), (Attribute) value);
-    }
-    return found;
-  }
-
-  /** The order by the columns below; null where one of them is worked out above. */
-  static List<SortOrder> renamed(List<SortOrder> orders, Map<ExprId, Attribute> columns) {
-    List<SortOrder> found = new ArrayList<>();
-    for (SortOrder order : orders) {
-      if (!(order.child() instanceof Attribute)) return null;
-      Attribute below = columns.get(((Attribute) order.child()).exprId());
-      if (below == null) return null;
-      found.add(
-          new SortOrder(below, order.direction(), order.nullOrdering(), Scala.<Expression>none()));
-    }
-    return found;
   }
 
   /** Makes the rule of a session that is being built. */
