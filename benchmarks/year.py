@@ -21,6 +21,7 @@ from audit.query.sum_up import summarize
 from audit.store.days.summary import forget_since, last_finished
 from audit.store.registration import register_tables
 from audit.store.tables import ACCESS_HISTORY, path_name
+from audit.store.views import OF_LINEAGE, OF_RECORDS
 from benchmarks import sessions, year_data
 from benchmarks.result import Options, Result, Row, Say
 from benchmarks.scan import Opened, opened
@@ -34,7 +35,6 @@ _TARGET_OF_PROCESSORS = 1.0
 _TARGET_OF_VIEWS = 2.0
 _WINDOW_DAYS = 7
 _SHOWN = 1_000
-_NO_DATA = frozenset({"data_quality", "tagged_data_spread"})
 _OF_MANY = frozenset({
     "failed_and_denied_attempts", "top_readers", "aggregate_query_history", "aggregate_access_history",
 })  # fmt: skip
@@ -168,7 +168,7 @@ def _window(when: str, now: datetime, days: int = _WINDOW_DAYS) -> str:
 
 def _bounded() -> list[str]:
     """The views that a bound on their time keeps to some days, but for those that need a measurement."""
-    return [name for name in views.VIEWS if name in tables.TIMES and name not in _NO_DATA]
+    return [name for name in (*OF_RECORDS, *OF_LINEAGE) if name in tables.TIMES]
 
 
 def _of_day(name: str, now: datetime) -> str:

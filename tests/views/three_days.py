@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import views
 from audit.query.tables import TIMES
 from audit.store.registration import register_tables
-from audit.store.views import create_views, with_those_below
+from audit.store.views import OF_LINEAGE, OF_RECORDS, create_views, with_those_below
 from benchmarks import year_data
 
 SCHEMA = "three_days"
 DAYS = 3
-MEASURED = frozenset({"data_quality", "tagged_data_spread"})
-"""They need a measurement."""
 GROUPED = {
     "failed_and_denied_attempts", "aggregate_query_history", "aggregate_access_history", "top_readers",
     "top_writers", "users_by_day", "sessions_by_day",
@@ -21,7 +18,7 @@ RARE = {"logging_history"}
 """So few statements have no row of them."""
 OF_ALL_DAYS = {"first_time_access", "policy_changes"}
 """Each row says what was before it."""
-ASKED = sorted({name for name in views.VIEWS if name in TIMES} - MEASURED - OF_ALL_DAYS)
+ASKED = sorted({name for name in (*OF_RECORDS, *OF_LINEAGE) if name in TIMES} - OF_ALL_DAYS)
 
 
 def make(spark, folder, patch):

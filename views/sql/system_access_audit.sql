@@ -61,7 +61,7 @@ FROM (
     object_name, CAST(NULL AS STRING) AS changes
   FROM {schema}.query_history
   LATERAL VIEW explode(concat(
-    if(startswith(query_type, 'AUDIT_') OR query_type = 'GAP', array(), array(CAST(NULL AS STRING))),
+    if(NOT startswith(query_type, 'AUDIT_') AND query_type <> 'GAP', array(CAST(NULL AS STRING)), array()),
     if(execution_status IN ('FAIL', 'DENIED'), coalesce(objects_tried, array()), array()))) AS object_name
   -- </spark>
   -- <duckdb>

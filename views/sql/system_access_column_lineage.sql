@@ -55,7 +55,6 @@ SELECT CAST(NULL AS STRING) AS account_id, CAST(NULL AS STRING) AS metastore_id,
     STRUCT<dlt_pipeline_id: STRING, dlt_update_id: STRING>>) AS entity_metadata,
   true AS direct_access, query_date
 FROM (
-  -- <spark>
   SELECT query_id, query_start_time, query_date, user_name, source_column, target, target_domain, target_column,
     if(source_domain = 'STAGE', NULL, source) AS source_table_full_name,
     nullif(regexp_extract(source, '^(`[^`]+`|[^.`/]+)[.](`[^`]+`|[^.`/]+)[.](.+)$', 1), '') AS source_table_catalog,
@@ -71,6 +70,7 @@ FROM (
     FROM {schema}.column_lineage
     WHERE source_kind = 'direct' AND NOT is_indirect AND target_column_name IS NOT NULL
       AND source_object_domain IN ('Table', 'EXTERNAL TABLE', 'VIEW', 'STAGE')
+    -- <spark>
     UNION ALL
     SELECT query_id, query_start_time, query_date, user_name, name, domain, c.columnName, CAST(NULL AS STRING),
       CAST(NULL AS STRING), CAST(NULL AS STRING)
@@ -84,23 +84,8 @@ FROM (
     )
     LATERAL VIEW explode(columns) AS c
   )
-  -- </spark>
-  -- <duckdb>
-  SELECT query_id, query_start_time, query_date, user_name, source_column, target, target_domain, target_column,
-    if(source_domain = 'STAGE', NULL, source) AS source_table_full_name,
-    nullif(regexp_extract(source, '^(`[^`]+`|[^.`/]+)[.](`[^`]+`|[^.`/]+)[.](.+)$', 1), '') AS source_table_catalog,
-    nullif(regexp_extract(source, '^(`[^`]+`|[^.`/]+)[.](`[^`]+`|[^.`/]+)[.](.+)$', 2), '') AS source_table_schema,
-    nullif(regexp_extract(source, '^(`[^`]+`|[^.`/]+)[.](`[^`]+`|[^.`/]+)[.](.+)$', 3), '') AS source_table_name,
-    if(source_domain = 'STAGE', source, NULL) AS source_path,
-    CASE source_domain WHEN 'STAGE' THEN 'PATH' WHEN 'EXTERNAL TABLE' THEN 'TABLE' ELSE upper(source_domain) END
-      AS source_type
-  FROM (
-    SELECT DISTINCT query_id, query_start_time, query_date, user_name, source_object_name AS source,
-      source_object_domain AS source_domain, source_column_name AS source_column, target_object_name AS target,
-      target_object_domain AS target_domain, target_column_name AS target_column
-    FROM {schema}.column_lineage
-    WHERE source_kind = 'direct' AND NOT is_indirect AND target_column_name IS NOT NULL
-      AND source_object_domain IN ('Table', 'EXTERNAL TABLE', 'VIEW', 'STAGE')
+    -- </spark>
+    -- <duckdb>
   )
   UNION ALL
   SELECT query_id, query_start_time, query_date, user_name, c.columnName, CAST(NULL AS STRING),
@@ -122,6 +107,6 @@ FROM (
       AND o.objectDomain IN ('Table', 'EXTERNAL TABLE', 'VIEW', 'STAGE')
   )
   LATERAL VIEW explode(columns) AS c
-  -- </duckdb>
+    -- </duckdb>
 )
 WHERE source_column IS NOT NULL
