@@ -62,8 +62,8 @@ NO_DAY = "DATE'1970-01-01'"
 def with_those_below(names: Collection[str]) -> tuple[str, ...]:
     """Views, with the views that they read, in the order in which they can be made.
 
-    >>> with_those_below(["top_readers"])
-    ('objects_read', 'top_readers')
+    >>> with_those_below(["top_readers_of_all_days"])
+    ('top_readers', 'top_readers_of_all_days')
     """
     wanted = {*names}
     for name in reversed(VIEWS):

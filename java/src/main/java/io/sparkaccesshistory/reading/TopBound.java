@@ -49,7 +49,8 @@ final class TopBound {
     Expression key = order.child();
     if (!(key instanceof Attribute) || !key.dataType().equals(DataTypes.TimestampType)) return plan;
     if (plan instanceof Aggregate) return ofGroups(number, order, (Aggregate) plan);
-    if (!isScan(plan) || narrow(plan.output()).size() == plan.output().size()) return plan;
+    List<Attribute> columns = Scala.list(plan.output());
+    if (!isScan(plan) || narrow(columns).size() == columns.size()) return plan;
     return bounded(order, plan, FirstRows.of(number, List.of(order), times(order, plan)));
   }
 
@@ -58,7 +59,7 @@ final class TopBound {
     for (Expression key : Scala.list(plan.groupingExpressions()))
       if (key instanceof Attribute) keys.add((Attribute) key);
       else return plan;
-    List<Attribute> narrow = narrow(Scala.seq(keys));
+    List<Attribute> narrow = narrow(keys);
     List<SortOrder> below =
         FirstRows.renamed(List.of(order), FirstRows.passed(plan.aggregateExpressions()));
     if (narrow.size() == keys.size() || below == null) return plan;
@@ -116,9 +117,9 @@ final class TopBound {
   }
 
   /** The columns that are neither lists nor structs nor maps. */
-  private static List<Attribute> narrow(scala.collection.Seq<Attribute> columns) {
+  private static List<Attribute> narrow(List<Attribute> columns) {
     List<Attribute> found = new ArrayList<>();
-    for (Attribute column : Scala.list(columns)) {
+    for (Attribute column : columns) {
       DataType type = column.dataType();
       if (!(type instanceof ArrayType || type instanceof StructType || type instanceof MapType))
         found.add(column);

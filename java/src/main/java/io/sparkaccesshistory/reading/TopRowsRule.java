@@ -149,10 +149,10 @@ public final class TopRowsRule extends Rule<LogicalPlan> {
   /** What lies below columns, without what these do not need. */
   private static LogicalPlan needed(Project project) {
     LogicalPlan child = project.child();
+    List<Attribute> below = Scala.list(child.output());
     List<NamedExpression> found = new ArrayList<>();
-    for (Attribute column : Scala.list(child.output()))
-      if (project.references().contains(column)) found.add(column);
-    return found.size() == child.output().size() ? child : new Project(Scala.seq(found), child);
+    for (Attribute column : below) if (project.references().contains(column)) found.add(column);
+    return found.size() == below.size() ? child : new Project(Scala.seq(found), child);
   }
 
   /** Whether a plan is a DISTINCT, with columns that are worked out of its own. */
