@@ -24,6 +24,7 @@ NAMES = (
     "year",
     "answers",
     "start",
+    "exit",
     "spool",
     "crash",
     "lineage_speed",

@@ -23,7 +23,7 @@ from audit.evidence.head import Head, frontier_text, parse_frontier
 from audit.evidence.merkle import leaf_hash
 from audit.spark.delta.event_table import HistoryTable
 from audit.spark.unrecorded import unrecorded
-from audit.store.days.compaction import EVERY, is_due
+from audit.store.days.compaction import compact
 from audit.store.tables import DIGESTS, TableOfRoot, path_name
 
 if TYPE_CHECKING:
@@ -236,8 +236,7 @@ class DigestLog:
 
     def compact(self, commits: int) -> None:
         """Put small files together, where it is due."""
-        if is_due(self._table.version(), commits, EVERY):
-            self._run(f"OPTIMIZE {path_name(DIGESTS, self.root)}")
+        self._follow(Head.load(self._home), compact(self.spark, DIGESTS, self.root, commits))
 
     def forget_leaves(self, before: date) -> None:
         """Delete the leaves of the oldest entries, all whose rows are of days that no table keeps.
@@ -266,8 +265,10 @@ class DigestLog:
         head = self.head()
         with unrecorded():
             self.spark.sql(text).collect()
-        version = self._table.version()
-        # Where others have not written as well, the file of the log's end stays of use.
+        self._follow(head, self._table.version())
+
+    def _follow(self, head: Head, version: int | None) -> None:
+        """Where others have not written as well, the file of the log's end stays of use."""
         if version == head.version + 1:
             replace(head, version=version).save(self._home)
 

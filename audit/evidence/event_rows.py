@@ -40,7 +40,11 @@ def new_events(log: DigestLog, head: Head) -> NewEvents:
     versions: dict[str, int] = {}
     for table in EVENT_TABLES:
         reader = HistoryTable(log.spark, TableOfRoot(table.name).location(log.root), table.columns)
-        newest, bound = reader.version(), head.tables.get(table.name, -1)
+        bound = head.tables.get(table.name, -1)
+        if bound >= 0 and reader.is_newest(bound):
+            versions[table.name] = bound
+            continue
+        newest = reader.version()
         if newest < 0:
             continue
         versions[table.name] = newest

@@ -223,6 +223,11 @@ def by_duckdb(rows: pa.Table, columns: Flat) -> pa.Array:
     return one_array(found["text"])
 
 
+def prepare() -> None:
+    """Load what the first texts of a process need, a tenth of a second's work."""
+    _database()
+
+
 @cache
 def _database() -> DuckDBPyConnection:
     """One for the process: to open it takes 30 ms, a cursor half of one."""

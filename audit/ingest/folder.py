@@ -31,6 +31,7 @@ from audit.core.clock import SystemClock, to_datetime
 from audit.core.errors import IngestError
 from audit.core.file_paths import local_path
 from audit.core.ids import id_micros
+from audit.evidence import row_texts
 from audit.evidence.at_once import started
 from audit.evidence.bind import bind_batch, keep_alive
 from audit.evidence.digest_log import DigestLog
@@ -41,6 +42,7 @@ from audit.ingest.rows import rows_of
 from audit.ingest.running import Published, publish
 from audit.record.access_record import Started
 from audit.spark.arrow import frame_of
+from audit.spark.delta import append_files
 from audit.spark.delta.conflicts import retried
 from audit.spool import ingest_lock, remove_ingested
 from audit.spool.layout import Layout
@@ -72,6 +74,16 @@ class Ingested:
 
 
 RunningSource = Callable[[], Iterable[Started]]
+
+
+def prepare(spark: SparkSession) -> None:
+    """Load what the first ingest of a process needs, so that a short driver need not wait for it at its exit.
+
+    Args:
+        spark: a session of the audit's own.
+    """
+    append_files.prepare(spark)
+    row_texts.prepare()
 
 
 def ingest_folder(spark: SparkSession, folder: Path, root: str, running: RunningSource = tuple) -> Ingested:
@@ -133,7 +145,7 @@ def _take_in(spark: SparkSession, folder: Path, root: str, running: tuple[Starte
             since = to_datetime(id_micros(min(oldest))).date()
             forget_since(spark, root, since, clock.now())
             for table, number in commits.items():
-                compact(spark, table, root, since, number + 1)
+                compact(spark, table, root, number + 1, since)
             log.compact(len(oldest) + 1)
     return Ingested(len(segments), statements, tuple(damaged))
 

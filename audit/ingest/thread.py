@@ -10,6 +10,7 @@ import threading
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from audit.core.identity import suppress
 from audit.core.job_tags import SUPPRESS_TAG
 from audit.evidence.digest_log import DigestLog
 from audit.ingest.adopt import adopt_dead_spools
-from audit.ingest.folder import Ingested, ingest_folder
+from audit.ingest.folder import Ingested, ingest_folder, prepare
 from audit.record.access_record import Started
 from audit.spark.pyspark_api import job_tags
 from audit.store.commit_lock import commit_lock
@@ -174,6 +175,7 @@ class IngestThread:
     def _loop(self) -> None:
         if self._config.ingest == "thread":
             _warned(self.prepare)
+            _warned(partial(prepare, self._spark))
             _warned(self._adopt)
         while not self._stop.wait(self._config.ingest_interval_seconds):
             _warned(self.run_now)

@@ -135,7 +135,19 @@ def size(table: DeltaTable) -> int:
 
 def column_types(table: DeltaTable) -> dict[str, str]:
     """The type of each column of a table, as Spark's `simpleString` writes it."""
-    fields: list[dict[str, Any]] = json.loads(table.schema().to_json())["fields"]
+    return types_of(table.schema().to_json())
+
+
+def types_of(schema: str) -> dict[str, str]:
+    """The type of each column, as Spark's `simpleString` writes it.
+
+    >>> types_of('{"type": "struct", "fields": [{"name": "a", "type": "long"}]}')
+    {'a': 'bigint'}
+
+    Args:
+        schema: as Delta's log has it, JSON.
+    """
+    fields: list[dict[str, Any]] = json.loads(schema)["fields"]
     return {field["name"]: _simple(field["type"]) for field in fields}
 
 

@@ -137,9 +137,3 @@ def recorded(spark, root):
 def edges(spark, root, table="column_lineage"):
     """How many rows each query id has in a table of lineage."""
     return Counter(row.query_id for row in read(spark, root, table))
-
-
-def live_files(spark, root, table="query_history"):
-    """Number of live data files."""
-    with suppress():
-        return spark.sql(f"DESCRIBE DETAIL delta.`{root}/{table}`").first()["numFiles"]

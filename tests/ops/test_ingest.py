@@ -24,7 +24,6 @@ from .helpers import (
     Source,
     edges,
     ingest_all,
-    live_files,
     make_tables,
     read,
     recorded,
@@ -302,19 +301,6 @@ def test_a_gap_is_a_row(spark, source, tmp_path):
     assert (gap.execution_status, gap.error_code) == ("INCOMPLETE", "AUDIT_GAP_REFUSED")
     assert "1 statements may have run without a record" in gap.error_message
     assert list(recorded(spark, tmp_path)) == [started.query_id]
-
-
-@pytest.mark.slow("nine batches")
-def test_small_files_are_compacted(spark, source, tmp_path, monkeypatch):
-    """However many small ingests there were, a partition has a bounded number of files, and every row."""
-    monkeypatch.setattr("audit.store.days.compaction.EVERY", 3)
-    ids = []
-    for _ in range(8):
-        ids += source.run()
-        take(spark, source, tmp_path)
-        assert live_files(spark, tmp_path) <= 4
-    assert live_files(spark, tmp_path, "access_history") <= 4
-    assert sorted(row.query_id for row in read(spark, tmp_path)) == ids
 
 
 @pytest.mark.parametrize("left", [None, ".00000000000000000000.json.0d1c.tmp"])

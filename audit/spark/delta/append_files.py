@@ -11,7 +11,7 @@ import io
 import json
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta, timezone
 from typing import TYPE_CHECKING, Any
@@ -40,11 +40,23 @@ class NewFiles:
     location: str
     actions: Sequence[str]
 
+    @classmethod
+    def of(cls, location: str, adds: Iterable[Mapping[str, Any]]) -> NewFiles:
+        """Files by what the log is to say of each, see `add_action`."""
+        return cls(location, [json.dumps({"add": one}) for one in adds])
+
     def discard(self) -> None:
         """Delete them, on a local disk; elsewhere VACUUM does."""
         folder = local_path(self.location)
         for action in self.actions if folder is not None else ():
             (folder / json.loads(action)["add"]["path"]).unlink(missing_ok=True)
+
+
+def prepare(spark: SparkSession) -> None:
+    """Load what the first append of a process needs, half a second's work."""
+    from pyarrow import compute, parquet  # noqa: F401 - loaded here
+
+    _java(spark).prepare()
 
 
 def write_rows(
@@ -63,10 +75,10 @@ def write_rows(
     """
     adds = []
     for day, of_day in _by_day(rows, partition):
-        name = f"{partition}={day}/part-00000-{uuid.uuid4()}.c000.zstd.parquet"
+        name = new_name({partition: day})
         size = _write(spark, location, name, of_day)
-        adds.append(json.dumps({"add": add_action(name, size, of_day, stats, {partition: day})}))
-    return NewFiles(location, adds)
+        adds.append(add_action(name, size, of_day, stats, {partition: day}))
+    return NewFiles.of(location, adds)
 
 
 def commit_files(spark: SparkSession, files: NewFiles) -> None:
@@ -76,6 +88,41 @@ def commit_files(spark: SparkSession, files: NewFiles) -> None:
     """
     if files.actions:
         _java(spark).add(spark._jsparkSession, files.location, "\n".join(files.actions))
+
+
+def replace_files(
+    spark: SparkSession, files: NewFiles, gone: Iterable[Mapping[str, Any]], seen: int
+) -> int | None:
+    """Put files in the place of others that hold the same rows, in one commit.
+
+    On a local disk the caller keeps others from committing meanwhile (`audit.store.commit_lock`).
+
+    Args:
+        spark: a session of the audit's own.
+        files: the new ones; their actions say that no data changes.
+        gone: what the log says of those that go.
+        seen: the version whose files they are.
+
+    Returns:
+        The version; None where others have written since: nothing is done then.
+    """
+    removed = NewFiles.of(files.location, gone).actions
+    version = int(
+        _java(spark).replace(
+            spark._jsparkSession, files.location, "\n".join(files.actions), "\n".join(removed), seen
+        )
+    )
+    return None if version < 0 else version
+
+
+def new_name(partition: Mapping[str, str]) -> str:
+    """A name for a new file, below the table's folder.
+
+    Args:
+        partition: its values, in which nothing needs an escape.
+    """
+    folder = "".join(f"{name}={value}/" for name, value in partition.items())
+    return f"{folder}part-00000-{uuid.uuid4()}.c000.zstd.parquet"
 
 
 def add_action(

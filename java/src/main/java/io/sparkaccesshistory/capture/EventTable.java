@@ -1,7 +1,14 @@
 package io.sparkaccesshistory.capture;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.sparkaccesshistory.Scala;
 import java.io.RandomAccessFile;
 import java.nio.channels.OverlappingFileLockException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileSystem;
@@ -14,25 +21,37 @@ import org.apache.spark.sql.delta.DeltaOperations;
 import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.Action$;
+import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.util.FileNames;
 import scala.Option;
-import scala.collection.immutable.List$;
 
 /** Commits to a Delta table by Delta's own transaction, without a Spark job. */
 public class EventTable {
   /** The newest version; -1 where no table lies. */
-  public long version(SparkSession spark, String location) {
+  public long version(SparkSession spark, String location) throws java.io.IOException {
+    Path log = new Path(location, "_delta_log"); // Delta takes twenty times as long to find none
+    if (!log.getFileSystem(spark.sessionState().newHadoopConf()).exists(log)) return -1;
     return DeltaLog.forTable(spark, location)
         .update(false, Option.empty(), Option.empty())
         .version();
   }
 
-  /** Whether nobody has written since a version; one look at the store. */
+  /** Whether a version is the newest; two looks at the store, a tenth of a listing of the log. */
   public boolean isNewest(SparkSession spark, String location, long version)
       throws java.io.IOException {
     DeltaLog log = DeltaLog.forTable(spark, location);
+    Path own = FileNames.unsafeDeltaFile(log.logPath(), version);
     Path next = FileNames.unsafeDeltaFile(log.logPath(), version + 1);
-    return !next.getFileSystem(log.newDeltaHadoopConf()).exists(next);
+    FileSystem store = next.getFileSystem(log.newDeltaHadoopConf());
+    return store.exists(own) && !store.exists(next);
+  }
+
+  /**
+   * Has Delta make what it makes once in a JVM, at its first commit: the schema of its log, by
+   * Scala's reflection. That takes half a second, which a short driver would pay when it exits.
+   */
+  public void prepare() {
+    Action$.MODULE$.logSchema();
   }
 
   /**
@@ -59,7 +78,7 @@ public class EventTable {
             return true;
           },
           APPENDED,
-          add);
+          List.of(file(add)));
     } catch (DeltaConcurrentModificationException e) {
       if (seen < 0) throw e;
       return -1;
@@ -94,7 +113,34 @@ public class EventTable {
    */
   public long add(SparkSession spark, String location, String adds) throws java.io.IOException {
     DeltaLog log = DeltaLog.forTable(spark, location);
-    return commit(spark, log, change -> true, APPENDED, adds.split("\n"));
+    return commit(spark, log, change -> true, APPENDED, List.copyOf(files(adds)));
+  }
+
+  /**
+   * Puts files in the place of others that hold the same rows; the version that did it. Where
+   * somebody has written since `seen`: -1, and nothing is done. Whoever calls it on a local disk
+   * keeps other processes from committing.
+   *
+   * @param adds what the log says of each new file, a line of JSON
+   * @param removes what it says of each that goes
+   */
+  public long replace(SparkSession spark, String location, String adds, String removes, long seen)
+      throws java.io.IOException {
+    DeltaLog log = DeltaLog.forTable(spark, location);
+    List<Action> actions = new ArrayList<>(files(adds));
+    long now = System.currentTimeMillis();
+    for (AddFile gone : files(removes)) actions.add(gone.removeWithTimestamp(now, false));
+    try {
+      return commit(spark, log, change -> change.readVersion() == seen, COMPACTED, actions);
+    } catch (DeltaConcurrentModificationException e) {
+      return -1;
+    }
+  }
+
+  private static List<AddFile> files(String lines) throws java.io.IOException {
+    List<AddFile> found = new ArrayList<>();
+    for (String one : lines.split("\n")) found.add(file(one));
+    return found;
   }
 
   /**
@@ -106,8 +152,41 @@ public class EventTable {
   public long change(SparkSession spark, String location, String metadata)
       throws java.io.IOException {
     DeltaLog log = DeltaLog.forTable(spark, location);
-    return commit(spark, log, change -> true, DeltaOperations.ManualUpdate$.MODULE$, metadata);
+    return commit(
+        spark,
+        log,
+        change -> true,
+        DeltaOperations.ManualUpdate$.MODULE$,
+        List.of(Action$.MODULE$.fromJson(metadata)));
   }
+
+  /**
+   * What the log says of a file. `Action.fromJson` gives the same, but the first call in a JVM
+   * takes half a second, in which Jackson looks at every kind of action: more than the whole
+   * commit.
+   */
+  private static AddFile file(String line) throws java.io.IOException {
+    JsonNode add = JSON.readTree(line).get("add");
+    Map<String, String> partition = new LinkedHashMap<>();
+    for (var value : add.get("partitionValues").properties())
+      partition.put(value.getKey(), value.getValue().asText());
+    return new AddFile(
+        add.get("path").asText(),
+        Scala.immutable(partition),
+        add.get("size").asLong(),
+        add.get("modificationTime").asLong(),
+        add.get("dataChange").asBoolean(),
+        add.get("stats").asText(),
+        null,
+        null,
+        Option.empty(),
+        Option.empty(),
+        Option.empty(),
+        Option.empty(),
+        Option.empty());
+  }
+
+  private static final ObjectMapper JSON = new ObjectMapper();
 
   private static final DeltaOperations.Operation APPENDED =
       new DeltaOperations.Write(
@@ -121,6 +200,9 @@ public class EventTable {
           Option.empty(),
           Option.empty());
 
+  private static final DeltaOperations.Operation COMPACTED =
+      new DeltaOperations.Optimize(Scala.none(), Scala.none(), false, Option.empty(), false);
+
   private interface Check {
     boolean passes(OptimisticTransaction change) throws java.io.IOException;
   }
@@ -130,16 +212,15 @@ public class EventTable {
       DeltaLog log,
       Check check,
       DeltaOperations.Operation operation,
-      String... lines)
+      List<Action> actions)
       throws java.io.IOException {
     var active = SparkSession.getActiveSession();
     SparkSession.setActiveSession(spark);
+    LocalFiles.use(spark);
     try {
       OptimisticTransaction change = log.startTransaction(Option.empty(), Option.empty());
       if (!check.passes(change)) return -1;
-      scala.collection.immutable.List<Action> actions = List$.MODULE$.empty();
-      for (String one : lines) actions = actions.$colon$colon(Action$.MODULE$.fromJson(one));
-      return change.commit(actions, operation);
+      return change.commit(Scala.seq(actions), operation);
     } finally {
       if (active.isEmpty()) SparkSession.clearActiveSession();
       else SparkSession.setActiveSession(active.get());
