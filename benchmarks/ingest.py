@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from audit.core.clock import SystemClock
 from audit.core.ids import IdGenerator
-from audit.ingest.folder import ingest_folder
+from audit.ingest.folder import ingest_folder, prepare
 from audit.record.access_record import build_row
 from audit.spool import Spool
 from audit.store.commit_lock import commit_lock
@@ -42,6 +42,7 @@ def run(options: Options, say: Say) -> Result:
     with sessions.folder("ingest") as root, sessions.session(root) as spark:
         with commit_lock(spark, str(root)):
             create_tables(spark, str(root))
+        prepare(spark)  # as the attach of a driver does
         first, *small = (_pass(spark, root, _FEW) for _ in range(_SMALL_PASSES))
         _pass(spark, root, max(500, records // 10))
         for number in range(passes):

@@ -174,8 +174,8 @@ class IngestThread:
 
     def _loop(self) -> None:
         if self._config.ingest == "thread":
-            _warned(self.prepare)
             _warned(partial(prepare, self._spark))
+            _warned(self.prepare)
             _warned(self._adopt)
         while not self._stop.wait(self._config.ingest_interval_seconds):
             _warned(self.run_now)

@@ -56,7 +56,7 @@ def prepare(spark: SparkSession) -> None:
     """Load what the first append of a process needs, half a second's work."""
     from pyarrow import compute, parquet  # noqa: F401 - loaded here
 
-    _java(spark).prepare()
+    _java(spark).prepare(spark._jsparkSession)
 
 
 def write_rows(

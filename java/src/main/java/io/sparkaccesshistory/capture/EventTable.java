@@ -49,8 +49,10 @@ public class EventTable {
   /**
    * Has Delta make what it makes once in a JVM, at its first commit: the schema of its log, by
    * Scala's reflection. That takes half a second, which a short driver would pay when it exits.
+   * What the session writes to a local disk starts no processes from here on.
    */
-  public void prepare() {
+  public void prepare(SparkSession spark) {
+    LocalFiles.use(spark);
     Action$.MODULE$.logSchema();
   }
 
