@@ -236,7 +236,9 @@ def test_killed_before_its_commit(spark, source, tmp_path, due, monkeypatch):
 
 
 def test_a_file_that_cannot_be_read(spark, source, tmp_path, due):
-    """Nothing is left of what was begun."""
+    """Nothing is left of what was begun, of this day or of an earlier one."""
+    small_files(spark, source, tmp_path)
+    source.clock.advance(days=1)
     small_files(spark, source, tmp_path)
     last = parquet_files(tmp_path)[-1]
     (tmp_path / "query_history" / last).write_bytes(b"PAR1 damaged PAR1")

@@ -16,6 +16,7 @@ it.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -42,9 +43,9 @@ EVERY = 16
 _SMALL = 4 << 20
 """Bytes: a larger file is left as it is. By default Delta (4.4) would write a large one anew each time."""
 _TOGETHER = 32 << 20
-"""Bytes of files that become one: so much memory it may take, several times over."""
+"""Bytes of small files that become one."""
 _ROWS = 64 << 20
-"""Bytes of rows in memory that are written at once: small files become one row group."""
+"""Bytes of rows that are in memory, and become a row group."""
 _DAY = "query_date"
 _COUNTED = "null_count."
 """What delta-rs calls a column with statistics."""
@@ -105,11 +106,12 @@ def _by_spark(spark: SparkSession, table: TableOfRoot, root: str, since: date | 
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A small file: its name below the table's folder, its partition, what the log says of it."""
+    """A small file: its name below the table's folder, and what else the log says of it."""
 
     name: str
     size: int
     written: int
+    rows: int | None
     day: date | None
 
     @property
@@ -126,7 +128,7 @@ class _File:
             "size": self.size,
             "modificationTime": self.written,
             "dataChange": False,
-            "stats": "",
+            **({} if self.rows is None else {"stats": json.dumps({"numRecords": self.rows})}),
         }
 
 
@@ -148,10 +150,15 @@ def _by_arrow(spark: SparkSession, table: TableOfRoot, root: str, since: date | 
     stats = [
         one.name for one in schema if f"{_COUNTED}{one.name}" in counted and not pa.types.is_nested(one.type)
     ]
-    new, gone = [], []
-    for files in _groups(_small(said, since)):
-        new.append(_one_file(folder, files, schema, stats))
-        gone += [one.action for one in files]
+    new: list[dict[str, Any]] = []
+    gone: list[dict[str, Any]] = []
+    try:
+        for files in _groups(_small(said, since)):
+            new.append(_one_file(folder, files, schema, stats))
+            gone += [one.action for one in files]
+    except BaseException:
+        NewFiles.of(table.location(root), new).discard()
+        raise
     if not new:
         return None
     made = NewFiles.of(table.location(root), new)
@@ -164,7 +171,7 @@ def _by_arrow(spark: SparkSession, table: TableOfRoot, root: str, since: date | 
 def _small(said: pa.Table, since: date | None) -> list[_File]:
     """The small files of the days, in the order of their days, and in which they were written."""
     days = [None] * len(said) if since is None else said[f"partition.{_DAY}"].to_pylist()
-    columns = (said[name].to_pylist() for name in ("path", "size_bytes", "modification_time"))
+    columns = (said[name].to_pylist() for name in ("path", "size_bytes", "modification_time", "num_records"))
     wanted = [
         file for file in (_File(*told) for told in zip(*columns, days, strict=True))
         # An escape in the name: somebody else has written it.

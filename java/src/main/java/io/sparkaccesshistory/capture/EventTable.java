@@ -1,14 +1,10 @@
 package io.sparkaccesshistory.capture;
 
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import io.sparkaccesshistory.Scala;
 import java.io.RandomAccessFile;
 import java.nio.channels.OverlappingFileLockException;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileSystem;
@@ -47,13 +43,14 @@ public class EventTable {
   }
 
   /**
-   * Has Delta make what it makes once in a JVM, at its first commit: the schema of its log, by
-   * Scala's reflection. That takes half a second, which a short driver would pay when it exits.
-   * What the session writes to a local disk starts no processes from here on.
+   * Has Delta and Jackson look at the classes of a log's actions, which they do once in a JVM: half
+   * a second, which a short driver would pay when it exits. What the session writes to a local disk
+   * starts no processes from here on.
    */
   public void prepare(SparkSession spark) {
     LocalFiles.use(spark);
     Action$.MODULE$.logSchema();
+    for (AddFile one : files("{\"add\":{\"path\":\"a\",\"partitionValues\":{}}}")) one.json();
   }
 
   /**
@@ -80,7 +77,7 @@ public class EventTable {
             return true;
           },
           APPENDED,
-          List.of(file(add)));
+          List.copyOf(files(add)));
     } catch (DeltaConcurrentModificationException e) {
       if (seen < 0) throw e;
       return -1;
@@ -139,12 +136,6 @@ public class EventTable {
     }
   }
 
-  private static List<AddFile> files(String lines) throws java.io.IOException {
-    List<AddFile> found = new ArrayList<>();
-    for (String one : lines.split("\n")) found.add(file(one));
-    return found;
-  }
-
   /**
    * Changes what the log says of a table, where no statement of Delta's does; the version that it
    * was changed as. Whoever calls it on a local disk keeps other processes from committing.
@@ -162,33 +153,11 @@ public class EventTable {
         List.of(Action$.MODULE$.fromJson(metadata)));
   }
 
-  /**
-   * What the log says of a file. `Action.fromJson` gives the same, but the first call in a JVM
-   * takes half a second, in which Jackson looks at every kind of action: more than the whole
-   * commit.
-   */
-  private static AddFile file(String line) throws java.io.IOException {
-    JsonNode add = JSON.readTree(line).get("add");
-    Map<String, String> partition = new LinkedHashMap<>();
-    for (var value : add.get("partitionValues").properties())
-      partition.put(value.getKey(), value.getValue().asText());
-    return new AddFile(
-        add.get("path").asText(),
-        Scala.immutable(partition),
-        add.get("size").asLong(),
-        add.get("modificationTime").asLong(),
-        add.get("dataChange").asBoolean(),
-        add.get("stats").asText(),
-        null,
-        null,
-        Option.empty(),
-        Option.empty(),
-        Option.empty(),
-        Option.empty(),
-        Option.empty());
+  private static List<AddFile> files(String lines) {
+    List<AddFile> found = new ArrayList<>();
+    for (String one : lines.split("\n")) found.add((AddFile) Action$.MODULE$.fromJson(one));
+    return found;
   }
-
-  private static final ObjectMapper JSON = new ObjectMapper();
 
   private static final DeltaOperations.Operation APPENDED =
       new DeltaOperations.Write(
