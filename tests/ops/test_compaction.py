@@ -14,7 +14,7 @@ import audit
 from audit.spark.delta import append_files
 from audit.store.commit_lock import commit_lock
 from audit.store.days import compaction
-from audit.store.tables import AUDIT_TABLES, QUERY_HISTORY
+from audit.store.tables import AUDIT_TABLES, DIGESTS, QUERY_HISTORY
 from tests.evidence.tampering import files_of, newest
 from tests.evidence.test_log import faults
 
@@ -132,6 +132,26 @@ def test_random_histories(spark, source, tmp_path, due, seed):
         assert len(days) == len({*days})
     assert contents(spark, tmp_path) == known
     assert [one for one in faults(tmp_path) if one[1] != "no record"] == []
+
+
+def test_a_table_without_files(spark, source, tmp_path, due):
+    """All its days have been deleted."""
+    small_files(spark, source, tmp_path)
+    DeltaTable(tmp_path / "query_history").delete()
+    due(1)
+    assert compact(spark, tmp_path) is None
+
+
+def test_only_what_had_statistics_gets_them(spark, source, tmp_path, due):
+    """The log of digests has long texts, which would stand in the table's log as well."""
+    small_files(spark, source, tmp_path)
+    due(1)
+    with audit.suppress(), commit_lock(spark, str(tmp_path)):
+        assert compaction.compact(spark, DIGESTS, str(tmp_path), 1) == newest(tmp_path, "digests")
+    (only,) = pa.table(DeltaTable(tmp_path / "digests").get_add_actions(flatten=True)).to_pylist()
+    assert only["min.sequence"] == 0
+    assert only["max.sequence"] == only["num_records"] - 1
+    assert (only["min.body"], only["null_count.body"]) == (None, None)
 
 
 def test_earlier_days_are_left(spark, source, tmp_path, due):

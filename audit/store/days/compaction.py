@@ -145,8 +145,11 @@ def _by_arrow(spark: SparkSession, table: TableOfRoot, root: str, since: date | 
         raise UnsupportedStore(root)
     found = open_table(root, table.name)
     said = pa.table(found.get_add_actions(flatten=True))
+    if not len(said):
+        return None  # such a list has other columns
     schema = pa.schema(found.schema().to_arrow())
-    counted = {name for name in said.column_names if name.startswith(_COUNTED)}
+    # delta-rs lists all columns; those without statistics are null.
+    counted = {name for name in said.column_names if said[name].null_count < len(said)}
     stats = [
         one.name for one in schema if f"{_COUNTED}{one.name}" in counted and not pa.types.is_nested(one.type)
     ]

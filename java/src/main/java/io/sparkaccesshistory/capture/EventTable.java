@@ -1,8 +1,11 @@
 package io.sparkaccesshistory.capture;
 
+import static java.nio.file.StandardOpenOption.CREATE_NEW;
+
 import io.sparkaccesshistory.Scala;
 import java.io.RandomAccessFile;
 import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.hadoop.fs.FSDataInputStream;
@@ -205,8 +208,7 @@ public class EventTable {
    */
   private static RandomAccessFile lock(Path table)
       throws java.io.IOException, InterruptedException {
-    String scheme = table.toUri().getScheme();
-    if (scheme != null && !scheme.equals("file")) return null;
+    if (!isLocal(table)) return null;
     RandomAccessFile file = new RandomAccessFile(table.toUri().getPath() + ".lock", "rw");
     while (true) {
       try {
@@ -220,7 +222,16 @@ public class EventTable {
     }
   }
 
+  private static boolean isLocal(Path path) {
+    String scheme = path.toUri().getScheme();
+    return scheme == null || scheme.equals("file");
+  }
+
   private static void write(Path path, DeltaLog log, byte[] bytes) throws java.io.IOException {
+    if (isLocal(path)) { // without Hadoop's processes, see LocalFiles
+      Files.write(java.nio.file.Path.of(path.toUri().getPath()), bytes, CREATE_NEW);
+      return;
+    }
     FileSystem store = path.getFileSystem(log.newDeltaHadoopConf());
     FSDataOutputStream out = store.create(path, false);
     try {
