@@ -7,8 +7,6 @@ before, so the exit takes in all that the driver had open; one driver in sixteen
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -17,7 +15,6 @@ from statistics import median
 from benchmarks import sessions
 from benchmarks.result import Options, Result, Row, Say
 
-_SOURCE = Path(__file__).parents[1]
 _STATEMENTS = 20
 _SEVERAL = 4
 """Audited drivers to one that is not."""
@@ -68,13 +65,7 @@ def run(options: Options, say: Say) -> Result:
 def _end(root: Path, begin: str) -> float:
     """Seconds from the last answer to the end of a process."""
     program = (begin + _WORK).format(root=str(root / "root"), master=sessions.MASTER, statements=_STATEMENTS)
-    with subprocess.Popen(
-        [sys.executable, "-c", program],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env={**os.environ, "PYTHONPATH": f"{_SOURCE}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"},
-    ) as process:
+    with sessions.driver(program, root) as process:
         answered = (process.stdout.readline() if process.stdout else "").strip() == "answer"
         since = time.perf_counter()
     seconds = time.perf_counter() - since

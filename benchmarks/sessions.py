@@ -6,9 +6,12 @@ the benchmarks, so on the disk of this project, not in a `/tmp` that may be memo
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MASTER = "local[2]"
+_SOURCE = Path(__file__).parents[1]
 _COMPILERS = ("C1 Compiler", "C2 Compiler")
 """What Linux shows of their names."""
 
@@ -41,6 +45,25 @@ def session(root: Path, conf: dict[str, str] | None = None) -> Iterator[SparkSes
         yield spark
     finally:
         spark.stop()
+
+
+def driver(program: str, folder: Path, environ: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+    """A driver in a process of its own, which imports this checkout; what it prints can be read.
+
+    Args:
+        program: the text of it, Python.
+        folder: where it starts; Spark may leave a warehouse there.
+        environ: beside the environment of this process.
+    """
+    path = f"{_SOURCE}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+    return subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        cwd=folder,
+        env={**os.environ, **(environ or {}), "PYTHONPATH": path},
+    )
 
 
 def settle(spark: SparkSession) -> None:

@@ -18,7 +18,6 @@ from audit.spark.embedded import jars
 from benchmarks import sessions
 from benchmarks.result import Options, Result, Row, Say
 
-_SOURCE = Path(__file__).parents[1]
 _STAGES = ("session", "answer", "end")
 _FIRST = "spark.range(3).write.format('delta').mode('overwrite').save({table!r}); "
 _ASK = "spark.sql('SELECT sum(id) FROM delta.`' + {table!r} + '`').collect(); print('answer', flush=True); "
@@ -95,14 +94,7 @@ def _start(root: Path, side: str) -> dict[str, float]:
     first = "" if table.exists() else _FIRST
     program = begin + "print('session', flush=True); " + (first + _ASK).format(table=str(table))
     began, seconds = time.perf_counter(), {}
-    with subprocess.Popen(
-        [sys.executable, "-c", program],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        cwd=root,  # Spark leaves a warehouse where it starts
-        env={**os.environ, **bare, "PYTHONPATH": f"{_SOURCE}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"},
-    ) as process:
+    with sessions.driver(program, root, bare) as process:
         for line in process.stdout or ():
             seconds[line.strip()] = time.perf_counter() - began
     seconds["end"] = time.perf_counter() - began

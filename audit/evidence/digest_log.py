@@ -236,7 +236,9 @@ class DigestLog:
 
     def compact(self, commits: int) -> None:
         """Put small files together, where it is due."""
-        self._follow(Head.load(self._home), compact(self.spark, DIGESTS, self.root, commits))
+        version = compact(self.spark, DIGESTS, self.root, commits)
+        if version is not None:
+            self._follow(Head.load(self._home), version)
 
     def forget_leaves(self, before: date) -> None:
         """Delete the leaves of the oldest entries, all whose rows are of days that no table keeps.
@@ -267,7 +269,7 @@ class DigestLog:
             self.spark.sql(text).collect()
         self._follow(head, self._table.version())
 
-    def _follow(self, head: Head, version: int | None) -> None:
+    def _follow(self, head: Head, version: int) -> None:
         """Where others have not written as well, the file of the log's end stays of use."""
         if version == head.version + 1:
             replace(head, version=version).save(self._home)

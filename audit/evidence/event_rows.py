@@ -41,10 +41,7 @@ def new_events(log: DigestLog, head: Head) -> NewEvents:
     for table in EVENT_TABLES:
         reader = HistoryTable(log.spark, TableOfRoot(table.name).location(log.root), table.columns)
         bound = head.tables.get(table.name, -1)
-        if bound >= 0 and reader.is_newest(bound):
-            versions[table.name] = bound
-            continue
-        newest = reader.version()
+        newest = bound if bound >= 0 and reader.is_newest(bound) else reader.version()
         if newest < 0:
             continue
         versions[table.name] = newest

@@ -34,22 +34,17 @@ class NewFiles:
 
     Attributes:
         location: of the table, a Hadoop path.
-        actions: what its log is to say of each, as JSON.
+        adds: what its log is to say of each, see `add_action`.
     """
 
     location: str
-    actions: Sequence[str]
-
-    @classmethod
-    def of(cls, location: str, adds: Iterable[Mapping[str, Any]]) -> NewFiles:
-        """Files by what the log is to say of each, see `add_action`."""
-        return cls(location, [json.dumps({"add": one}) for one in adds])
+    adds: Sequence[Mapping[str, Any]]
 
     def discard(self) -> None:
         """Delete them, on a local disk; elsewhere VACUUM does."""
         folder = local_path(self.location)
-        for action in self.actions if folder is not None else ():
-            (folder / json.loads(action)["add"]["path"]).unlink(missing_ok=True)
+        for add in self.adds if folder is not None else ():
+            (folder / add["path"]).unlink(missing_ok=True)
 
 
 def prepare(spark: SparkSession) -> None:
@@ -78,7 +73,7 @@ def write_rows(
         name = new_name({partition: day})
         size = _write(spark, location, name, of_day)
         adds.append(add_action(name, size, of_day, stats, {partition: day}))
-    return NewFiles.of(location, adds)
+    return NewFiles(location, adds)
 
 
 def commit_files(spark: SparkSession, files: NewFiles) -> None:
@@ -86,8 +81,8 @@ def commit_files(spark: SparkSession, files: NewFiles) -> None:
 
     On a local disk the caller keeps others from committing meanwhile (`audit.store.commit_lock`).
     """
-    if files.actions:
-        _java(spark).add(spark._jsparkSession, files.location, "\n".join(files.actions))
+    if files.adds:
+        _java(spark).add(spark._jsparkSession, files.location, _lines(files.adds))
 
 
 def replace_files(
@@ -106,13 +101,13 @@ def replace_files(
     Returns:
         The version; None where others have written since: nothing is done then.
     """
-    removed = NewFiles.of(files.location, gone).actions
-    version = int(
-        _java(spark).replace(
-            spark._jsparkSession, files.location, "\n".join(files.actions), "\n".join(removed), seen
-        )
-    )
+    java, session = _java(spark), spark._jsparkSession
+    version = int(java.replace(session, files.location, _lines(files.adds), _lines(gone), seen))
     return None if version < 0 else version
+
+
+def _lines(adds: Iterable[Mapping[str, Any]]) -> str:
+    return "\n".join(json.dumps({"add": one}) for one in adds)
 
 
 def new_name(partition: Mapping[str, str]) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import json
-import uuid
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from urllib.parse import unquote
 
 from audit.core.job_tags import SUPPRESS_TAG
 from audit.spark import java_classes, jvm
-from audit.spark.delta.append_files import add_action
+from audit.spark.delta.append_files import add_action, new_name
 from audit.spark.delta.conflicts import is_creation_conflict, retried
 from audit.spark.pyspark_api.job_tags import tagged
 from lineage.names import delta_path
@@ -126,7 +125,7 @@ class HistoryTable:
         table = self._arrow(rows)
         file = io.BytesIO()
         parquet.write_table(table, file, compression="zstd")
-        name = f"part-00000-{uuid.uuid4()}-c000.zstd.parquet"
+        name = new_name({})
         stats = () if self._ordered_by is None else (self._ordered_by,)
         added = add_action(name, file.tell(), table, stats, {})
         version = int(

@@ -160,11 +160,11 @@ def _by_arrow(spark: SparkSession, table: TableOfRoot, root: str, since: date | 
             new.append(_one_file(folder, files, schema, stats))
             gone += [one.action for one in files]
     except BaseException:
-        NewFiles.of(table.location(root), new).discard()
+        NewFiles(table.location(root), new).discard()
         raise
     if not new:
         return None
-    made = NewFiles.of(table.location(root), new)
+    made = NewFiles(table.location(root), new)
     version = replace_files(spark, made, gone, seen=found.version())
     if version is None:
         made.discard()

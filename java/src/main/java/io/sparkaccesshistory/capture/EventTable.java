@@ -80,7 +80,7 @@ public class EventTable {
             return true;
           },
           APPENDED,
-          List.copyOf(files(add)));
+          files(add));
     } catch (DeltaConcurrentModificationException e) {
       if (seen < 0) throw e;
       return -1;
@@ -115,7 +115,7 @@ public class EventTable {
    */
   public long add(SparkSession spark, String location, String adds) throws java.io.IOException {
     DeltaLog log = DeltaLog.forTable(spark, location);
-    return commit(spark, log, change -> true, APPENDED, List.copyOf(files(adds)));
+    return commit(spark, log, change -> true, APPENDED, files(adds));
   }
 
   /**
@@ -186,7 +186,7 @@ public class EventTable {
       DeltaLog log,
       Check check,
       DeltaOperations.Operation operation,
-      List<Action> actions)
+      List<? extends Action> actions)
       throws java.io.IOException {
     var active = SparkSession.getActiveSession();
     SparkSession.setActiveSession(spark);
@@ -194,7 +194,7 @@ public class EventTable {
     try {
       OptimisticTransaction change = log.startTransaction(Option.empty(), Option.empty());
       if (!check.passes(change)) return -1;
-      return change.commit(Scala.seq(actions), operation);
+      return change.commit(Scala.seq(List.<Action>copyOf(actions)), operation);
     } finally {
       if (active.isEmpty()) SparkSession.clearActiveSession();
       else SparkSession.setActiveSession(active.get());
